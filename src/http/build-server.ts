@@ -152,7 +152,9 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
     operations: collectOperations(server),
   };
   // `sendMessageRoute` registers what clients call `sendMessage`.
-  for (const register of REGISTRATIONS) register({ ...route, operationId: register.name.replace(/Route$/, '') });
+  for (const [name, register] of Object.entries(REGISTRATIONS)) {
+    register({ ...route, operationId: name.replace(/Route$/, '') });
+  }
 
   server.addHook('onReady', () => keyCache.start());
   server.addHook('preClose', async () => closing.abort());

@@ -27,7 +27,7 @@ export interface RouteContext {
   readonly templates: TemplateUses;
   /** Aborts when the server begins to close: long polls end. */
   readonly closing: AbortSignal;
-  /** Operation id of the route being registered: the name of its function without `Route`. */
+  /** Operation id of the route being registered: its name in `routes.ts` without `Route`. */
   readonly operationId: string;
   /** All registered operations, for the OpenAPI document. */
   readonly operations: readonly Operation[];
@@ -98,6 +98,19 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   const code = schemas.codeOf?.(problems) ?? 'invalid_request';
   throw new DomainError(code, 'the request is invalid: see details', { details: detailsOf(problems) });
 };
+
+/** Registers a route; `routes.ts` lists all of them. */
+export type Registration = (route: RouteContext) => void;
+
+/** A route whose definition needs no dependencies: see `defineEndpoint`. */
+export const endpoint =
+  <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
+    name: GuardedRouteName,
+    definition: Definition<Body, Query>,
+    handle: (call: Call<z.output<Body>, z.output<Query>>, route: RouteContext) => Promise<unknown>,
+  ): Registration =>
+  (route) =>
+    defineEndpoint(route, name, definition, (call) => handle(call, route));
 
 /**
  * Registers one route of the table: authentication, validation, deadline, status and OpenAPI in one place. The handler

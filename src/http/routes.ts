@@ -1,4 +1,4 @@
-import type { RouteContext } from './endpoint.ts';
+import type { Registration } from './endpoint.ts';
 import { deleteKeyRoute, getKeyRoute, listKeysRoute, revokeKeyRoute } from './routes/api-keys/api-keys.ts';
 import { createKeyRoute } from './routes/api-keys/create-key.ts';
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
@@ -99,8 +99,8 @@ import {
   updateWebhookRoute,
 } from './routes/webhooks/webhooks.ts';
 
-/** All routes, in the order of the OpenAPI document; `route-table.ts` says what each requires. */
-export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
+/** All routes by operation id with `Route`, in the order of the OpenAPI document; `route-table.ts` says what each requires. */
+export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   sendMessageRoute,
   analyzeMessageRoute,
   sendBatchRoute,
@@ -200,4 +200,4 @@ export const REGISTRATIONS: readonly ((route: RouteContext) => void)[] = [
   readyzRoute,
   openapiRoute,
   docsRoute,
-];
+};

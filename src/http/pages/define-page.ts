@@ -4,7 +4,7 @@ import { neighbourhoodOf } from '../../domain/address-ranges.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
-import type { RouteContext } from '../endpoint.ts';
+import type { Registration, RouteContext } from '../endpoint.ts';
 import { beginErrorAnswer } from '../errors/error-handlers.ts';
 import { type Described, routeSchema } from '../openapi/operation.ts';
 import { methodAndUrl, type PageName } from '../route-table.ts';
@@ -84,51 +84,52 @@ interface DefinePage extends Pick<Described, 'summary' | 'description' | 'body' 
 }
 
 /**
- * Registers a route for people and their mail programs: no key, forms instead of JSON, errors as pages.
+ * A route for people and their mail programs: no key, forms instead of JSON, errors as pages.
  * @param answer sends what the page is.
  */
-export const definePublic = (
-  { server, deps, auth, operationId }: RouteContext,
-  name: PageName,
-  { formBytesMax = FORM_BYTES_MAX, ...described }: DefinePage,
-  answer: (call: PageCall, reply: FastifyReply) => Promise<() => FastifyReply>,
-): void => {
-  const { method, url } = methodAndUrl(name);
-  const page = { ...described, answer: pageSchema, mediaType: 'text/html', bodyMediaTypes: FORM_TYPES };
+export const publicRoute =
+  (
+    name: PageName,
+    { formBytesMax = FORM_BYTES_MAX, ...described }: DefinePage,
+    answer: (call: PageCall, reply: FastifyReply, route: RouteContext) => Promise<() => FastifyReply>,
+  ): Registration =>
+  (route) => {
+    const { server, deps, auth, operationId } = route;
+    const { method, url } = methodAndUrl(name);
+    const page = { ...described, answer: pageSchema, mediaType: 'text/html', bodyMediaTypes: FORM_TYPES };
 
-  const prepare = async (request: FastifyRequest, reply: FastifyReply): Promise<() => FastifyReply> => {
-    await consumeRateLimit(auth, request);
-    const { token = '' } = request.params as { readonly token?: string };
-    const locale = localeFor(request.headers['accept-language']);
-    return answer({ token, form: await readForm(request), locale, request }, reply);
+    const prepare = async (request: FastifyRequest, reply: FastifyReply): Promise<() => FastifyReply> => {
+      await consumeRateLimit(auth, request);
+      const { token = '' } = request.params as { readonly token?: string };
+      const locale = localeFor(request.headers['accept-language']);
+      return answer({ token, form: await readForm(request), locale, request }, reply, route);
+    };
+
+    void server.register(async (scope) => {
+      scope.setErrorHandler(sendErrorPage(deps.logger));
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser(
+        [...FORM_TYPES],
+        { parseAs: 'buffer' },
+        async (_request: unknown, body: unknown) => body,
+      );
+      scope.route({
+        method: method as HTTPMethods, // the table's own
+        url,
+        schema: routeSchema(operationId, name, page),
+        bodyLimit: formBytesMax,
+        handler: async (request, reply) => (await withTimeout({ ms: DEADLINE_MS }, prepare(request, reply)))(),
+      });
+    });
   };
 
-  void server.register(async (scope) => {
-    scope.setErrorHandler(sendErrorPage(deps.logger));
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser(
-      [...FORM_TYPES],
-      { parseAs: 'buffer' },
-      async (_request: unknown, body: unknown) => body,
-    );
-    scope.route({
-      method: method as HTTPMethods, // the table's own
-      url,
-      schema: routeSchema(operationId, name, page),
-      bodyLimit: formBytesMax,
-      handler: async (request, reply) => (await withTimeout({ ms: DEADLINE_MS }, prepare(request, reply)))(),
-    });
-  });
-};
-
-/** Registers a page of our own. */
-export const definePage = (
-  route: RouteContext,
+/** A page of our own. */
+export const page = (
   name: PageName,
   described: DefinePage,
-  handle: (call: PageCall) => Promise<Page>,
-): void =>
-  definePublic(route, name, described, async (call, reply) => {
-    const page = await handle(call);
-    return () => sendPage(reply, page, call.locale);
+  handle: (call: PageCall, route: RouteContext) => Promise<Page>,
+): Registration =>
+  publicRoute(name, described, async (call, reply, route) => {
+    const shown = await handle(call, route);
+    return () => sendPage(reply, shown, call.locale);
   });

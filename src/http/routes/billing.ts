@@ -11,7 +11,7 @@ import {
   quotaOf,
 } from '../../domain/billing/plan.ts';
 import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 
 /** From start to end as times. */
@@ -91,54 +91,42 @@ const billingOf = async (
   };
 };
 
-export const getBillingRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/billing',
-    { summary: 'Read the plan, the period and its usage', answer: billingSchema },
-    async ({ caller, reply }) => {
-      const { organization, revision } = await loadOrganization(deps.context, caller.organizationId);
-      setRevision(reply, revision);
-      return billingOf(deps, organization);
-    },
-  );
-};
+export const getBillingRoute = endpoint(
+  'GET /v1/billing',
+  { summary: 'Read the plan, the period and its usage', answer: billingSchema },
+  async ({ caller, reply }, { deps }) => {
+    const { organization, revision } = await loadOrganization(deps.context, caller.organizationId);
+    setRevision(reply, revision);
+    return billingOf(deps, organization);
+  },
+);
 
-export const listPlansRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/billing/plans',
-    { summary: 'List the plans that the organization can choose', answer: listSchema(billedPlanSchema) },
-    async () => listOf(plansOf(deps).offered.map(serializePlan), false, null),
-  );
-};
+export const listPlansRoute = endpoint(
+  'GET /v1/billing/plans',
+  { summary: 'List the plans that the organization can choose', answer: listSchema(billedPlanSchema) },
+  async (_call, { deps }) => listOf(plansOf(deps).offered.map(serializePlan), false, null),
+);
 
 const choice = z.strictObject({ plan: z.string().max(64).describe('Id of one of `GET /v1/billing/plans`.') });
 
-export const choosePlanRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'PUT /v1/billing/plan',
-    {
-      summary: 'Choose a plan',
-      description:
-        'It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for its days.',
-      body: choice,
-      examples: { 'The built-in plan': { plan: 'unlimited' } },
-      answer: billedPlanSchema,
-    },
-    async ({ origin, body, request, reply }) => {
-      const plans = plansOf(deps);
-      const command = { planId: body.plan, plans, ...ifMatch(request) };
-      const { organization, revision } = await changePlan(deps.context, origin, command);
-      setRevision(reply, revision);
-      return serializePlan(planOf(organization, plans));
-    },
-  );
-};
+export const choosePlanRoute = endpoint(
+  'PUT /v1/billing/plan',
+  {
+    summary: 'Choose a plan',
+    description:
+      'It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for its days.',
+    body: choice,
+    examples: { 'The built-in plan': { plan: 'unlimited' } },
+    answer: billedPlanSchema,
+  },
+  async ({ origin, body, request, reply }, { deps }) => {
+    const plans = plansOf(deps);
+    const command = { planId: body.plan, plans, ...ifMatch(request) };
+    const { organization, revision } = await changePlan(deps.context, origin, command);
+    setRevision(reply, revision);
+    return serializePlan(planOf(organization, plans));
+  },
+);
 
 const query = z.strictObject({
   period: z
@@ -148,23 +136,19 @@ const query = z.strictObject({
     .describe('A month in UTC, such as 2026-11. Default: the current month.'),
 });
 
-export const getUsageRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/billing/usage',
-    { summary: 'Count the billable recipients of a month by day', query, answer: usageSchema },
-    async ({ caller: { organizationId }, query: asked }) => {
-      const period = requirePeriod(asked.period ?? monthOf(deps.context.system.now().toISOString()));
-      await readYourWrites(deps, ['billing']);
-      const usage = await deps.readModels.billing.usage({ organizationId, ...period });
-      return {
-        object: 'usage',
-        period: serializePeriod(period),
-        billable_recipients: usage.billableRecipients,
-        by_day: usage.byDay.map(({ date, billableRecipients }) => ({ date, billable_recipients: billableRecipients })),
-        counted_up_to: usage.countedUpTo,
-      };
-    },
-  );
-};
+export const getUsageRoute = endpoint(
+  'GET /v1/billing/usage',
+  { summary: 'Count the billable recipients of a month by day', query, answer: usageSchema },
+  async ({ caller: { organizationId }, query: asked }, { deps }) => {
+    const period = requirePeriod(asked.period ?? monthOf(deps.context.system.now().toISOString()));
+    await readYourWrites(deps, ['billing']);
+    const usage = await deps.readModels.billing.usage({ organizationId, ...period });
+    return {
+      object: 'usage',
+      period: serializePeriod(period),
+      billable_recipients: usage.billableRecipients,
+      by_day: usage.byDay.map(({ date, billableRecipients }) => ({ date, billable_recipients: billableRecipients })),
+      counted_up_to: usage.countedUpTo,
+    };
+  },
+);

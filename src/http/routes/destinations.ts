@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { releaseDestination } from '../../commands/destination.ts';
 import type { Suspension } from '../../domain/destination/suspension.ts';
 import { readYourWrites } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
 import { pageParameters } from '../validation/fields.ts';
@@ -51,30 +51,26 @@ export const serializeSuspension = (suspension: Suspension): z.infer<typeof susp
 const LIST = 'destinations';
 const query = z.strictObject(pageParameters);
 
-export const listDestinationsRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/destinations',
-    {
-      summary: 'List suspended destinations, newest first',
-      description:
-        'A destination that does not answer or asks for less mail is suspended for a minute, then longer each ' +
-        'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
-        'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
-        'see `GET /v1/messages/{id}/explain`.',
-      query,
-      answer: listSchema(suspensionSchema),
-    },
-    async ({ query: { limit, after: cursor } }) => {
-      const after = decodeCursor(LIST, cursor, DESTINATION);
-      await readYourWrites(deps, ['destinations']);
-      const now = deps.context.system.now().toISOString();
-      const page = await deps.readModels.destinations.suspended({ now, limit, after });
-      return listOf(page.items.map(serializeSuspension), page.hasMore, encodeCursor(LIST, page.next));
-    },
-  );
-};
+export const listDestinationsRoute = endpoint(
+  'GET /v1/destinations',
+  {
+    summary: 'List suspended destinations, newest first',
+    description:
+      'A destination that does not answer or asks for less mail is suspended for a minute, then longer each ' +
+      'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
+      'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
+      'see `GET /v1/messages/{id}/explain`.',
+    query,
+    answer: listSchema(suspensionSchema),
+  },
+  async ({ query: { limit, after: cursor } }, { deps }) => {
+    const after = decodeCursor(LIST, cursor, DESTINATION);
+    await readYourWrites(deps, ['destinations']);
+    const now = deps.context.system.now().toISOString();
+    const page = await deps.readModels.destinations.suspended({ now, limit, after });
+    return listOf(page.items.map(serializeSuspension), page.hasMore, encodeCursor(LIST, page.next));
+  },
+);
 
 const body = z.strictObject({
   destination: z
@@ -94,24 +90,20 @@ const releasedSchema = z.strictObject({
   released: z.boolean(),
 });
 
-export const releaseDestinationRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/destinations/release',
-    {
-      summary: 'End the suspension of a destination',
-      description:
-        'Due mail is sent within seconds; deferred mail keeps the time of its next attempt. If the problem ' +
-        'persists, the destination is suspended again.',
-      body,
-      examples: { 'A destination': { destination: 'example.net' } },
-      answer: releasedSchema,
-    },
-    async ({ origin, body: { destination } }) => ({
-      object: 'released_destination',
-      destination,
-      released: await releaseDestination(deps.context, origin, destination),
-    }),
-  );
-};
+export const releaseDestinationRoute = endpoint(
+  'POST /v1/destinations/release',
+  {
+    summary: 'End the suspension of a destination',
+    description:
+      'Due mail is sent within seconds; deferred mail keeps the time of its next attempt. If the problem ' +
+      'persists, the destination is suspended again.',
+    body,
+    examples: { 'A destination': { destination: 'example.net' } },
+    answer: releasedSchema,
+  },
+  async ({ origin, body: { destination } }, { deps }) => ({
+    object: 'released_destination',
+    destination,
+    released: await releaseDestination(deps.context, origin, destination),
+  }),
+);

@@ -19,7 +19,7 @@ import { sendingDomainStream } from '../../domain/streams.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint, type RouteContext } from '../endpoint.ts';
 import { domainSchema, type SerializedDomain, serializeDomain } from '../schemas/domain.ts';
 import { listOf, listSchema } from '../schemas/envelope.ts';
 import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
@@ -62,131 +62,112 @@ const body = z.strictObject({
     .describe('The part after the @ of addresses, such as `mail.example.com`.'),
 });
 
-export const registerDomainRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  const { keyCache } = route.auth;
-  defineEndpoint(
-    route,
-    'POST /v1/domains',
-    {
-      summary: 'Register a sending domain',
-      body,
-      examples: { 'A domain': { name: 'mail.example.com' } },
-      answer: domainSchema,
-    },
-    async ({ origin, body: { name }, reply }) => {
-      const { domain, revision } = await registerDomain(context, origin, { name });
-      setRevision(reply, revision);
-      reply.header('location', `/v1/domains/${domain.domainId}`);
-      await keyCache.catchUp();
-      return serializeDomainOf(route, domain);
-    },
-  );
-};
+export const registerDomainRoute = endpoint(
+  'POST /v1/domains',
+  {
+    summary: 'Register a sending domain',
+    body,
+    examples: { 'A domain': { name: 'mail.example.com' } },
+    answer: domainSchema,
+  },
+  async ({ origin, body: { name }, reply }, route) => {
+    const { context } = route.deps;
+    const { keyCache } = route.auth;
+    const { domain, revision } = await registerDomain(context, origin, { name });
+    setRevision(reply, revision);
+    reply.header('location', `/v1/domains/${domain.domainId}`);
+    await keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);
 
 const LIST = 'domains';
 const query = z.strictObject(pageParameters);
 
-export const listDomainsRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/domains',
-    { summary: 'List sending domains, newest first', query, answer: listSchema(domainSchema) },
-    async ({ caller, query: { limit, after: cursor } }) => {
-      const after = decodeCursor(LIST, cursor);
-      await Promise.all([readYourWrites(deps, ['domains']), auth.keyCache.catchUp()]);
-      const { items, hasMore, next } = await deps.readModels.domains.list({
-        organizationId: caller.organizationId,
-        domainId: visibleDomainId(caller),
-        limit,
-        after,
-      });
-      return listOf(
-        items.map((domain) => serializeDomainOf(route, domain)),
-        hasMore,
-        encodeCursor(LIST, next),
-      );
-    },
-  );
-};
+export const listDomainsRoute = endpoint(
+  'GET /v1/domains',
+  { summary: 'List sending domains, newest first', query, answer: listSchema(domainSchema) },
+  async ({ caller, query: { limit, after: cursor } }, route) => {
+    const { deps, auth } = route;
+    const after = decodeCursor(LIST, cursor);
+    await Promise.all([readYourWrites(deps, ['domains']), auth.keyCache.catchUp()]);
+    const { items, hasMore, next } = await deps.readModels.domains.list({
+      organizationId: caller.organizationId,
+      domainId: visibleDomainId(caller),
+      limit,
+      after,
+    });
+    return listOf(
+      items.map((domain) => serializeDomainOf(route, domain)),
+      hasMore,
+      encodeCursor(LIST, next),
+    );
+  },
+);
 
-export const getDomainRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/domains/:id',
-    { summary: 'Read a domain and its DNS records', answer: domainSchema },
-    async ({ caller, id, reply }) => {
-      const { domain, revision } = await loadDomain(deps, caller, id);
-      setRevision(reply, revision);
-      await auth.keyCache.catchUp();
-      return serializeDomainOf(route, domain);
-    },
-  );
-};
+export const getDomainRoute = endpoint(
+  'GET /v1/domains/:id',
+  { summary: 'Read a domain and its DNS records', answer: domainSchema },
+  async ({ caller, id, reply }, route) => {
+    const { deps, auth } = route;
+    const { domain, revision } = await loadDomain(deps, caller, id);
+    setRevision(reply, revision);
+    await auth.keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);
 
-export const verifyDomainRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/domains/:id/verify',
-    {
-      summary: 'Check the DNS records of a domain now',
-      description:
-        'Asks the DNS without a cache and reports for each record what was found and what is wrong. A domain ' +
-        'is verified once the `required` records are valid. If the DNS does not answer, nothing changes.',
-      answer: domainSchema,
-    },
-    async ({ caller, origin, id, request, reply }) => {
-      await loadDomain(deps, caller, id);
-      const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
-      setRevision(reply, revision);
-      await auth.keyCache.catchUp();
-      return serializeDomainOf(route, domain);
-    },
-  );
-};
+export const verifyDomainRoute = endpoint(
+  'POST /v1/domains/:id/verify',
+  {
+    summary: 'Check the DNS records of a domain now',
+    description:
+      'Asks the DNS without a cache and reports for each record what was found and what is wrong. A domain ' +
+      'is verified once the `required` records are valid. If the DNS does not answer, nothing changes.',
+    answer: domainSchema,
+  },
+  async ({ caller, origin, id, request, reply }, route) => {
+    const { deps, auth } = route;
+    await loadDomain(deps, caller, id);
+    const { domain, revision } = await verifyDomain(deps.context, origin, { domainId: id, ...ifMatch(request) });
+    setRevision(reply, revision);
+    await auth.keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);
 
-export const rotateDkimRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/domains/:id/dkim/rotate',
-    {
-      summary: 'Rotate the DKIM keys of a domain',
-      description:
-        'The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by ' +
-        '`verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. ' +
-        'Rotating again before that replaces the waiting keys.',
-      answer: domainSchema,
-    },
-    async ({ caller, origin, id, request, reply }) => {
-      await loadDomain(deps, caller, id);
-      const { domain, revision } = await rotateDkim(deps.context, origin, { domainId: id, ...ifMatch(request) });
-      setRevision(reply, revision);
-      await auth.keyCache.catchUp();
-      return serializeDomainOf(route, domain);
-    },
-  );
-};
+export const rotateDkimRoute = endpoint(
+  'POST /v1/domains/:id/dkim/rotate',
+  {
+    summary: 'Rotate the DKIM keys of a domain',
+    description:
+      'The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by ' +
+      '`verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. ' +
+      'Rotating again before that replaces the waiting keys.',
+    answer: domainSchema,
+  },
+  async ({ caller, origin, id, request, reply }, route) => {
+    const { deps, auth } = route;
+    await loadDomain(deps, caller, id);
+    const { domain, revision } = await rotateDkim(deps.context, origin, { domainId: id, ...ifMatch(request) });
+    setRevision(reply, revision);
+    await auth.keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);
 
-export const deleteDomainRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'DELETE /v1/domains/:id',
-    {
-      summary: 'Delete a domain and revoke the keys bound to it',
-      description:
-        'Waiting messages of the domain stay as they are and fail when they become due. Cancel them first to ' +
-        'end them at once.',
-    },
-    async ({ caller, origin, id, request }) => {
-      await loadDomain(deps, caller, id);
-      const { load: loadKeyCache } = auth.keyCache;
-      await deleteDomain(deps.context, origin, { by: caller, domainId: id, loadKeyCache, ...ifMatch(request) });
-      await auth.keyCache.catchUp();
-    },
-  );
-};
+export const deleteDomainRoute = endpoint(
+  'DELETE /v1/domains/:id',
+  {
+    summary: 'Delete a domain and revoke the keys bound to it',
+    description:
+      'Waiting messages of the domain stay as they are and fail when they become due. Cancel them first to ' +
+      'end them at once.',
+  },
+  async ({ caller, origin, id, request }, { deps, auth }) => {
+    await loadDomain(deps, caller, id);
+    const { load: loadKeyCache } = auth.keyCache;
+    await deleteDomain(deps.context, origin, { by: caller, domainId: id, loadKeyCache, ...ifMatch(request) });
+    await auth.keyCache.catchUp();
+  },
+);

@@ -5,7 +5,7 @@ import { requirePeriod } from '../../domain/billing/period.ts';
 import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import type { ClosedInvoice } from '../../projections/invoices.ts';
 import { readYourWrites, setRevision } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
 import { pageParameters } from '../validation/fields.ts';
@@ -79,31 +79,23 @@ const serializeInvoice = ({
 const LIST = 'invoices';
 const query = z.strictObject(pageParameters);
 
-export const listInvoicesRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/billing/invoices',
-    { summary: 'List invoices, newest first', query, answer: listSchema(invoiceSchema) },
-    async ({ caller: { organizationId }, query: { limit, after: cursor } }) => {
-      const after = decodeCursor(LIST, cursor);
-      await readYourWrites(deps, ['billing']);
-      const { items, hasMore, next } = await deps.readModels.billing.invoices({ organizationId, limit, after });
-      return listOf(items.map(serializeInvoice), hasMore, encodeCursor(LIST, next));
-    },
-  );
-};
+export const listInvoicesRoute = endpoint(
+  'GET /v1/billing/invoices',
+  { summary: 'List invoices, newest first', query, answer: listSchema(invoiceSchema) },
+  async ({ caller: { organizationId }, query: { limit, after: cursor } }, { deps }) => {
+    const after = decodeCursor(LIST, cursor);
+    await readYourWrites(deps, ['billing']);
+    const { items, hasMore, next } = await deps.readModels.billing.invoices({ organizationId, limit, after });
+    return listOf(items.map(serializeInvoice), hasMore, encodeCursor(LIST, next));
+  },
+);
 
-export const getInvoiceRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/billing/invoices/:id',
-    { summary: 'Read an invoice', answer: invoiceSchema },
-    async ({ caller: { organizationId }, id, reply }) => {
-      const { revision, ...closed } = await loadInvoice(deps.context, organizationId, id);
-      setRevision(reply, revision);
-      return serializeInvoice(closed);
-    },
-  );
-};
+export const getInvoiceRoute = endpoint(
+  'GET /v1/billing/invoices/:id',
+  { summary: 'Read an invoice', answer: invoiceSchema },
+  async ({ caller: { organizationId }, id, reply }, { deps }) => {
+    const { revision, ...closed } = await loadInvoice(deps.context, organizationId, id);
+    setRevision(reply, revision);
+    return serializeInvoice(closed);
+  },
+);

@@ -3,7 +3,7 @@ import { loadOrganization, type OrganizationAtRevision, updateOrganization } fro
 import { ANALYSIS_POLICIES, CONTENT_DAYS_MAX } from '../../domain/organization/events.ts';
 import { rateLimitsSchema } from '../../domain/rate-limits.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';
 import { shownLine, timeZone } from '../validation/fields.ts';
 import { bareAddress } from './messages/send-fields.ts';
@@ -35,19 +35,15 @@ const serializeOrganization = ({
   created_at: createdAt,
 });
 
-export const getOrganizationRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'GET /v1/organization',
-    { summary: "Read the key's organization", answer: organizationSchema },
-    async ({ caller: { organizationId }, reply }) => {
-      const found = await loadOrganization(context, organizationId);
-      setRevision(reply, found.revision);
-      return serializeOrganization(found);
-    },
-  );
-};
+export const getOrganizationRoute = endpoint(
+  'GET /v1/organization',
+  { summary: "Read the key's organization", answer: organizationSchema },
+  async ({ caller: { organizationId }, reply }, { deps: { context } }) => {
+    const found = await loadOrganization(context, organizationId);
+    setRevision(reply, found.revision);
+    return serializeOrganization(found);
+  },
+);
 
 const NAME_CHARACTERS_MAX = 100;
 
@@ -70,36 +66,32 @@ const changes = z.strictObject({
   timezone: timeZone().optional().describe('IANA time zone of statistics that name none.'),
 });
 
-export const updateOrganizationRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'PATCH /v1/organization',
-    {
-      summary: 'Change the settings of the organization',
-      description: 'Absent fields stay unchanged. Rate limit ceilings are set by the operator of the service.',
-      body: changes,
-      examples: {
-        'Name and contact': { name: 'Example Shop', contact: 'mail-team@example.test' },
-        'Keep contents for a week': { content_retention_days: 7 },
-        'Refuse messages with errors': { default_analysis: 'block' },
-        'Days of statistics as in Berlin': { timezone: 'Europe/Berlin' },
-      },
-      answer: organizationSchema,
+export const updateOrganizationRoute = endpoint(
+  'PATCH /v1/organization',
+  {
+    summary: 'Change the settings of the organization',
+    description: 'Absent fields stay unchanged. Rate limit ceilings are set by the operator of the service.',
+    body: changes,
+    examples: {
+      'Name and contact': { name: 'Example Shop', contact: 'mail-team@example.test' },
+      'Keep contents for a week': { content_retention_days: 7 },
+      'Refuse messages with errors': { default_analysis: 'block' },
+      'Days of statistics as in Berlin': { timezone: 'Europe/Berlin' },
     },
-    async ({ origin, body, request, reply }) => {
-      const { name, contact, timezone } = body;
-      const wanted = {
-        name,
-        contact,
-        contentDays: body.content_retention_days,
-        analysis: body.default_analysis,
-        timezone,
-      };
-      const changed = await updateOrganization(deps.context, origin, { changes: wanted, ...ifMatch(request) });
-      await auth.keyCache.catchUp(); // sends and statistics read the settings there
-      setRevision(reply, changed.revision);
-      return serializeOrganization(changed);
-    },
-  );
-};
+    answer: organizationSchema,
+  },
+  async ({ origin, body, request, reply }, { deps, auth }) => {
+    const { name, contact, timezone } = body;
+    const wanted = {
+      name,
+      contact,
+      contentDays: body.content_retention_days,
+      analysis: body.default_analysis,
+      timezone,
+    };
+    const changed = await updateOrganization(deps.context, origin, { changes: wanted, ...ifMatch(request) });
+    await auth.keyCache.catchUp(); // sends and statistics read the settings there
+    setRevision(reply, changed.revision);
+    return serializeOrganization(changed);
+  },
+);

@@ -12,7 +12,7 @@ import { MEASURES } from '../../domain/reputation/events.ts';
 import { REPUTATION_LEVELS, type Reputation, reputation } from '../../domain/reputation/reputation.ts';
 import { reputationStream } from '../../domain/streams.ts';
 import { readYourWrites } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
 import { timeSchema } from '../schemas/envelope.ts';
 import { loadDomain } from './domains.ts';
 
@@ -96,56 +96,48 @@ export const serializeOrganizationReputation = (
   ...serializeReputation(reputation, counts),
 });
 
-export const getDomainReputationRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/domains/:id/reputation',
-    {
-      summary: 'Read the bounce and complaint rates of a domain’s bulk mail and their effect',
-      description:
-        'Live bulk mail of the last seven days, by the day (UTC) of its outcome. Fewer than 200 recipients, or ' +
-        'fewer than five bounces or complaints, are not evaluated. A level lasts until the rate falls a fifth ' +
-        'below its limit.',
-      answer: domainReputationSchema,
-    },
-    async ({ caller, id }) => {
-      await loadDomain(deps, caller, id);
-      const { store } = deps.context;
-      const [{ state: own }, { state: ofOrganization }] = await Promise.all([
-        load(store, reputation, reputationStream(id)),
-        load(store, reputation, reputationStream(caller.organizationId)),
-      ]);
-      await readYourWrites(deps, ['reputation']);
-      const from = countedFrom(deps.context.system.now());
-      const counts = await deps.readModels.reputation.ofSender({ from, senderId: id });
-      return serializeDomainReputation(id, { own, ofOrganization }, counts ?? NO_COUNTS);
-    },
-  );
-};
+export const getDomainReputationRoute = endpoint(
+  'GET /v1/domains/:id/reputation',
+  {
+    summary: 'Read the bounce and complaint rates of a domain’s bulk mail and their effect',
+    description:
+      'Live bulk mail of the last seven days, by the day (UTC) of its outcome. Fewer than 200 recipients, or ' +
+      'fewer than five bounces or complaints, are not evaluated. A level lasts until the rate falls a fifth ' +
+      'below its limit.',
+    answer: domainReputationSchema,
+  },
+  async ({ caller, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    const { store } = deps.context;
+    const [{ state: own }, { state: ofOrganization }] = await Promise.all([
+      load(store, reputation, reputationStream(id)),
+      load(store, reputation, reputationStream(caller.organizationId)),
+    ]);
+    await readYourWrites(deps, ['reputation']);
+    const from = countedFrom(deps.context.system.now());
+    const counts = await deps.readModels.reputation.ofSender({ from, senderId: id });
+    return serializeDomainReputation(id, { own, ofOrganization }, counts ?? NO_COUNTS);
+  },
+);
 
-export const getOrganizationReputationRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/organization/reputation',
-    {
-      summary: 'Read the bounce and complaint rates of the organization’s bulk mail and their effect',
-      description:
-        'The same rules as for a domain, applied to all domains together. An organization is evaluated once ' +
-        'more than one of its domains has sent bulk mail.',
-      answer: organizationReputationSchema,
-    },
-    async ({ caller: { organizationId } }) => {
-      const { store, system } = deps.context;
-      const { state } = await load(store, reputation, reputationStream(organizationId));
-      await readYourWrites(deps, ['reputation']);
-      const by = { from: countedFrom(system.now()), senderId: organizationId };
-      const counts = await deps.readModels.reputation.ofSender(by);
-      return serializeOrganizationReputation(organizationId, state, counts ?? NO_COUNTS);
-    },
-  );
-};
+export const getOrganizationReputationRoute = endpoint(
+  'GET /v1/organization/reputation',
+  {
+    summary: 'Read the bounce and complaint rates of the organization’s bulk mail and their effect',
+    description:
+      'The same rules as for a domain, applied to all domains together. An organization is evaluated once ' +
+      'more than one of its domains has sent bulk mail.',
+    answer: organizationReputationSchema,
+  },
+  async ({ caller: { organizationId } }, { deps }) => {
+    const { store, system } = deps.context;
+    const { state } = await load(store, reputation, reputationStream(organizationId));
+    await readYourWrites(deps, ['reputation']);
+    const by = { from: countedFrom(system.now()), senderId: organizationId };
+    const counts = await deps.readModels.reputation.ofSender(by);
+    return serializeOrganizationReputation(organizationId, state, counts ?? NO_COUNTS);
+  },
+);
 
 const releasedDomainSchema = z.strictObject({
   object: z.literal('released_domain'),
@@ -153,25 +145,21 @@ const releasedDomainSchema = z.strictObject({
   released: z.boolean().describe('false: nothing was restricted, and nothing changed.'),
 });
 
-export const releaseSendingRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/domains/:id/release',
-    {
-      summary: 'Release a domain’s bulk mail that was slowed down or paused',
-      description:
-        'Restarts the count of bounces and complaints. Waiting mail leaves within seconds; a long backlog ' +
-        'takes turns with other mail. Restrictions of the whole organization have their own release.',
-      answer: releasedDomainSchema,
-    },
-    async ({ caller, origin, id }) => {
-      await loadDomain(deps, caller, id);
-      const released = await releaseSending(deps.context, origin, id);
-      return { object: 'released_domain', domain_id: id, released };
-    },
-  );
-};
+export const releaseSendingRoute = endpoint(
+  'POST /v1/domains/:id/release',
+  {
+    summary: 'Release a domain’s bulk mail that was slowed down or paused',
+    description:
+      'Restarts the count of bounces and complaints. Waiting mail leaves within seconds; a long backlog ' +
+      'takes turns with other mail. Restrictions of the whole organization have their own release.',
+    answer: releasedDomainSchema,
+  },
+  async ({ caller, origin, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    const released = await releaseSending(deps.context, origin, id);
+    return { object: 'released_domain', domain_id: id, released };
+  },
+);
 
 const releasedOrganizationSchema = z.strictObject({
   object: z.literal('released_organization'),
@@ -179,21 +167,17 @@ const releasedOrganizationSchema = z.strictObject({
   released: z.boolean().describe('false: nothing was restricted, and nothing changed.'),
 });
 
-export const releaseOrganizationSendingRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/organization/release',
-    {
-      summary: 'Release bulk mail that was slowed down or paused by the organization’s rates',
-      description:
-        'Restarts the count of bounces and complaints of the organization. A domain restricted by its own ' +
-        'rates has its own release.',
-      answer: releasedOrganizationSchema,
-    },
-    async ({ caller: { organizationId }, origin }) => {
-      const released = await releaseSending(deps.context, origin, null);
-      return { object: 'released_organization', organization_id: organizationId, released };
-    },
-  );
-};
+export const releaseOrganizationSendingRoute = endpoint(
+  'POST /v1/organization/release',
+  {
+    summary: 'Release bulk mail that was slowed down or paused by the organization’s rates',
+    description:
+      'Restarts the count of bounces and complaints of the organization. A domain restricted by its own ' +
+      'rates has its own release.',
+    answer: releasedOrganizationSchema,
+  },
+  async ({ caller: { organizationId }, origin }, { deps }) => {
+    const released = await releaseSending(deps.context, origin, null);
+    return { object: 'released_organization', organization_id: organizationId, released };
+  },
+);

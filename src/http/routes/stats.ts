@@ -16,7 +16,7 @@ import { STATS_BUCKETS_MAX } from '../../projections/stats/queries.ts';
 import { acceptedIn } from '../accept.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { readYourWrites } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
 import {
   STATS_TABLES,
   type StatsAsked,
@@ -109,45 +109,41 @@ line, for each bucket and group, without totals. \`compare=previous\` counts the
 hours, days, weeks or months earlier, by the clocks of the time zone, as it takes for it to end when the period begins, or
 before. At most 25 groups are shown, those with most recipients accepted; the others are in the totals.`;
 
-export const getStatsRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/stats',
-    {
-      summary: 'Count recipients by outcome over time',
-      description: DESCRIPTION,
-      query,
-      answer: statsSchema,
-      otherMediaTypes: STATS_TABLES,
-    },
-    async ({ caller, query: asked, request, reply }) => {
-      const { granularity, timezone = auth.keyCache.settingsOf(caller.organizationId).timezone } = asked;
-      const now = deps.context.system.now();
-      const range = rangeOf(asked, now);
-      const where = filtersOf(asked, caller);
-      const table = tableAsked(request);
-      if (table !== null && asked.compare !== undefined)
-        throw refuse('compare', 'compare must be absent in a table: ask for the other period by itself');
-      await readYourWrites(deps, ['stats']);
-      const groupBy = asked.group_by ?? [];
-      const stats = await deps.readModels.stats.query({
-        organizationId: caller.organizationId,
-        environment: caller.environment,
-        granularity,
-        timezone,
-        where,
-        ...range,
-        groupBy,
-        comparesPrevious: asked.compare !== undefined,
-      });
-      const metrics = asked.metrics ?? STATS_METRICS;
-      const shown: StatsAsked = { granularity, timezone, groupBy, metrics, completeUntil: now.toISOString() };
-      reply.header('vary', 'accept');
-      if (table === null) return serializeStats(stats, shown);
-      reply.type(`${table}; charset=utf-8`);
-      reply.header('complete-until', shown.completeUntil);
-      return Readable.from(tableOf(table, stats, shown));
-    },
-  );
-};
+export const getStatsRoute = endpoint(
+  'GET /v1/stats',
+  {
+    summary: 'Count recipients by outcome over time',
+    description: DESCRIPTION,
+    query,
+    answer: statsSchema,
+    otherMediaTypes: STATS_TABLES,
+  },
+  async ({ caller, query: asked, request, reply }, { deps, auth }) => {
+    const { granularity, timezone = auth.keyCache.settingsOf(caller.organizationId).timezone } = asked;
+    const now = deps.context.system.now();
+    const range = rangeOf(asked, now);
+    const where = filtersOf(asked, caller);
+    const table = tableAsked(request);
+    if (table !== null && asked.compare !== undefined)
+      throw refuse('compare', 'compare must be absent in a table: ask for the other period by itself');
+    await readYourWrites(deps, ['stats']);
+    const groupBy = asked.group_by ?? [];
+    const stats = await deps.readModels.stats.query({
+      organizationId: caller.organizationId,
+      environment: caller.environment,
+      granularity,
+      timezone,
+      where,
+      ...range,
+      groupBy,
+      comparesPrevious: asked.compare !== undefined,
+    });
+    const metrics = asked.metrics ?? STATS_METRICS;
+    const shown: StatsAsked = { granularity, timezone, groupBy, metrics, completeUntil: now.toISOString() };
+    reply.header('vary', 'accept');
+    if (table === null) return serializeStats(stats, shown);
+    reply.type(`${table}; charset=utf-8`);
+    reply.header('complete-until', shown.completeUntil);
+    return Readable.from(tableOf(table, stats, shown));
+  },
+);

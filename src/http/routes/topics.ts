@@ -8,7 +8,7 @@ import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { bodyOf } from '../bodies/json-bodies.ts';
 import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
 import { atMost, pageParameters, shownLine } from '../validation/fields.ts';
@@ -101,79 +101,63 @@ export const createTopicRoute = (route: RouteContext): void => {
 const LIST = 'topics';
 const query = z.strictObject(pageParameters);
 
-export const listTopicsRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/topics',
-    { summary: 'List topics, newest first', query, answer: listSchema(topicSchema) },
-    async ({ caller: { organizationId }, query: { limit, after: cursor } }) => {
-      const after = decodeCursor(LIST, cursor);
-      await readYourWrites(deps, ['topics']);
-      const page = await deps.readModels.topics.list({ organizationId, domainId: null, limit, after });
-      return listOf(page.items.map(serializeTopic), page.hasMore, encodeCursor(LIST, page.next));
-    },
-  );
-};
+export const listTopicsRoute = endpoint(
+  'GET /v1/topics',
+  { summary: 'List topics, newest first', query, answer: listSchema(topicSchema) },
+  async ({ caller: { organizationId }, query: { limit, after: cursor } }, { deps }) => {
+    const after = decodeCursor(LIST, cursor);
+    await readYourWrites(deps, ['topics']);
+    const page = await deps.readModels.topics.list({ organizationId, domainId: null, limit, after });
+    return listOf(page.items.map(serializeTopic), page.hasMore, encodeCursor(LIST, page.next));
+  },
+);
 
-export const getTopicRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'GET /v1/topics/:id',
-    { summary: 'Read a topic', answer: topicSchema },
-    async ({ caller, id, reply }) => {
-      const { topic, revision } = await loadTopic(context, caller.organizationId, id);
-      setRevision(reply, revision);
-      return serializeTopic(topic);
-    },
-  );
-};
+export const getTopicRoute = endpoint(
+  'GET /v1/topics/:id',
+  { summary: 'Read a topic', answer: topicSchema },
+  async ({ caller, id, reply }, { deps: { context } }) => {
+    const { topic, revision } = await loadTopic(context, caller.organizationId, id);
+    setRevision(reply, revision);
+    return serializeTopic(topic);
+  },
+);
 
 const changes = z.strictObject({
   name: name.optional(),
   description: description.optional().describe('A sentence for recipients; taken away by null.'),
 });
 
-export const updateTopicRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'PATCH /v1/topics/:id',
-    {
-      summary: 'Change the name or the description of a topic',
-      description: 'Fields that are absent stay as they are.',
-      body: changes,
-      examples: { 'Another name': { name: 'Weekly offers' } },
-      answer: topicSchema,
-    },
-    async ({ caller, origin, id, body: asked, request, reply }) => {
-      await loadTopic(context, caller.organizationId, id);
-      const command = { topicId: id, name: asked.name, description: asked.description, ...ifMatch(request) };
-      const { topic, revision } = await changeTopic(context, origin, command);
-      setRevision(reply, revision);
-      return serializeTopic(topic);
-    },
-  );
-};
+export const updateTopicRoute = endpoint(
+  'PATCH /v1/topics/:id',
+  {
+    summary: 'Change the name or the description of a topic',
+    description: 'Fields that are absent stay as they are.',
+    body: changes,
+    examples: { 'Another name': { name: 'Weekly offers' } },
+    answer: topicSchema,
+  },
+  async ({ caller, origin, id, body: asked, request, reply }, { deps: { context } }) => {
+    await loadTopic(context, caller.organizationId, id);
+    const command = { topicId: id, name: asked.name, description: asked.description, ...ifMatch(request) };
+    const { topic, revision } = await changeTopic(context, origin, command);
+    setRevision(reply, revision);
+    return serializeTopic(topic);
+  },
+);
 
-export const deleteTopicRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'DELETE /v1/topics/:id',
-    {
-      summary: 'Delete a topic',
-      description:
-        'Nothing new can be sent about it, and recipients are not shown it any more. Messages that were accepted before are ' +
-        'sent; what recipients said of it stays on record.',
-    },
-    async ({ caller, origin, id, request }) => {
-      await loadTopic(context, caller.organizationId, id);
-      await deleteTopic(context, origin, { topicId: id, ...ifMatch(request) });
-    },
-  );
-};
+export const deleteTopicRoute = endpoint(
+  'DELETE /v1/topics/:id',
+  {
+    summary: 'Delete a topic',
+    description:
+      'Nothing new can be sent about it, and recipients are not shown it any more. Messages that were accepted before are ' +
+      'sent; what recipients said of it stays on record.',
+  },
+  async ({ caller, origin, id, request }, { deps: { context } }) => {
+    await loadTopic(context, caller.organizationId, id);
+    await deleteTopic(context, origin, { topicId: id, ...ifMatch(request) });
+  },
+);
 
 /** Each costs a read and an append. */
 const OPT_INS_MAX = 1000;
@@ -206,42 +190,38 @@ export const optInsSchema = z
   })
   .meta({ id: 'TopicOptIns' });
 
-export const optInRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'POST /v1/topics/:id/opt-ins',
-    {
-      summary: 'Record that recipients opted in to a topic',
-      description:
-        'For consent that they gave you elsewhere: in a shop, on paper. They get mail about a topic with `default: "out"` from ' +
-        'now on. It takes back their own refusal of this topic; an unsubscription from all mail, bounces, complaints and ' +
-        'entries of your own stay in force. They can opt out on the preference page, and you for them by a suppression with ' +
-        'the scope `topic`. Several are not one transaction: after a fault, send the same again.',
-      body: optIns,
-      bounds: bodyOf(OPT_IN_BYTES_MAX),
-      deadlineMs: OPT_IN_DEADLINE_MS,
-      etag: false,
-      examples: { 'Two who asked for it': { addresses: ['ann@example.net', 'bob@example.org'] } },
-      answer: optInsSchema,
-    },
-    async ({ caller: { environment, organizationId }, origin, id, body: { addresses } }) => {
-      const { topic } = await loadTopic(context, organizationId, id);
-      const { topicId } = topic;
-      const recorded = await recordOptIns(context, origin, { environment, topicId, addresses: distinct(addresses) });
-      const now = context.system.now().toISOString();
-      const added = recorded.filter((one) => one.added).length;
-      return {
-        object: 'topic_opt_ins' as const,
-        topic_id: topicId,
-        added,
-        unchanged: recorded.length - added,
-        data: recorded.map(({ address, suppression }) => {
-          const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
-            strongestEntry(suppression, { stream, topicId }, now) !== null;
-          return { address, suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') } };
-        }),
-      };
-    },
-  );
-};
+export const optInRoute = endpoint(
+  'POST /v1/topics/:id/opt-ins',
+  {
+    summary: 'Record that recipients opted in to a topic',
+    description:
+      'For consent that they gave you elsewhere: in a shop, on paper. They get mail about a topic with `default: "out"` from ' +
+      'now on. It takes back their own refusal of this topic; an unsubscription from all mail, bounces, complaints and ' +
+      'entries of your own stay in force. They can opt out on the preference page, and you for them by a suppression with ' +
+      'the scope `topic`. Several are not one transaction: after a fault, send the same again.',
+    body: optIns,
+    bounds: bodyOf(OPT_IN_BYTES_MAX),
+    deadlineMs: OPT_IN_DEADLINE_MS,
+    etag: false,
+    examples: { 'Two who asked for it': { addresses: ['ann@example.net', 'bob@example.org'] } },
+    answer: optInsSchema,
+  },
+  async ({ caller: { environment, organizationId }, origin, id, body: { addresses } }, { deps: { context } }) => {
+    const { topic } = await loadTopic(context, organizationId, id);
+    const { topicId } = topic;
+    const recorded = await recordOptIns(context, origin, { environment, topicId, addresses: distinct(addresses) });
+    const now = context.system.now().toISOString();
+    const added = recorded.filter((one) => one.added).length;
+    return {
+      object: 'topic_opt_ins' as const,
+      topic_id: topicId,
+      added,
+      unchanged: recorded.length - added,
+      data: recorded.map(({ address, suppression }) => {
+        const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
+          strongestEntry(suppression, { stream, topicId }, now) !== null;
+        return { address, suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') } };
+      }),
+    };
+  },
+);

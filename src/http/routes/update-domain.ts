@@ -3,7 +3,7 @@ import { changeDomain } from '../../commands/sending-domain/change-domain.ts';
 import { unsubscribeUrlProblem } from '../../domain/message/draft.ts';
 import type { Branding } from '../../domain/sending-domain/events.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
 import { domainSchema } from '../schemas/domain.ts';
 import { shownLine } from '../validation/fields.ts';
 import { loadDomain, serializeDomainOf } from './domains.ts';
@@ -43,35 +43,32 @@ type SentBranding = NonNullable<z.output<typeof changes>['branding']>;
 const brandingOf = (sent: SentBranding | null): Branding | null =>
   sent === null ? null : { name: sent.name, color: sent.color, logoUrl: sent.logo_url };
 
-export const updateDomainRoute = (route: RouteContext): void => {
-  const { deps, auth } = route;
-  defineEndpoint(
-    route,
-    'PATCH /v1/domains/:id',
-    {
-      summary: 'Change the settings of a domain',
-      description: 'Absent fields stay unchanged.',
-      body: changes,
-      examples: {
-        'Name and colour of the pages for recipients': { branding: { name: 'Example Shop', color: '#1a56b0' } },
-        Neither: { branding: null },
-        'Track clicks': { tracking: { clicks: true } },
+export const updateDomainRoute = endpoint(
+  'PATCH /v1/domains/:id',
+  {
+    summary: 'Change the settings of a domain',
+    description: 'Absent fields stay unchanged.',
+    body: changes,
+    examples: {
+      'Name and colour of the pages for recipients': { branding: { name: 'Example Shop', color: '#1a56b0' } },
+      Neither: { branding: null },
+      'Track clicks': { tracking: { clicks: true } },
+    },
+    answer: domainSchema,
+  },
+  async ({ caller, origin, id, body: { branding, tracking: tracked }, request, reply }, route) => {
+    const { deps, auth } = route;
+    await loadDomain(deps, caller, id);
+    const { domain, revision } = await changeDomain(deps.context, origin, {
+      domainId: id,
+      settings: {
+        ...(branding === undefined ? {} : { branding: brandingOf(branding) }),
+        ...(tracked === undefined ? {} : { tracking: tracked }),
       },
-      answer: domainSchema,
-    },
-    async ({ caller, origin, id, body: { branding, tracking: tracked }, request, reply }) => {
-      await loadDomain(deps, caller, id);
-      const { domain, revision } = await changeDomain(deps.context, origin, {
-        domainId: id,
-        settings: {
-          ...(branding === undefined ? {} : { branding: brandingOf(branding) }),
-          ...(tracked === undefined ? {} : { tracking: tracked }),
-        },
-        ...ifMatch(request),
-      });
-      setRevision(reply, revision);
-      await auth.keyCache.catchUp();
-      return serializeDomainOf(route, domain);
-    },
-  );
-};
+      ...ifMatch(request),
+    });
+    setRevision(reply, revision);
+    await auth.keyCache.catchUp();
+    return serializeDomainOf(route, domain);
+  },
+);

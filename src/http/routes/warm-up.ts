@@ -16,7 +16,7 @@ import {
   warmUp,
 } from '../../domain/warm-up/warm-up.ts';
 import type { HttpDependencies } from '../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { endpoint } from '../endpoint.ts';
 import { atMost } from '../validation/fields.ts';
 import { loadDomain } from './domains.ts';
 
@@ -82,22 +82,18 @@ export const serializeWarmUpOf = async (
   return serializeWarmUp(domainId, { plan, planned, taken: state.taken });
 };
 
-export const getWarmUpRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/domains/:id/warm-up',
-    {
-      summary: 'Read the warm-up of a domain and today’s numbers by destination',
-      answer: warmUpSchema,
-    },
-    async ({ caller, id }) => {
-      await loadDomain(deps, caller, id);
-      const { state } = await load(deps.context.store, warmUp, warmUpStream(id));
-      return serializeWarmUpOf(deps, id, state);
-    },
-  );
-};
+export const getWarmUpRoute = endpoint(
+  'GET /v1/domains/:id/warm-up',
+  {
+    summary: 'Read the warm-up of a domain and today’s numbers by destination',
+    answer: warmUpSchema,
+  },
+  async ({ caller, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    const { state } = await load(deps.context.store, warmUp, warmUpStream(id));
+    return serializeWarmUpOf(deps, id, state);
+  },
+);
 
 const body = z.strictObject({
   plan: atMost(PLAN_DAYS_MAX, z.array(z.int().min(1).max(CAP_MAX)).min(1).max(PLAN_DAYS_MAX))
@@ -105,44 +101,36 @@ const body = z.strictObject({
     .describe('Recipients per destination on the first day, the second, and so on.'),
 });
 
-export const startWarmUpRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'PUT /v1/domains/:id/warm-up',
-    {
-      summary: 'Start the warm-up of a domain: a daily quota that grows',
-      description:
-        'Starts today and replaces another plan; the same plan continues if it runs. A destination is the ' +
-        'mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail ' +
-        '(`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a ' +
-        'later day; its `ttl_seconds` pause meanwhile unless they are below the default. Transactional mail ' +
-        'never waits. Days are UTC.',
-      body,
-      examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },
-      answer: warmUpSchema,
-    },
-    async ({ caller, origin, id, body: { plan } }) => {
-      await loadDomain(deps, caller, id);
-      return serializeWarmUpOf(deps, id, await startWarmUp(deps.context, origin, { domainId: id, caps: plan }));
-    },
-  );
-};
+export const startWarmUpRoute = endpoint(
+  'PUT /v1/domains/:id/warm-up',
+  {
+    summary: 'Start the warm-up of a domain: a daily quota that grows',
+    description:
+      'Starts today and replaces another plan; the same plan continues if it runs. A destination is the ' +
+      'mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail ' +
+      '(`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a ' +
+      'later day; its `ttl_seconds` pause meanwhile unless they are below the default. Transactional mail ' +
+      'never waits. Days are UTC.',
+    body,
+    examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },
+    answer: warmUpSchema,
+  },
+  async ({ caller, origin, id, body: { plan } }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    return serializeWarmUpOf(deps, id, await startWarmUp(deps.context, origin, { domainId: id, caps: plan }));
+  },
+);
 
-export const endWarmUpRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'DELETE /v1/domains/:id/warm-up',
-    {
-      summary: 'End the warm-up of a domain early',
-      description:
-        'Its mail is no longer held. Waiting mail leaves within seconds; a long backlog takes turns with other ' +
-        'mail. Without a plan nothing changes.',
-    },
-    async ({ caller, origin, id }) => {
-      await loadDomain(deps, caller, id);
-      await endWarmUp(deps.context, origin, id);
-    },
-  );
-};
+export const endWarmUpRoute = endpoint(
+  'DELETE /v1/domains/:id/warm-up',
+  {
+    summary: 'End the warm-up of a domain early',
+    description:
+      'Its mail is no longer held. Waiting mail leaves within seconds; a long backlog takes turns with other ' +
+      'mail. Without a plan nothing changes.',
+  },
+  async ({ caller, origin, id }, { deps }) => {
+    await loadDomain(deps, caller, id);
+    await endWarmUp(deps.context, origin, id);
+  },
+);

@@ -7,7 +7,7 @@ import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../
 import { isId } from '../../../domain/ids.ts';
 import type { EventStore, RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../../../domain/streams.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { readWholeStream } from '../../read-whole-stream.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
@@ -127,23 +127,26 @@ const decodePlace = (id: string, cursor: string | undefined): HistoryPlace | nul
 const encodePlace = (id: string, place: HistoryPlace | null): string | null =>
   place === null ? null : encodeParts([listName(id), String(place.life), String(place.refusals)]);
 
-export const listKeyHistoryRoute = (route: RouteContext): void => {
-  const { store } = route.deps.context;
-  defineEndpoint(
-    route,
-    'GET /v1/api-keys/:id/history',
+export const listKeyHistoryRoute = endpoint(
+  'GET /v1/api-keys/:id/history',
+  {
+    summary: 'List the history of an API key, newest first',
+    description: 'Changes and refused changes, also of a deleted key. Never its values.',
+    query,
+    answer: listSchema(keyHistoryEntrySchema),
+  },
+  async (
+    { caller, id, query: { limit, after } },
     {
-      summary: 'List the history of an API key, newest first',
-      description: 'Changes and refused changes, also of a deleted key. Never its values.',
-      query,
-      answer: listSchema(keyHistoryEntrySchema),
+      deps: {
+        context: { store },
+      },
     },
-    async ({ caller, id, query: { limit, after } }) => {
-      if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
-      const place = decodePlace(id, after);
-      const { happenings, next } = await readKeyHistory(store, caller, { id, limit, place });
-      const entries = happenings.map(({ event, before }) => serializeKeyHistoryEntry(event, before));
-      return listOf(entries, next !== null, encodePlace(id, next));
-    },
-  );
-};
+  ) => {
+    if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
+    const place = decodePlace(id, after);
+    const { happenings, next } = await readKeyHistory(store, caller, { id, limit, place });
+    const entries = happenings.map(({ event, before }) => serializeKeyHistoryEntry(event, before));
+    return listOf(entries, next !== null, encodePlace(id, next));
+  },
+);

@@ -1,7 +1,7 @@
 import { requireFromDomain } from '../../../commands/message/prepare-message.ts';
 import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
 import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { analysisSchema, serializeAnalysis } from '../../schemas/sent-message.ts';
 import { draftOf } from './send-body.ts';
 import { completeSend, sendRequestBody, sendRequestProblems } from './send-by-template.ts';
@@ -16,27 +16,24 @@ suffer, an \`info\` where it is worth knowing; the verdict is \`fail\` with any 
 The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
 ${RULES_VERSION}.`;
 
-export const analyzeMessageRoute = (route: RouteContext): void => {
-  const { analyzer } = route.deps;
-  defineEndpoint(
-    route,
-    'POST /v1/messages/analyze',
-    {
-      summary: 'Analyse a message without sending it',
-      description: DESCRIPTION,
-      body: sendRequestBody,
-      examples: SEND_EXAMPLES,
-      answer: analysisSchema,
-      bounds: SEND_BOUNDS,
-      problems: sendRequestProblems(UNCHECKED),
-    },
-    async ({ caller, body }) => {
-      const complete = await completeSend(route.templates.of(caller.organizationId), caller, body);
-      if (complete.refusal !== null) throw complete.refusal;
-      const draft = draftOf(complete.body);
-      requireFromDomain(caller, draft.from.address);
-      const domain = await domainFactsFor(route.auth.keyCache, caller);
-      return serializeAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
-    },
-  );
-};
+export const analyzeMessageRoute = endpoint(
+  'POST /v1/messages/analyze',
+  {
+    summary: 'Analyse a message without sending it',
+    description: DESCRIPTION,
+    body: sendRequestBody,
+    examples: SEND_EXAMPLES,
+    answer: analysisSchema,
+    bounds: SEND_BOUNDS,
+    problems: sendRequestProblems(UNCHECKED),
+  },
+  async ({ caller, body }, route) => {
+    const { analyzer } = route.deps;
+    const complete = await completeSend(route.templates.of(caller.organizationId), caller, body);
+    if (complete.refusal !== null) throw complete.refusal;
+    const draft = draftOf(complete.body);
+    requireFromDomain(caller, draft.from.address);
+    const domain = await domainFactsFor(route.auth.keyCache, caller);
+    return serializeAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
+  },
+);

@@ -29,7 +29,7 @@ import {
 import { template } from '../../../domain/template/template.ts';
 import { subscribesTo } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
 import { readWholeStream } from '../../read-whole-stream.ts';
 import { explanationSchema } from '../../schemas/explanation.ts';
@@ -207,23 +207,19 @@ export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<K
   return { message: state, happenings, contents, circumstances, ...webhooks, suspensions, reputations, now };
 };
 
-export const explainMessageRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/messages/:id/explain',
-    {
-      summary: 'Explain the status of a message step by step',
-      description:
-        'The whole history: the request, the key, the checks, every attempt with replies and transport ' +
-        'security, waits with their reasons and ends, and each webhook attempt. `facts` holds the codes behind ' +
-        'each sentence. Sentences are for people and may change; types and facts are stable. Addresses and ' +
-        'reply texts are null once the content has expired.',
-      answer: explanationSchema,
-    },
-    async ({ caller, id }) => {
-      await loadMessage(deps, caller, id);
-      return explainMessage(await whatIsKnown(deps, id));
-    },
-  );
-};
+export const explainMessageRoute = endpoint(
+  'GET /v1/messages/:id/explain',
+  {
+    summary: 'Explain the status of a message step by step',
+    description:
+      'The whole history: the request, the key, the checks, every attempt with replies and transport ' +
+      'security, waits with their reasons and ends, and each webhook attempt. `facts` holds the codes behind ' +
+      'each sentence. Sentences are for people and may change; types and facts are stable. Addresses and ' +
+      'reply texts are null once the content has expired.',
+    answer: explanationSchema,
+  },
+  async ({ caller, id }, { deps }) => {
+    await loadMessage(deps, caller, id);
+    return explainMessage(await whatIsKnown(deps, id));
+  },
+);

@@ -8,7 +8,7 @@ import { templateIdOf } from '../../../domain/template/template.ts';
 import { templateLabel } from '../../../projections/messages/queries.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { readYourWrites } from '../../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { listedMessageSchema, serializeListedMessage } from '../../schemas/message.ts';
 import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
@@ -116,35 +116,30 @@ const isNamed = (internetMessageId: string, { message_id }: Asked): boolean =>
   message_id === undefined ||
   internetMessageId.slice(1, -1).toLowerCase() === message_id.trim().replaceAll(/^<|>$/g, '').toLowerCase();
 
-export const listMessagesRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  const { context, readModels } = deps;
-  defineEndpoint(
-    route,
-    'GET /v1/messages',
-    { summary: 'List messages, newest first', query, answer: listSchema(listedMessageSchema) },
-    async ({ caller, query: asked }) => {
-      const { organizationId, environment } = caller;
-      const after = decodeCursor(LIST, asked.after);
-      const template = templateOf(organizationId, asked);
-      const own = visibleDomainId(caller);
-      if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return listOf([], false, null);
-      const secret = await organizationSecret(context.secrets, organizationId);
-      await readYourWrites(deps, ['messages']);
-      const page = await readModels.messages.list({
-        organizationId,
-        environment,
-        after,
-        limit: asked.limit,
-        ...digestsOf(secret, asked),
-        ...filtersOf(asked),
-        template,
-        domainId: own ?? asked.domain_id ?? null,
-      });
-      const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));
-      const contents = await context.contents.heads(found.map(({ contentId }) => contentId));
-      const items = found.map((item) => serializeListedMessage(item, contents.get(item.contentId)));
-      return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
-    },
-  );
-};
+export const listMessagesRoute = endpoint(
+  'GET /v1/messages',
+  { summary: 'List messages, newest first', query, answer: listSchema(listedMessageSchema) },
+  async ({ caller, query: asked }, { deps, deps: { context, readModels } }) => {
+    const { organizationId, environment } = caller;
+    const after = decodeCursor(LIST, asked.after);
+    const template = templateOf(organizationId, asked);
+    const own = visibleDomainId(caller);
+    if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return listOf([], false, null);
+    const secret = await organizationSecret(context.secrets, organizationId);
+    await readYourWrites(deps, ['messages']);
+    const page = await readModels.messages.list({
+      organizationId,
+      environment,
+      after,
+      limit: asked.limit,
+      ...digestsOf(secret, asked),
+      ...filtersOf(asked),
+      template,
+      domainId: own ?? asked.domain_id ?? null,
+    });
+    const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));
+    const contents = await context.contents.heads(found.map(({ contentId }) => contentId));
+    const items = found.map((item) => serializeListedMessage(item, contents.get(item.contentId)));
+    return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
+  },
+);

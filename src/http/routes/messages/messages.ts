@@ -13,7 +13,7 @@ import { serializeEvents } from '../../../projections/events/serialize-events.ts
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { readWholeStream } from '../../read-whole-stream.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
@@ -53,108 +53,88 @@ export const serializeCurrent = async (
   return serializeMessage(message, contents);
 };
 
-export const getMessageRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/messages/:id',
-    { summary: 'Read a message and its status', answer: messageSchema },
-    async ({ caller, id, reply }) => {
-      const { message, revision } = await loadMessage(deps, caller, id);
-      setRevision(reply, revision);
-      return serializeCurrent(deps, message);
-    },
-  );
-};
+export const getMessageRoute = endpoint(
+  'GET /v1/messages/:id',
+  { summary: 'Read a message and its status', answer: messageSchema },
+  async ({ caller, id, reply }, { deps }) => {
+    const { message, revision } = await loadMessage(deps, caller, id);
+    setRevision(reply, revision);
+    return serializeCurrent(deps, message);
+  },
+);
 
-export const getMessageContentRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/messages/:id/content',
-    {
-      summary: 'Read the content of a message',
-      description: 'It is kept for as long as the organization wants (`content_retention_days`), and then 410.',
-      answer: messageContentSchema,
-    },
-    async ({ caller, id }) => {
-      const { message } = await loadMessage(deps, caller, id);
-      return serializeMessageContent(id, await requireContent(deps.context.contents, message));
-    },
-  );
-};
+export const getMessageContentRoute = endpoint(
+  'GET /v1/messages/:id/content',
+  {
+    summary: 'Read the content of a message',
+    description: 'It is kept for as long as the organization wants (`content_retention_days`), and then 410.',
+    answer: messageContentSchema,
+  },
+  async ({ caller, id }, { deps }) => {
+    const { message } = await loadMessage(deps, caller, id);
+    return serializeMessageContent(id, await requireContent(deps.context.contents, message));
+  },
+);
 
 const listOfMessage = (id: string): string => `message-events/${id}`;
 const query = z.strictObject(pageParameters);
 
-export const listMessageEventsRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/messages/:id/events',
-    { summary: 'List the events of a message, newest first', query, answer: listSchema(eventSchema) },
-    async ({ caller, id, query: { limit, after: cursor } }) => {
-      const { after } = decodePlace(listOfMessage(id), cursor);
-      const before = Number(after ?? Number.POSITIVE_INFINITY);
-      await loadMessage(deps, caller, id);
-      const all = (await readWholeStream(deps.context.store, messageStream(id)))
-        .flatMap(customerEvents)
-        .filter(({ sequence }) => sequence < before);
-      const page = all.toReversed().slice(0, limit);
-      const last = page.at(-1);
-      const hasMore = all.length > page.length;
-      return listOf(
-        await serializeEvents(deps.context.contents, page),
-        hasMore,
-        encodePlace(listOfMessage(id), hasMore && last !== undefined ? String(last.sequence) : null),
-      );
-    },
-  );
-};
+export const listMessageEventsRoute = endpoint(
+  'GET /v1/messages/:id/events',
+  { summary: 'List the events of a message, newest first', query, answer: listSchema(eventSchema) },
+  async ({ caller, id, query: { limit, after: cursor } }, { deps }) => {
+    const { after } = decodePlace(listOfMessage(id), cursor);
+    const before = Number(after ?? Number.POSITIVE_INFINITY);
+    await loadMessage(deps, caller, id);
+    const all = (await readWholeStream(deps.context.store, messageStream(id)))
+      .flatMap(customerEvents)
+      .filter(({ sequence }) => sequence < before);
+    const page = all.toReversed().slice(0, limit);
+    const last = page.at(-1);
+    const hasMore = all.length > page.length;
+    return listOf(
+      await serializeEvents(deps.context.contents, page),
+      hasMore,
+      encodePlace(listOfMessage(id), hasMore && last !== undefined ? String(last.sequence) : null),
+    );
+  },
+);
 
-export const cancelMessageRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/messages/:id/cancel',
-    {
-      summary: 'Cancel a message',
-      description:
-        'Recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being ' +
-        'sent the request is refused (409). Cancelling a cancelled message succeeds and changes nothing.',
-      answer: messageSchema,
-    },
-    async ({ caller, origin, id, request, reply }) => {
-      await loadMessage(deps, caller, id);
-      const { message, revision } = await cancelMessage(deps.context, origin, { messageId: id, ...ifMatch(request) });
-      setRevision(reply, revision);
-      return serializeCurrent(deps, message);
-    },
-  );
-};
+export const cancelMessageRoute = endpoint(
+  'POST /v1/messages/:id/cancel',
+  {
+    summary: 'Cancel a message',
+    description:
+      'Recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being ' +
+      'sent the request is refused (409). Cancelling a cancelled message succeeds and changes nothing.',
+    answer: messageSchema,
+  },
+  async ({ caller, origin, id, request, reply }, { deps }) => {
+    await loadMessage(deps, caller, id);
+    const { message, revision } = await cancelMessage(deps.context, origin, { messageId: id, ...ifMatch(request) });
+    setRevision(reply, revision);
+    return serializeCurrent(deps, message);
+  },
+);
 
 const body = z.strictObject({ scheduled_at: timeField().describe('When to send, with a time zone.') });
 
-export const rescheduleMessageRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'PATCH /v1/messages/:id',
-    {
-      summary: 'Reschedule a message',
-      description:
-        'Earlier or later, at most 30 days ahead, until an attempt starts. The time to live stays as long as ' +
-        'it was, counted from the new time.',
-      body,
-      examples: { 'Another day': { scheduled_at: '2030-01-01T09:00:00Z' } },
-      answer: messageSchema,
-    },
-    async ({ caller, origin, id, body: { scheduled_at: scheduledAt }, request, reply }) => {
-      await loadMessage(deps, caller, id);
-      const command = { messageId: id, scheduledAt, ...ifMatch(request) };
-      const { message, revision } = await rescheduleMessage(deps.context, origin, command);
-      setRevision(reply, revision);
-      return serializeCurrent(deps, message);
-    },
-  );
-};
+export const rescheduleMessageRoute = endpoint(
+  'PATCH /v1/messages/:id',
+  {
+    summary: 'Reschedule a message',
+    description:
+      'Earlier or later, at most 30 days ahead, until an attempt starts. The time to live stays as long as ' +
+      'it was, counted from the new time.',
+    body,
+    examples: { 'Another day': { scheduled_at: '2030-01-01T09:00:00Z' } },
+    answer: messageSchema,
+  },
+  async ({ caller, origin, id, body: { scheduled_at: scheduledAt }, request, reply }, { deps }) => {
+    await loadMessage(deps, caller, id);
+    const command = { messageId: id, scheduledAt, ...ifMatch(request) };
+    const { message, revision } = await rescheduleMessage(deps.context, origin, command);
+    setRevision(reply, revision);
+    return serializeCurrent(deps, message);
+  },
+);

@@ -9,7 +9,7 @@ import { DomainError } from '../../../domain/domain-error.ts';
 import type { AuthContext } from '../../auth/authenticate.ts';
 import { consumeRateLimit, limitOf } from '../../auth/consume-rate-limit.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { ERROR_STATUSES } from '../../errors/error-response.ts';
 import { batchSchema, serializeBatch } from '../../schemas/sent-message.ts';
 import { detailsOf, PROBLEMS_MAX, type Problem } from '../../validation/problems.ts';
@@ -150,36 +150,33 @@ refuses all, and nothing is sent; \`details\` names \`messages[3].to\`. \`partia
 202 even where all are refused. It is not one transaction: after a 503 the same request with the same
 \`Idempotency-Key\` completes it.`;
 
-export const sendBatchRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'POST /v1/messages/batch',
-    {
-      summary: 'Send up to 500 messages',
-      description: DESCRIPTION,
-      body,
-      examples: EXAMPLES,
-      answer: batchSchema,
-      bounds: BOUNDS,
-      deadlineMs: DEADLINE_MS,
-    },
-    async ({ caller, callerNow, origin, body: { messages, mode }, request, reply }) => {
-      const key = idempotencyKey(request);
-      await consumeForAll(route.auth, messages.length, request, reply);
-      const sender = await withFreshDomain(route.auth.keyCache, caller);
-      const items = await readAll(route, sender, messages);
-      const strict = mode === 'strict';
-      if (strict) requireAll(items);
-      await callerNow(); // validation may have taken long
-      const sent = await sendBatch(context, origin, sender, {
-        items,
-        strict,
-        body: request.body as BatchBody, // its schema has just passed
-        idempotencyKey: key,
-      }).catch(inOneRefusal);
-      if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
-      return serializeBatch(sent);
-    },
-  );
-};
+export const sendBatchRoute = endpoint(
+  'POST /v1/messages/batch',
+  {
+    summary: 'Send up to 500 messages',
+    description: DESCRIPTION,
+    body,
+    examples: EXAMPLES,
+    answer: batchSchema,
+    bounds: BOUNDS,
+    deadlineMs: DEADLINE_MS,
+  },
+  async ({ caller, callerNow, origin, body: { messages, mode }, request, reply }, route) => {
+    const { context } = route.deps;
+    const key = idempotencyKey(request);
+    await consumeForAll(route.auth, messages.length, request, reply);
+    const sender = await withFreshDomain(route.auth.keyCache, caller);
+    const items = await readAll(route, sender, messages);
+    const strict = mode === 'strict';
+    if (strict) requireAll(items);
+    await callerNow(); // validation may have taken long
+    const sent = await sendBatch(context, origin, sender, {
+      items,
+      strict,
+      body: request.body as BatchBody, // its schema has just passed
+      idempotencyKey: key,
+    }).catch(inOneRefusal);
+    if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
+    return serializeBatch(sent);
+  },
+);

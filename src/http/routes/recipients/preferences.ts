@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import type { CommandContext } from '../../../commands/context.ts';
 import { type Preferences, readPreferences, savePreferences } from '../../../commands/message/preferences.ts';
 import { findLinkedRecipient, recordUnsubscription } from '../../../commands/message/unsubscribe-recipient.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';
-import type { RouteContext } from '../../endpoint.ts';
-import { definePage, type PageCall } from '../../pages/define-page.ts';
+import { type PageCall, page } from '../../pages/define-page.ts';
 import { fill } from '../../pages/languages.ts';
 import { CHOSEN_FIELD, type Page, SHOWN_FIELD } from '../../pages/page.ts';
 import { TOPICS_MAX } from '../topics.ts';
@@ -45,22 +45,18 @@ const preferencesPage = (
   };
 };
 
-export const showPreferencesPageRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  definePage(
-    route,
-    'GET /preferences/:token',
-    {
-      summary: 'Show what a recipient gets and can choose',
-      description: 'The token is that of the unsubscribe link. It changes nothing.',
-    },
-    async (call) => {
-      const shown = await openLink(deps, call);
-      const topics = await topicsOf(deps, shown.recipient);
-      return preferencesPage(shown, topics, await readPreferences(deps.context, shown.recipient, topics));
-    },
-  );
-};
+export const showPreferencesPageRoute = page(
+  'GET /preferences/:token',
+  {
+    summary: 'Show what a recipient gets and can choose',
+    description: 'The token is that of the unsubscribe link. It changes nothing.',
+  },
+  async (call, { deps }) => {
+    const shown = await openLink(deps, call);
+    const topics = await topicsOf(deps, shown.recipient);
+    return preferencesPage(shown, topics, await readPreferences(deps.context, shown.recipient, topics));
+  },
+);
 
 const choice = z.strictObject({
   [SAVING]: z.enum(['save', 'leave']).describe('`leave` unsubscribes from all mail like it.'),
@@ -74,44 +70,44 @@ const textsOf = (form: FormData, name: string): ReadonlySet<string> =>
 /** Twice as many ids as topics, in the longest of the two media types. */
 const CHOICE_BYTES_MAX = 40_000;
 
-export const savePreferencesRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  const { context } = deps;
-
-  const save = async (call: PageCall, { recipient }: Shown, topics: readonly ExistingTopic[]): Promise<void> => {
-    const action = call.form.get(SAVING);
-    const request = requestOf(call);
-    if (action === 'leave') {
-      await recordUnsubscription(context, recipient, { method: 'page', topicId: null, request });
-      return;
-    }
-    if (action !== 'save') throw new DomainError('invalid_request', 'the form must hold action=save');
-    const [seen, wanted] = [textsOf(call.form, SHOWN_FIELD), textsOf(call.form, CHOSEN_FIELD)];
-    // What was not shown stays as it is, and what is no topic of the sender is nothing.
-    const offered = topics.filter(({ topicId }) => seen.has(topicId));
-    const ticked = new Set(offered.flatMap(({ topicId }) => (wanted.has(topicId) ? [topicId] : [])));
-    await savePreferences(context, recipient, request, { topics: offered, wanted: ticked });
-  };
-
-  definePage(
-    route,
-    'POST /preferences/:token',
-    {
-      summary: 'Save what a recipient wants',
-      description:
-        'Of the topics that were `shown`, those that are in `topic` are subscribed to and the others are not. `leave` ' +
-        'unsubscribes from all mail like that of the link.',
-      body: choice,
-      examples: { 'All mail': { [SAVING]: 'leave' } },
-      formBytesMax: CHOICE_BYTES_MAX,
-    },
-    async (call) => {
-      const shown = await openLink(deps, call);
-      const topics = await topicsOf(deps, shown.recipient);
-      await save(call, shown, topics);
-      const again = await findLinkedRecipient(context, 'unsubscribe', call.token);
-      const now = await readPreferences(context, again, topics);
-      return { ...preferencesPage(shown, topics, now), notice: shown.say.saved };
-    },
-  );
+const save = async (
+  context: CommandContext,
+  call: PageCall,
+  { recipient }: Shown,
+  topics: readonly ExistingTopic[],
+): Promise<void> => {
+  const { form } = call;
+  const action = form.get(SAVING);
+  const request = requestOf(call);
+  if (action === 'leave') {
+    await recordUnsubscription(context, recipient, { method: 'page', topicId: null, request });
+    return;
+  }
+  if (action !== 'save') throw new DomainError('invalid_request', 'the form must hold action=save');
+  const [seen, wanted] = [textsOf(form, SHOWN_FIELD), textsOf(form, CHOSEN_FIELD)];
+  // What was not shown stays as it is, and what is no topic of the sender is nothing.
+  const offered = topics.filter(({ topicId }) => seen.has(topicId));
+  const ticked = new Set(offered.flatMap(({ topicId }) => (wanted.has(topicId) ? [topicId] : [])));
+  await savePreferences(context, recipient, request, { topics: offered, wanted: ticked });
 };
+
+export const savePreferencesRoute = page(
+  'POST /preferences/:token',
+  {
+    summary: 'Save what a recipient wants',
+    description:
+      'Of the topics that were `shown`, those that are in `topic` are subscribed to and the others are not. `leave` ' +
+      'unsubscribes from all mail like that of the link.',
+    body: choice,
+    examples: { 'All mail': { [SAVING]: 'leave' } },
+    formBytesMax: CHOICE_BYTES_MAX,
+  },
+  async (call, { deps }) => {
+    const shown = await openLink(deps, call);
+    const topics = await topicsOf(deps, shown.recipient);
+    await save(deps.context, call, shown, topics);
+    const again = await findLinkedRecipient(deps.context, 'unsubscribe', call.token);
+    const now = await readPreferences(deps.context, again, topics);
+    return { ...preferencesPage(shown, topics, now), notice: shown.say.saved };
+  },
+);

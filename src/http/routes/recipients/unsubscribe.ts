@@ -3,8 +3,7 @@ import { withTimeout } from '../../../async/with-timeout.ts';
 import { type Preferences, readPreferences, resubscribe } from '../../../commands/message/preferences.ts';
 import { type LinkedRecipient, recordUnsubscription } from '../../../commands/message/unsubscribe-recipient.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import type { RouteContext } from '../../endpoint.ts';
-import { definePage } from '../../pages/define-page.ts';
+import { page } from '../../pages/define-page.ts';
 import { fill } from '../../pages/languages.ts';
 import type { Button, Page } from '../../pages/page.ts';
 import { type Context, openLink, requestOf, type Shown, topicsOf } from './link.ts';
@@ -74,28 +73,20 @@ const withChoice = async (deps: Context, { recipient, say, token }: Shown, page:
     ? { ...page, links: [{ label: say.choose, href: `../preferences/${token}` }] }
     : page;
 
-export const showUnsubscribePageRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  definePage(
-    route,
-    'GET /unsubscribe/:token',
-    {
-      summary: 'Ask whether to unsubscribe',
-      description:
-        'The page behind the link in the `List-Unsubscribe` header of mail that was sent with `unsubscribe: "managed"`. ' +
-        'It asks and changes nothing.',
-    },
-    async (call) => {
-      const shown = await openLink(deps, call);
-      const now = await readPreferences(deps.context, shown.recipient);
-      return withChoice(
-        deps,
-        shown,
-        now.hasLeft || now.hasLeftTopic ? unsubscribedPage(shown, now) : askingPage(shown),
-      );
-    },
-  );
-};
+export const showUnsubscribePageRoute = page(
+  'GET /unsubscribe/:token',
+  {
+    summary: 'Ask whether to unsubscribe',
+    description:
+      'The page behind the link in the `List-Unsubscribe` header of mail that was sent with `unsubscribe: "managed"`. ' +
+      'It asks and changes nothing.',
+  },
+  async (call, { deps }) => {
+    const shown = await openLink(deps, call);
+    const now = await readPreferences(deps.context, shown.recipient);
+    return withChoice(deps, shown, now.hasLeft || now.hasLeftTopic ? unsubscribedPage(shown, now) : askingPage(shown));
+  },
+);
 
 const posted = z.union([
   z.strictObject({ [ONE_CLICK.name]: z.literal(ONE_CLICK.value) }),
@@ -116,39 +107,34 @@ const actionOf = (form: FormData): Action => {
 const leftBy = (action: Action, { message: { state } }: LinkedRecipient): string | null =>
   action === 'all' ? null : (state.accepted.topic?.id ?? null);
 
-export const unsubscribeRecipientRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  const { context } = deps;
-  definePage(
-    route,
-    'POST /unsubscribe/:token',
-    {
-      summary: 'Unsubscribe, or subscribe again',
-      description:
-        'What mail programs post for their user (RFC 8058), and what the page behind the link does. ' +
-        'The sender is told by the event `message.unsubscribed`, ' +
-        'and the address is suppressed: for the topic of a message that is about one, else for bulk mail where the message ' +
-        'was, for all mail otherwise. `all` is for all mail like it whatever the topic, `again` takes it back. ' +
-        'The same a second time changes nothing.',
-      body: posted,
-      examples: {
-        'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },
-        'By the page': { [CONFIRMATION]: 'yes' },
-      },
+export const unsubscribeRecipientRoute = page(
+  'POST /unsubscribe/:token',
+  {
+    summary: 'Unsubscribe, or subscribe again',
+    description:
+      'What mail programs post for their user (RFC 8058), and what the page behind the link does. ' +
+      'The sender is told by the event `message.unsubscribed`, ' +
+      'and the address is suppressed: for the topic of a message that is about one, else for bulk mail where the message ' +
+      'was, for all mail otherwise. `all` is for all mail like it whatever the topic, `again` takes it back. ' +
+      'The same a second time changes nothing.',
+    body: posted,
+    examples: {
+      'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },
+      'By the page': { [CONFIRMATION]: 'yes' },
     },
-    async (call) => {
-      const action = actionOf(call.form);
-      const shown = await openLink(deps, call);
-      const { recipient } = shown;
-      if (action === 'again') {
-        await resubscribe(context, recipient, requestOf(call));
-        return withChoice(deps, shown, resubscribedPage(shown, await readPreferences(context, recipient)));
-      }
-      const topicId = leftBy(action, recipient);
-      const method = action === 'one_click' ? action : 'page';
-      await recordUnsubscription(context, recipient, { method, topicId, request: requestOf(call) });
-      const page = unsubscribedPage(shown, { hasLeft: topicId === null });
-      return action === 'one_click' ? page : withChoice(deps, shown, page);
-    },
-  );
-};
+  },
+  async (call, { deps, deps: { context } }) => {
+    const action = actionOf(call.form);
+    const shown = await openLink(deps, call);
+    const { recipient } = shown;
+    if (action === 'again') {
+      await resubscribe(context, recipient, requestOf(call));
+      return withChoice(deps, shown, resubscribedPage(shown, await readPreferences(context, recipient)));
+    }
+    const topicId = leftBy(action, recipient);
+    const method = action === 'one_click' ? action : 'page';
+    await recordUnsubscription(context, recipient, { method, topicId, request: requestOf(call) });
+    const page = unsubscribedPage(shown, { hasLeft: topicId === null });
+    return action === 'one_click' ? page : withChoice(deps, shown, page);
+  },
+);

@@ -4,8 +4,7 @@ import { viewUrl, withViewUrl } from '../../../domain/message/recipient-link.ts'
 import type { MessageBody, StoredAttachment } from '../../../domain/ports/contents.ts';
 import { NO_TRACKING, trackedHtml } from '../../../domain/tracking/tracking.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import type { RouteContext } from '../../endpoint.ts';
-import { definePublic } from '../../pages/define-page.ts';
+import { publicRoute } from '../../pages/define-page.ts';
 import { secretHeaders } from '../../pages/page.ts';
 import { requireContent } from '../../schemas/message-content.ts';
 
@@ -85,29 +84,25 @@ const htmlOf = async (
   return (await htmlTracker.htmlOf({ body, tracking: links })) ?? body.html;
 };
 
-export const viewMailRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  definePublic(
-    route,
-    'GET /view/:token',
-    {
-      summary: 'Show a mail in the browser',
-      description:
-        'What `{{ view_url }}` in a mail leads to: its html, or its text, as the recipient got it, for as long as the content ' +
-        'is kept. Looking at it is not counted; its links are.',
-    },
-    async ({ token }, reply) => {
-      const recipient = await findLinkedRecipient(deps.context, 'view', token);
-      const body = await requireContent(deps.context.contents, recipient.message.state);
-      const { html, text = '', subject, attachments } = body;
-      const page =
-        html === undefined
-          ? pageOfText(subject, text)
-          : withImages(await htmlOf(deps, recipient, { ...body, html }), attachments);
-      return () =>
-        secretHeaders(reply)
-          .header('content-security-policy', POLICY)
-          .send(withViewUrl(page, viewUrl(deps.publicUrl, token)));
-    },
-  );
-};
+export const viewMailRoute = publicRoute(
+  'GET /view/:token',
+  {
+    summary: 'Show a mail in the browser',
+    description:
+      'What `{{ view_url }}` in a mail leads to: its html, or its text, as the recipient got it, for as long as the content ' +
+      'is kept. Looking at it is not counted; its links are.',
+  },
+  async ({ token }, reply, { deps }) => {
+    const recipient = await findLinkedRecipient(deps.context, 'view', token);
+    const body = await requireContent(deps.context.contents, recipient.message.state);
+    const { html, text = '', subject, attachments } = body;
+    const page =
+      html === undefined
+        ? pageOfText(subject, text)
+        : withImages(await htmlOf(deps, recipient, { ...body, html }), attachments);
+    return () =>
+      secretHeaders(reply)
+        .header('content-security-policy', POLICY)
+        .send(withViewUrl(page, viewUrl(deps.publicUrl, token)));
+  },
+);

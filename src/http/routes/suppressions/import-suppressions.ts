@@ -7,7 +7,7 @@ import type { System } from '../../../domain/ports/system.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { type CsvRecord, readCsv, unescapeFormula } from '../../csv.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { suppressionImportSchema } from '../../schemas/suppression.ts';
 import { problemsIn } from '../../validation/problems.ts';
 import { addressField, suppressionFields, topicProblem } from './add-suppressions.ts';
@@ -127,44 +127,40 @@ const DESCRIPTION = `Takes what the export gives, and what spreadsheets make (RF
 cannot be taken is told by its line, and the others are taken. It is not one transaction: where no answer comes, or a 503,
 some rows may be on the list; send the same again, and what is there already counts as unchanged.`;
 
-export const importSuppressionsRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'POST /v1/suppressions/import',
-    {
-      summary: 'Suppress the addresses of a CSV file',
-      description: DESCRIPTION,
-      body,
-      examples: {
-        'A few addresses': { csv: 'address\nann@example.net\nbob@example.org\n' },
-        'All columns': {
-          csv: 'address,scope,reason,expires_at,note\r\nann@example.net,bulk,unsubscribe,2099-12-31T23:59:59Z,"From the old list, 2025"\r\n',
-        },
+export const importSuppressionsRoute = endpoint(
+  'POST /v1/suppressions/import',
+  {
+    summary: 'Suppress the addresses of a CSV file',
+    description: DESCRIPTION,
+    body,
+    examples: {
+      'A few addresses': { csv: 'address\nann@example.net\nbob@example.org\n' },
+      'All columns': {
+        csv: 'address,scope,reason,expires_at,note\r\nann@example.net,bulk,unsubscribe,2099-12-31T23:59:59Z,"From the old list, 2025"\r\n',
       },
-      answer: suppressionImportSchema,
-      bounds: bodyOf(BODY_BYTES_MAX),
-      deadlineMs: DEADLINE_MS,
     },
-    async ({ caller: { environment }, origin, body: { csv } }) => {
-      const { rows, problems } = await readSuppressionRows(csv, context.system);
-      const results = await addSuppressions(
-        context,
-        origin,
-        rows.map(({ row }) => ({ ...row, environment })),
-      );
-      const refused = results.flatMap((result, index) =>
-        result instanceof DomainError ? [{ line: rows[index]?.line ?? 0, message: result.message }] : [],
-      );
-      const imported = results.filter((result) => !(result instanceof DomainError) && result.added).length;
-      const rejected = [...problems, ...refused].toSorted((left, right) => left.line - right.line);
-      return {
-        object: 'suppression_import',
-        imported,
-        unchanged: results.length - imported - refused.length,
-        refused: rejected.length,
-        problems: rejected,
-      };
-    },
-  );
-};
+    answer: suppressionImportSchema,
+    bounds: bodyOf(BODY_BYTES_MAX),
+    deadlineMs: DEADLINE_MS,
+  },
+  async ({ caller: { environment }, origin, body: { csv } }, { deps: { context } }) => {
+    const { rows, problems } = await readSuppressionRows(csv, context.system);
+    const results = await addSuppressions(
+      context,
+      origin,
+      rows.map(({ row }) => ({ ...row, environment })),
+    );
+    const refused = results.flatMap((result, index) =>
+      result instanceof DomainError ? [{ line: rows[index]?.line ?? 0, message: result.message }] : [],
+    );
+    const imported = results.filter((result) => !(result instanceof DomainError) && result.added).length;
+    const rejected = [...problems, ...refused].toSorted((left, right) => left.line - right.line);
+    return {
+      object: 'suppression_import',
+      imported,
+      unchanged: results.length - imported - refused.length,
+      refused: rejected.length,
+      problems: rejected,
+    };
+  },
+);

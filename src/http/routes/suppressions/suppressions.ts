@@ -18,7 +18,7 @@ import {
 } from '../../../domain/suppression/suppression.ts';
 import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   serializeSuppression,
@@ -96,61 +96,57 @@ export const listSuppressionsRoute = (route: RouteContext): void => {
 
 const GET_DESCRIPTION = 'A removed suppression can still be read, with all its entries.';
 
-export const getSuppressionRoute = (route: RouteContext): void => {
-  const { contents, system } = route.deps.context;
-  defineEndpoint(
-    route,
-    'GET /v1/suppressions/:id',
-    { summary: 'Read a suppression', description: GET_DESCRIPTION, answer: suppressionSchema },
-    async ({ caller, id, reply }) => {
-      const { suppression, revision } = await loadSuppression(route.deps, caller, id);
-      setRevision(reply, revision);
-      return serializeSuppression(contents, suppression, system.now().toISOString());
-    },
-  );
-};
+export const getSuppressionRoute = endpoint(
+  'GET /v1/suppressions/:id',
+  { summary: 'Read a suppression', description: GET_DESCRIPTION, answer: suppressionSchema },
+  async ({ caller, id, reply }, route) => {
+    const { contents, system } = route.deps.context;
+    const { suppression, revision } = await loadSuppression(route.deps, caller, id);
+    setRevision(reply, revision);
+    return serializeSuppression(contents, suppression, system.now().toISOString());
+  },
+);
 
 const checkQuery = z.strictObject({ address: addressField().describe('The address to check.') });
 
-export const checkSuppressionRoute = (route: RouteContext): void => {
-  const { store, contents, secrets, system } = route.deps.context;
-  defineEndpoint(
-    route,
-    'GET /v1/suppressions/check',
-    { summary: 'Check whether an address is suppressed now', query: checkQuery, answer: suppressionCheckSchema },
-    async ({ caller: { organizationId, environment }, query: { address } }) => {
-      const digest = addressDigest(await organizationSecret(secrets, organizationId), address);
-      const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
-      const now = system.now().toISOString();
-      const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
-        strongestEntry(state, { stream, topicId: null }, now) !== null;
-      return {
-        object: 'suppression_check',
-        address,
-        suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
-        opted_in: optedIn(state),
-        suppression:
-          state.status === 'absent' || state.entries.length === 0
-            ? null
-            : await serializeSuppression(contents, state, now),
-      };
+export const checkSuppressionRoute = endpoint(
+  'GET /v1/suppressions/check',
+  { summary: 'Check whether an address is suppressed now', query: checkQuery, answer: suppressionCheckSchema },
+  async (
+    { caller: { organizationId, environment }, query: { address } },
+    {
+      deps: {
+        context: { store, contents, secrets, system },
+      },
     },
-  );
-};
+  ) => {
+    const digest = addressDigest(await organizationSecret(secrets, organizationId), address);
+    const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
+    const now = system.now().toISOString();
+    const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
+      strongestEntry(state, { stream, topicId: null }, now) !== null;
+    return {
+      object: 'suppression_check',
+      address,
+      suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
+      opted_in: optedIn(state),
+      suppression:
+        state.status === 'absent' || state.entries.length === 0
+          ? null
+          : await serializeSuppression(contents, state, now),
+    };
+  },
+);
 
 const DELETE_DESCRIPTION = `It can be sent to again from now on, until something new happens. What spoke against it stays on record; adding the
 address puts it back.`;
 
-export const deleteSuppressionRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'DELETE /v1/suppressions/:id',
-    { summary: 'Remove a suppression', description: DELETE_DESCRIPTION },
-    async ({ caller, origin, id, request }) => {
-      await loadSuppression(deps, caller, id);
-      const command = { suppressionId: id, environment: caller.environment, ...ifMatch(request) };
-      await removeSuppression(deps.context, origin, command);
-    },
-  );
-};
+export const deleteSuppressionRoute = endpoint(
+  'DELETE /v1/suppressions/:id',
+  { summary: 'Remove a suppression', description: DELETE_DESCRIPTION },
+  async ({ caller, origin, id, request }, { deps }) => {
+    await loadSuppression(deps, caller, id);
+    const command = { suppressionId: id, environment: caller.environment, ...ifMatch(request) };
+    await removeSuppression(deps.context, origin, command);
+  },
+);

@@ -10,7 +10,7 @@ import { draftContent, loadTemplate } from '../../../commands/template/template-
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   listedTemplateSchema,
@@ -28,181 +28,159 @@ import { changeBody, changedContent, contentOfFields, createBody } from './templ
 /** All parts of a template in all of its locales. */
 const BOUNDS = bodyOf(1_000_000);
 
-export const createTemplateRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'POST /v1/templates',
-    {
-      summary: 'Create a template, as a draft',
-      body: createBody,
-      bounds: BOUNDS,
-      examples: {
-        'With two variables': {
-          alias: 'order-shipped',
-          name: 'Order shipped',
-          subject: 'Your order {{ order }} is on its way',
-          html: '<p>Your order {{ order }} of {{ items }} items will arrive soon.</p>',
-          variables: [
-            { name: 'order', type: 'string', example: 'A-1042' },
-            { name: 'items', type: 'number', example: 3 },
-          ],
-        },
-        'In two languages': {
-          alias: 'hello',
-          name: 'Hello',
-          subject: 'Hello {{ name }}',
-          html: '<p>Hello {{ name }}</p>',
-          variables: [{ name: 'name', type: 'string', default: 'you' }],
-          locales: { de: { subject: 'Hallo {{ name }}', html: '<p>Hallo {{ name }}</p>' } },
-        },
+export const createTemplateRoute = endpoint(
+  'POST /v1/templates',
+  {
+    summary: 'Create a template, as a draft',
+    body: createBody,
+    bounds: BOUNDS,
+    examples: {
+      'With two variables': {
+        alias: 'order-shipped',
+        name: 'Order shipped',
+        subject: 'Your order {{ order }} is on its way',
+        html: '<p>Your order {{ order }} of {{ items }} items will arrive soon.</p>',
+        variables: [
+          { name: 'order', type: 'string', example: 'A-1042' },
+          { name: 'items', type: 'number', example: 3 },
+        ],
       },
-      answer: templateSchema,
+      'In two languages': {
+        alias: 'hello',
+        name: 'Hello',
+        subject: 'Hello {{ name }}',
+        html: '<p>Hello {{ name }}</p>',
+        variables: [{ name: 'name', type: 'string', default: 'you' }],
+        locales: { de: { subject: 'Hallo {{ name }}', html: '<p>Hallo {{ name }}</p>' } },
+      },
     },
-    async ({ origin, body: { alias, name, description, ...fields }, reply }) => {
-      const content = contentOfFields(fields);
-      const { template, revision } = await createTemplate(context, origin, { alias, name, description, content });
-      setRevision(reply, revision);
-      reply.header('location', `/v1/templates/${template.templateId}`);
-      return { ...serializeTemplate(template), content: serializeContent(content) };
-    },
-  );
-};
+    answer: templateSchema,
+  },
+  async ({ origin, body: { alias, name, description, ...fields }, reply }, { deps: { context } }) => {
+    const content = contentOfFields(fields);
+    const { template, revision } = await createTemplate(context, origin, { alias, name, description, content });
+    setRevision(reply, revision);
+    reply.header('location', `/v1/templates/${template.templateId}`);
+    return { ...serializeTemplate(template), content: serializeContent(content) };
+  },
+);
 
 const LIST = 'templates';
 
-export const listTemplatesRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/templates',
-    {
-      summary: 'List templates, newest first',
-      query: z.strictObject(pageParameters),
-      answer: listSchema(listedTemplateSchema),
-    },
-    async ({ caller: { organizationId }, query: { limit, after: cursor } }) => {
-      const after = decodeCursor(LIST, cursor);
-      await readYourWrites(deps, ['templates']);
-      const page = await deps.readModels.templates.list({ organizationId, limit, after });
-      const items = page.items.map((each) => ({ ...serializeTemplate(each), object: 'template' as const }));
-      return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
-    },
-  );
-};
+export const listTemplatesRoute = endpoint(
+  'GET /v1/templates',
+  {
+    summary: 'List templates, newest first',
+    query: z.strictObject(pageParameters),
+    answer: listSchema(listedTemplateSchema),
+  },
+  async ({ caller: { organizationId }, query: { limit, after: cursor } }, { deps }) => {
+    const after = decodeCursor(LIST, cursor);
+    await readYourWrites(deps, ['templates']);
+    const page = await deps.readModels.templates.list({ organizationId, limit, after });
+    const items = page.items.map((each) => ({ ...serializeTemplate(each), object: 'template' as const }));
+    return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
+  },
+);
 
-export const getTemplateRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'GET /v1/templates/:id',
-    { summary: 'Read a template and its newest content', answer: templateSchema },
-    async ({ caller: { organizationId }, id, reply }) => {
-      const { template, revision } = await loadTemplate(context.store, organizationId, id);
-      setRevision(reply, revision);
-      return { ...serializeTemplate(template), content: serializeContent(await draftContent(context, template)) };
-    },
-  );
-};
+export const getTemplateRoute = endpoint(
+  'GET /v1/templates/:id',
+  { summary: 'Read a template and its newest content', answer: templateSchema },
+  async ({ caller: { organizationId }, id, reply }, { deps: { context } }) => {
+    const { template, revision } = await loadTemplate(context.store, organizationId, id);
+    setRevision(reply, revision);
+    return { ...serializeTemplate(template), content: serializeContent(await draftContent(context, template)) };
+  },
+);
 
-export const changeTemplateRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'PATCH /v1/templates/:id',
-    {
-      summary: 'Change the draft of a template',
-      description:
-        'Fields that are absent stay as they are; `variables` and `locales` are replaced as a whole. What is published is ' +
-        'sent as it was until the draft is published.',
-      body: changeBody,
-      bounds: BOUNDS,
-      examples: { 'Another subject': { subject: 'Your order is on its way' } },
-      answer: templateSchema,
-    },
-    async ({ caller: { organizationId }, origin, id, body: { name, description, ...fields }, request, reply }) => {
-      const { template, revision } = await changeDraft(context, origin, {
-        templateId: templateIdOf(organizationId, id),
-        about: (before) => ({
-          name: name ?? before.name,
-          description: description === undefined ? before.description : description,
-        }),
-        content: (before) => changedContent(before, fields),
-        ...ifMatch(request),
-      });
-      setRevision(reply, revision);
-      return { ...serializeTemplate(template), content: serializeContent(await draftContent(context, template)) };
-    },
-  );
-};
+export const changeTemplateRoute = endpoint(
+  'PATCH /v1/templates/:id',
+  {
+    summary: 'Change the draft of a template',
+    description:
+      'Fields that are absent stay as they are; `variables` and `locales` are replaced as a whole. What is published is ' +
+      'sent as it was until the draft is published.',
+    body: changeBody,
+    bounds: BOUNDS,
+    examples: { 'Another subject': { subject: 'Your order is on its way' } },
+    answer: templateSchema,
+  },
+  async (
+    { caller: { organizationId }, origin, id, body: { name, description, ...fields }, request, reply },
+    { deps: { context } },
+  ) => {
+    const { template, revision } = await changeDraft(context, origin, {
+      templateId: templateIdOf(organizationId, id),
+      about: (before) => ({
+        name: name ?? before.name,
+        description: description === undefined ? before.description : description,
+      }),
+      content: (before) => changedContent(before, fields),
+      ...ifMatch(request),
+    });
+    setRevision(reply, revision);
+    return { ...serializeTemplate(template), content: serializeContent(await draftContent(context, template)) };
+  },
+);
 
-export const publishTemplateRoute = (route: RouteContext): void => {
-  const { context, templateRenderer, templateCompiler, htmlChecker } = route.deps;
-  defineEndpoint(
-    route,
-    'POST /v1/templates/:id/publish',
-    {
-      summary: 'Publish the draft as the next version',
-      description:
-        'Every variable that a part uses must be declared and every declared one used; the template is rendered with the ' +
-        'values of the examples, and must make valid HTML. A version never changes.',
-      answer: publishedVersionSchema,
-    },
-    async ({ caller, origin, id, request, reply }) => {
-      const templateId = templateIdOf(caller.organizationId, id);
-      const { template, revision, version, example } = await publishTemplate(
-        { ...context, templateRenderer, templateCompiler, htmlChecker },
-        origin,
-        { templateId, ...ifMatch(request) },
-      ).finally(() => route.templates.forget(templateId));
-      setRevision(reply, revision);
-      return {
-        ...serializeVersion(template, version),
-        analysis: example === null ? null : await analyzeRendered(route, caller, example),
-      };
-    },
-  );
-};
+export const publishTemplateRoute = endpoint(
+  'POST /v1/templates/:id/publish',
+  {
+    summary: 'Publish the draft as the next version',
+    description:
+      'Every variable that a part uses must be declared and every declared one used; the template is rendered with the ' +
+      'values of the examples, and must make valid HTML. A version never changes.',
+    answer: publishedVersionSchema,
+  },
+  async ({ caller, origin, id, request, reply }, route) => {
+    const { context, templateRenderer, templateCompiler, htmlChecker } = route.deps;
+    const templateId = templateIdOf(caller.organizationId, id);
+    const { template, revision, version, example } = await publishTemplate(
+      { ...context, templateRenderer, templateCompiler, htmlChecker },
+      origin,
+      { templateId, ...ifMatch(request) },
+    ).finally(() => route.templates.forget(templateId));
+    setRevision(reply, revision);
+    return {
+      ...serializeVersion(template, version),
+      analysis: example === null ? null : await analyzeRendered(route, caller, example),
+    };
+  },
+);
 
-export const rollBackTemplateRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'POST /v1/templates/:id/rollback',
-    {
-      summary: 'Send an earlier version again',
-      description: 'Sends that name no version use this one from now on. The draft stays as it is.',
-      body: z.strictObject({ version: z.int().min(1).describe('Number of a version.') }),
-      examples: { 'The first version': { version: 1 } },
-      answer: listedTemplateSchema,
-    },
-    async ({ caller: { organizationId }, origin, id, body: { version }, request, reply }) => {
-      const templateId = templateIdOf(organizationId, id);
-      const { template, revision } = await rollBackTemplate(context, origin, {
-        templateId,
-        version,
-        ...ifMatch(request),
-      }).finally(() => route.templates.forget(templateId));
-      setRevision(reply, revision);
-      return serializeTemplate(template);
-    },
-  );
-};
+export const rollBackTemplateRoute = endpoint(
+  'POST /v1/templates/:id/rollback',
+  {
+    summary: 'Send an earlier version again',
+    description: 'Sends that name no version use this one from now on. The draft stays as it is.',
+    body: z.strictObject({ version: z.int().min(1).describe('Number of a version.') }),
+    examples: { 'The first version': { version: 1 } },
+    answer: listedTemplateSchema,
+  },
+  async ({ caller: { organizationId }, origin, id, body: { version }, request, reply }, route) => {
+    const { context } = route.deps;
+    const templateId = templateIdOf(organizationId, id);
+    const { template, revision } = await rollBackTemplate(context, origin, {
+      templateId,
+      version,
+      ...ifMatch(request),
+    }).finally(() => route.templates.forget(templateId));
+    setRevision(reply, revision);
+    return serializeTemplate(template);
+  },
+);
 
-export const deleteTemplateRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'DELETE /v1/templates/:id',
-    {
-      summary: 'Delete a template',
-      description: 'Nothing new can be sent with it. Messages that were sent with it stay as they are.',
-    },
-    async ({ caller: { organizationId }, origin, id, request }) => {
-      const templateId = templateIdOf(organizationId, id);
-      await deleteTemplate(context, origin, { templateId, ...ifMatch(request) }).finally(() =>
-        route.templates.forget(templateId),
-      );
-    },
-  );
-};
+export const deleteTemplateRoute = endpoint(
+  'DELETE /v1/templates/:id',
+  {
+    summary: 'Delete a template',
+    description: 'Nothing new can be sent with it. Messages that were sent with it stay as they are.',
+  },
+  async ({ caller: { organizationId }, origin, id, request }, route) => {
+    const { context } = route.deps;
+    const templateId = templateIdOf(organizationId, id);
+    await deleteTemplate(context, origin, { templateId, ...ifMatch(request) }).finally(() =>
+      route.templates.forget(templateId),
+    );
+  },
+);

@@ -7,7 +7,7 @@ import { sourceOf } from '../../../domain/template/content.ts';
 import { differencesOf } from '../../../domain/template/differences.ts';
 import type { ExistingTemplate, TemplateVersion } from '../../../domain/template/template.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   listedVersionSchema,
@@ -22,30 +22,26 @@ import { integerParameter, pageParameters } from '../../validation/fields.ts';
 const VERSION_MAX = 999_999_999;
 const listOfTemplate = (id: string): string => `template-versions/${id}`;
 
-export const listTemplateVersionsRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'GET /v1/templates/:id/versions',
-    {
-      summary: 'List the versions of a template, newest first',
-      description: 'Also of a template that was deleted: messages name its versions.',
-      query: z.strictObject(pageParameters),
-      answer: listSchema(listedVersionSchema),
-    },
-    async ({ caller: { organizationId }, id, query: { limit, after } }) => {
-      const template = await loadVersions(context.store, organizationId, id);
-      const list = listOfTemplate(template.templateId);
-      const before = Number(decodePlace(list, after).after ?? VERSION_MAX);
-      const older = template.versions.filter(({ version }) => version < before).toReversed();
-      const page = older.slice(0, limit);
-      const hasMore = older.length > page.length;
-      const next = hasMore ? String(page.at(-1)?.version) : null;
-      const items = page.map((each) => serializeVersion(template, each));
-      return listOf(items, hasMore, encodePlace(list, next));
-    },
-  );
-};
+export const listTemplateVersionsRoute = endpoint(
+  'GET /v1/templates/:id/versions',
+  {
+    summary: 'List the versions of a template, newest first',
+    description: 'Also of a template that was deleted: messages name its versions.',
+    query: z.strictObject(pageParameters),
+    answer: listSchema(listedVersionSchema),
+  },
+  async ({ caller: { organizationId }, id, query: { limit, after } }, { deps: { context } }) => {
+    const template = await loadVersions(context.store, organizationId, id);
+    const list = listOfTemplate(template.templateId);
+    const before = Number(decodePlace(list, after).after ?? VERSION_MAX);
+    const older = template.versions.filter(({ version }) => version < before).toReversed();
+    const page = older.slice(0, limit);
+    const hasMore = older.length > page.length;
+    const next = hasMore ? String(page.at(-1)?.version) : null;
+    const items = page.map((each) => serializeVersion(template, each));
+    return listOf(items, hasMore, encodePlace(list, next));
+  },
+);
 
 const NUMBER = /^[1-9]\d{0,8}$/;
 
@@ -66,49 +62,43 @@ const loadVersion = async (
   return { template, version: requireVersion(template, Number(version)) };
 };
 
-export const getTemplateVersionRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'GET /v1/templates/:id/versions/:version',
-    { summary: 'Read a version of a template', answer: versionSchema, etag: false },
-    async ({ caller: { organizationId }, request }) => {
-      const { template, version } = await loadVersion(route.deps, organizationId, request);
-      const content = serializeContent(sourceOf(await templateContent(context.contents, version)));
-      return { ...serializeVersion(template, version), content };
-    },
-  );
-};
+export const getTemplateVersionRoute = endpoint(
+  'GET /v1/templates/:id/versions/:version',
+  { summary: 'Read a version of a template', answer: versionSchema, etag: false },
+  async ({ caller: { organizationId }, request }, route) => {
+    const { context } = route.deps;
+    const { template, version } = await loadVersion(route.deps, organizationId, request);
+    const content = serializeContent(sourceOf(await templateContent(context.contents, version)));
+    return { ...serializeVersion(template, version), content };
+  },
+);
 
-export const compareTemplateVersionsRoute = (route: RouteContext): void => {
-  const { context } = route.deps;
-  defineEndpoint(
-    route,
-    'GET /v1/templates/:id/versions/:version/diff',
-    {
-      summary: 'What changed between two versions of a template',
-      query: z.strictObject({
-        with: integerParameter(1, VERSION_MAX).describe(
-          'Number of the version to compare with, most often an earlier one.',
-        ),
-      }),
-      answer: templateDiffSchema,
-      etag: false,
-    },
-    async ({ caller: { organizationId }, request, query: { with: other } }) => {
-      const { template, version } = await loadVersion(route.deps, organizationId, request);
-      const [from, to] = await Promise.all(
-        [requireVersion(template, other), version].map(async (each) =>
-          serializeContent(await templateContent(context.contents, each)),
-        ),
-      );
-      return {
-        object: 'template_diff' as const,
-        template_id: template.templateId,
-        from: other,
-        to: version.version,
-        changes: differencesOf(from ?? {}, to ?? {}),
-      };
-    },
-  );
-};
+export const compareTemplateVersionsRoute = endpoint(
+  'GET /v1/templates/:id/versions/:version/diff',
+  {
+    summary: 'What changed between two versions of a template',
+    query: z.strictObject({
+      with: integerParameter(1, VERSION_MAX).describe(
+        'Number of the version to compare with, most often an earlier one.',
+      ),
+    }),
+    answer: templateDiffSchema,
+    etag: false,
+  },
+  async ({ caller: { organizationId }, request, query: { with: other } }, route) => {
+    const { context } = route.deps;
+    const { template, version } = await loadVersion(route.deps, organizationId, request);
+    const [from, to] = await Promise.all(
+      [requireVersion(template, other), version].map(async (each) =>
+        serializeContent(await templateContent(context.contents, each)),
+      ),
+    );
+    return {
+      object: 'template_diff' as const,
+      template_id: template.templateId,
+      from: other,
+      to: version.version,
+      changes: differencesOf(from ?? {}, to ?? {}),
+    };
+  },
+);

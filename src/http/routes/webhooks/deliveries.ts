@@ -8,7 +8,7 @@ import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-
 import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/sign-webhook.ts';
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/fields.ts';
@@ -93,27 +93,23 @@ const query = z.strictObject({
   event_type: z.enum(CUSTOMER_EVENT_TYPES).optional().describe('Deliveries of events of this type only.'),
 });
 
-export const listWebhookDeliveriesRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/webhooks/:id/deliveries',
-    {
-      summary: 'List the deliveries of a webhook with all attempts, newest first',
-      description:
-        'The filters look through at most 5,000 deliveries a page, so a page may be empty although `has_more` is true: go on ' +
-        'with `next_cursor`.',
-      query,
-      answer: listSchema(webhookDeliverySchema),
-    },
-    async ({ caller, id, query: { limit, after, status: state, event_type: type } }) => {
-      const place = decodePlace(listOfWebhook(id), after);
-      await loadWebhook(deps, caller, id);
-      const { deliveries, next } = await deps.webhookDeliveries.list({ webhookId: id, limit, ...place, state, type });
-      return listOf(deliveries.map(serializeWebhookDelivery), next !== null, encodePlace(listOfWebhook(id), next));
-    },
-  );
-};
+export const listWebhookDeliveriesRoute = endpoint(
+  'GET /v1/webhooks/:id/deliveries',
+  {
+    summary: 'List the deliveries of a webhook with all attempts, newest first',
+    description:
+      'The filters look through at most 5,000 deliveries a page, so a page may be empty although `has_more` is true: go on ' +
+      'with `next_cursor`.',
+    query,
+    answer: listSchema(webhookDeliverySchema),
+  },
+  async ({ caller, id, query: { limit, after, status: state, event_type: type } }, { deps }) => {
+    const place = decodePlace(listOfWebhook(id), after);
+    await loadWebhook(deps, caller, id);
+    const { deliveries, next } = await deps.webhookDeliveries.list({ webhookId: id, limit, ...place, state, type });
+    return listOf(deliveries.map(serializeWebhookDelivery), next !== null, encodePlace(listOfWebhook(id), next));
+  },
+);
 
 /** @throws {DomainError} `not_found`, `other_organization`. */
 const loadDelivery = async (
@@ -129,35 +125,36 @@ const loadDelivery = async (
   return { webhook, delivery };
 };
 
-export const getWebhookDeliveryRoute = (route: RouteContext): void => {
-  defineEndpoint(
-    route,
-    'GET /v1/webhooks/:id/deliveries/:delivery',
-    { summary: 'Read a delivery of a webhook with all attempts', answer: webhookDeliverySchema, etag: false },
-    async ({ caller, request }) => serializeWebhookDelivery((await loadDelivery(route.deps, caller, request)).delivery),
-  );
-};
+export const getWebhookDeliveryRoute = endpoint(
+  'GET /v1/webhooks/:id/deliveries/:delivery',
+  { summary: 'Read a delivery of a webhook with all attempts', answer: webhookDeliverySchema, etag: false },
+  async ({ caller, request }, route) =>
+    serializeWebhookDelivery((await loadDelivery(route.deps, caller, request)).delivery),
+);
 
-export const resendWebhookDeliveryRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  const { system } = deps.context;
-  defineEndpoint(
-    route,
-    'POST /v1/webhooks/:id/deliveries/:delivery/resend',
+export const resendWebhookDeliveryRoute = endpoint(
+  'POST /v1/webhooks/:id/deliveries/:delivery/resend',
+  {
+    summary: 'Post a delivery again now',
+    description:
+      'Whether it was delivered, has failed or waits. It keeps the id of its event and its attempts. It is retried as ' +
+      'often as is left of the schedule.',
+    answer: webhookDeliverySchema,
+    etag: false,
+  },
+  async (
+    { caller, request },
     {
-      summary: 'Post a delivery again now',
-      description:
-        'Whether it was delivered, has failed or waits. It keeps the id of its event and its attempts. It is retried as ' +
-        'often as is left of the schedule.',
-      answer: webhookDeliverySchema,
-      etag: false,
+      deps,
+      deps: {
+        context: { system },
+      },
     },
-    async ({ caller, request }) => {
-      const { webhook, delivery } = await loadDelivery(deps, caller, request);
-      requireEnabled(webhook, caller);
-      const now = system.now();
-      await deps.webhookDeliveries.resend(delivery.id, now);
-      return serializeWebhookDelivery({ ...delivery, state: 'pending', dueAt: now });
-    },
-  );
-};
+  ) => {
+    const { webhook, delivery } = await loadDelivery(deps, caller, request);
+    requireEnabled(webhook, caller);
+    const now = system.now();
+    await deps.webhookDeliveries.resend(delivery.id, now);
+    return serializeWebhookDelivery({ ...delivery, state: 'pending', dueAt: now });
+  },
+);

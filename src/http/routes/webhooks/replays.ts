@@ -8,7 +8,7 @@ import type { CountedReplay } from '../../../domain/ports/webhook-deliveries.ts'
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
 import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters, timeField } from '../../validation/fields.ts';
@@ -107,25 +107,21 @@ export const replayWebhookRoute = (route: RouteContext): void => {
 const listOfWebhook = (id: string): string => `webhook-replays/${id}`;
 const query = z.strictObject(pageParameters);
 
-export const listWebhookReplaysRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/webhooks/:id/replays',
-    {
-      summary: 'List the replays of a webhook, newest first',
-      description: 'Replays are deleted 30 days after they ended.',
-      query,
-      answer: listSchema(replaySchema),
-    },
-    async ({ caller, id, query: { limit, after } }) => {
-      const place = decodePlace(listOfWebhook(id), after);
-      await loadWebhook(deps, caller, id);
-      const { replays, next } = await deps.webhookDeliveries.listReplays({ webhookId: id, limit, ...place });
-      return listOf(replays.map(serializeReplay), next !== null, encodePlace(listOfWebhook(id), next));
-    },
-  );
-};
+export const listWebhookReplaysRoute = endpoint(
+  'GET /v1/webhooks/:id/replays',
+  {
+    summary: 'List the replays of a webhook, newest first',
+    description: 'Replays are deleted 30 days after they ended.',
+    query,
+    answer: listSchema(replaySchema),
+  },
+  async ({ caller, id, query: { limit, after } }, { deps }) => {
+    const place = decodePlace(listOfWebhook(id), after);
+    await loadWebhook(deps, caller, id);
+    const { replays, next } = await deps.webhookDeliveries.listReplays({ webhookId: id, limit, ...place });
+    return listOf(replays.map(serializeReplay), next !== null, encodePlace(listOfWebhook(id), next));
+  },
+);
 
 /** @throws {DomainError} `not_found`, `other_organization`. */
 const loadReplay = async (
@@ -140,27 +136,20 @@ const loadReplay = async (
   return found;
 };
 
-export const getWebhookReplayRoute = (route: RouteContext): void => {
-  defineEndpoint(
-    route,
-    'GET /v1/webhooks/:id/replays/:replay',
-    { summary: 'Read how far a replay is', answer: replaySchema, etag: false },
-    async ({ caller, request }) => serializeReplay(await loadReplay(route.deps, caller, request)),
-  );
-};
+export const getWebhookReplayRoute = endpoint(
+  'GET /v1/webhooks/:id/replays/:replay',
+  { summary: 'Read how far a replay is', answer: replaySchema, etag: false },
+  async ({ caller, request }, route) => serializeReplay(await loadReplay(route.deps, caller, request)),
+);
 
-export const cancelWebhookReplayRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'DELETE /v1/webhooks/:id/replays/:replay',
-    {
-      summary: 'Cancel a replay',
-      description: 'Deliveries that were not tried yet are dropped; those that wait for a retry are not.',
-    },
-    async ({ caller, request }) => {
-      const { id } = await loadReplay(deps, caller, request);
-      await deps.webhookDeliveries.cancelReplay(id, deps.context.system.now());
-    },
-  );
-};
+export const cancelWebhookReplayRoute = endpoint(
+  'DELETE /v1/webhooks/:id/replays/:replay',
+  {
+    summary: 'Cancel a replay',
+    description: 'Deliveries that were not tried yet are dropped; those that wait for a retry are not.',
+  },
+  async ({ caller, request }, { deps }) => {
+    const { id } = await loadReplay(deps, caller, request);
+    await deps.webhookDeliveries.cancelReplay(id, deps.context.system.now());
+  },
+);

@@ -17,7 +17,7 @@ import { webhookStream } from '../../../domain/streams.ts';
 import { type ExistingWebhook, requireWebhook, webhook } from '../../../domain/webhook/webhook.ts';
 import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   createdWebhookSchema,
@@ -104,33 +104,26 @@ export const registerWebhookRoute = (route: RouteContext): void => {
 const LIST = 'webhooks';
 const listQuery = z.strictObject(pageParameters);
 
-export const listWebhooksRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'GET /v1/webhooks',
-    { summary: 'List webhooks, newest first', query: listQuery, answer: listSchema(webhookSchema) },
-    async ({ caller: { organizationId, environment }, query: { limit, after: cursor } }) => {
-      const after = decodeCursor(LIST, cursor);
-      await readYourWrites(deps, ['webhooks']);
-      const page = await deps.readModels.webhooks.list({ organizationId, environment, limit, after });
-      return listOf(page.items.map(serializeWebhook), page.hasMore, encodeCursor(LIST, page.next));
-    },
-  );
-};
+export const listWebhooksRoute = endpoint(
+  'GET /v1/webhooks',
+  { summary: 'List webhooks, newest first', query: listQuery, answer: listSchema(webhookSchema) },
+  async ({ caller: { organizationId, environment }, query: { limit, after: cursor } }, { deps }) => {
+    const after = decodeCursor(LIST, cursor);
+    await readYourWrites(deps, ['webhooks']);
+    const page = await deps.readModels.webhooks.list({ organizationId, environment, limit, after });
+    return listOf(page.items.map(serializeWebhook), page.hasMore, encodeCursor(LIST, page.next));
+  },
+);
 
-export const getWebhookRoute = (route: RouteContext): void => {
-  defineEndpoint(
-    route,
-    'GET /v1/webhooks/:id',
-    { summary: 'Read a webhook, without its secret', answer: webhookSchema },
-    async ({ caller, id, reply }) => {
-      const { webhook, revision } = await loadWebhook(route.deps, caller, id);
-      setRevision(reply, revision);
-      return serializeWebhook(webhook);
-    },
-  );
-};
+export const getWebhookRoute = endpoint(
+  'GET /v1/webhooks/:id',
+  { summary: 'Read a webhook, without its secret', answer: webhookSchema },
+  async ({ caller, id, reply }, route) => {
+    const { webhook, revision } = await loadWebhook(route.deps, caller, id);
+    setRevision(reply, revision);
+    return serializeWebhook(webhook);
+  },
+);
 
 const changes = z.strictObject({
   ...z.object(webhookFields).partial().shape,
@@ -184,64 +177,52 @@ const rotation = z.strictObject({
     .describe('Minutes for which posts are signed with the old secret too.'),
 });
 
-export const rotateWebhookSecretRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/webhooks/:id/rotate-secret',
-    {
-      summary: 'Give a webhook another secret, which is shown only once',
-      description: 'Until the grace period ends, `webhook-signature` holds a signature by each, the new one first.',
-      body: rotation,
-      examples: { 'An hour to change it': { grace_period_minutes: 60 }, 'At once': { grace_period_minutes: 0 } },
-      answer: rotatedWebhookSchema,
-    },
-    async ({ caller, origin, id, body: { grace_period_minutes: gracePeriodMinutes }, request, reply }) => {
-      await loadWebhook(deps, caller, id);
-      const { environment } = caller;
-      const command = { webhookId: id, environment, gracePeriodMinutes, ...ifMatch(request) };
-      const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
-      setRevision(reply, revision);
-      return { ...serializeWebhook(webhook), secret, previous_secret_expires_at: previousExpiresAt };
-    },
-  );
-};
+export const rotateWebhookSecretRoute = endpoint(
+  'POST /v1/webhooks/:id/rotate-secret',
+  {
+    summary: 'Give a webhook another secret, which is shown only once',
+    description: 'Until the grace period ends, `webhook-signature` holds a signature by each, the new one first.',
+    body: rotation,
+    examples: { 'An hour to change it': { grace_period_minutes: 60 }, 'At once': { grace_period_minutes: 0 } },
+    answer: rotatedWebhookSchema,
+  },
+  async ({ caller, origin, id, body: { grace_period_minutes: gracePeriodMinutes }, request, reply }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const { environment } = caller;
+    const command = { webhookId: id, environment, gracePeriodMinutes, ...ifMatch(request) };
+    const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
+    setRevision(reply, revision);
+    return { ...serializeWebhook(webhook), secret, previous_secret_expires_at: previousExpiresAt };
+  },
+);
 
-export const pingWebhookRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'POST /v1/webhooks/:id/ping',
-    {
-      summary: 'Post an event to a webhook, to see whether it answers',
-      description: 'A `webhook.ping` is posted to this endpoint alone, whatever it subscribes to.',
-      answer: pingedWebhookSchema,
-      etag: false,
-    },
-    async ({ caller, origin, id, request }) => {
-      await loadWebhook(deps, caller, id);
-      const named = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
-      const eventId = await pingWebhook(deps.context, origin, named);
-      return {
-        object: 'webhook_ping',
-        webhook_id: id,
-        event_id: eventId,
-        delivery_id: deliveryId(id, eventId),
-      };
-    },
-  );
-};
+export const pingWebhookRoute = endpoint(
+  'POST /v1/webhooks/:id/ping',
+  {
+    summary: 'Post an event to a webhook, to see whether it answers',
+    description: 'A `webhook.ping` is posted to this endpoint alone, whatever it subscribes to.',
+    answer: pingedWebhookSchema,
+    etag: false,
+  },
+  async ({ caller, origin, id, request }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const named = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+    const eventId = await pingWebhook(deps.context, origin, named);
+    return {
+      object: 'webhook_ping',
+      webhook_id: id,
+      event_id: eventId,
+      delivery_id: deliveryId(id, eventId),
+    };
+  },
+);
 
-export const deleteWebhookRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  defineEndpoint(
-    route,
-    'DELETE /v1/webhooks/:id',
-    { summary: 'Delete a webhook' },
-    async ({ caller, origin, id, request }) => {
-      await loadWebhook(deps, caller, id);
-      const command = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
-      await deleteWebhook(deps.context, origin, command);
-    },
-  );
-};
+export const deleteWebhookRoute = endpoint(
+  'DELETE /v1/webhooks/:id',
+  { summary: 'Delete a webhook' },
+  async ({ caller, origin, id, request }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const command = { webhookId: id, environment: caller.environment, ...ifMatch(request) };
+    await deleteWebhook(deps.context, origin, command);
+  },
+);
