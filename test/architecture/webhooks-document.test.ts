@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { CUSTOMER_EVENT_TYPES } from '../../src/domain/customer-event-types.ts';
-import { webhookRetryWaitMs } from '../../src/domain/webhook/retry-schedule.ts';
-import { signWebhook } from '../../src/domain/webhook/sign-webhook.ts';
+import { signWebhook, webhookRetryWaitMs } from '../../src/domain/webhook/post.ts';
 import { EVENT_EXAMPLE } from '../../src/http/openapi/webhooks.ts';
 import { eventSchema } from '../../src/http/schemas/event.ts';
 import { WEBHOOK_TIMES } from '../../src/workers/webhooks/post-webhook.ts';

@@ -7,8 +7,7 @@ import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
-import { webhookRetryWaitMs } from '../../domain/webhook/retry-schedule.ts';
-import { POST_HEADERS, REPLAY_HEADER, signWebhook } from '../../domain/webhook/sign-webhook.ts';
+import { POST_HEADERS, REPLAY_HEADER, signWebhook, webhookRetryWaitMs } from '../../domain/webhook/post.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */

@@ -5,7 +5,7 @@ import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
-import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/sign-webhook.ts';
+import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/post.ts';
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
