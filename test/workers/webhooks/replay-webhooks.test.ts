@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { deleteWebhook } from '../../../src/commands/webhook.ts';
+import type { Origin } from '../../../src/commands/context.ts';
+import { deleteWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events.ts';
 import { LOG_START } from '../../../src/domain/ports/event-store.ts';
 import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { webhookStream } from '../../../src/domain/streams.ts';
 import { type FeedEvent, type FeedPage, isAfter, type ReadFeed } from '../../../src/projections/events/queries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { openService, type Service } from '../service.ts';
@@ -16,12 +18,15 @@ afterEach(async () => {
 });
 
 const environment = 'test';
+const originOf = ({ organizationId }: Service): Origin => ({
+  ...{ actor: 'operator', organizationId, environment, requestId: null, correlationId: 'test', causationId: 'test' },
+});
 const until = (check: () => Promise<void> | void): Promise<void> => vi.waitFor(check, { timeout: 8000, interval: 20 });
 
-/** The feed as it is in the log, in pages of two. */
+/** The feed as it is in the log, in small pages. */
 const feedOf =
-  ({ context: { store } }: Service) =>
-  async ({ environment: own, after, types }: ReadFeed): Promise<FeedPage> => {
+  ({ context: { store } }: Service, pageMax = 2) =>
+  async ({ environment: own, after, types, limit }: ReadFeed): Promise<FeedPage> => {
     const { events } = await store.readAll({ from: LOG_START, filter: {}, limit: 100_000 });
     const all = events.flatMap((event) =>
       customerEvents(event).map(
@@ -33,14 +38,14 @@ const feedOf =
       (event) =>
         event.environment === own && isAfter(event.cursor, from) && (types === null || types.includes(event.type)),
     );
-    const items = rest.slice(0, 2);
-    return { items, hasMore: rest.length > 2, next: items.at(-1)?.cursor ?? from };
+    const items = rest.slice(0, Math.min(limit, pageMax));
+    return { items, hasMore: rest.length > items.length, next: items.at(-1)?.cursor ?? from };
   };
 
-const open = async () => {
+const open = async (...answer: Parameters<typeof openReceiver>) => {
   const outbox = await openService();
   opened.push(outbox);
-  const endpoint = await openReceiver();
+  const endpoint = await openReceiver(...answer);
   opened.push(endpoint);
   return { outbox, endpoint };
 };
@@ -69,6 +74,9 @@ const startReplay = async (
   await deliveries.startReplay(await replayOf(outbox, webhook.webhookId, since));
   return webhook;
 };
+
+const typesOf = async ({ context }: Service, webhookId: string): Promise<readonly string[]> =>
+  (await context.store.readStream(webhookStream(webhookId))).map(({ type }) => type);
 
 const eventsOf = async (outbox: Service): Promise<readonly CustomerEvent[]> => {
   const { events } = await outbox.context.store.readAll({ from: LOG_START, filter: {}, limit: 100_000 });
@@ -127,6 +135,74 @@ describe('a replay', () => {
     await until(() => expect(endpoint.posts.map(({ json }) => json.data.message_id)).toEqual([wanted]));
   });
 
+  test('posts at most 100 events a second', async () => {
+    const opened = await open();
+    const { outbox, endpoint } = opened;
+    await sendSome(outbox, 230);
+    const deliveries = createInMemoryWebhookDeliveries();
+    const steps: { readonly owed: number; readonly at: number }[] = [];
+    const noting: WebhookDeliveries = {
+      ...deliveries,
+      advanceReplay: (step) => {
+        steps.push({ owed: step.owed.length, at: performance.now() });
+        return deliveries.advanceReplay(step);
+      },
+    };
+    outbox.workers({ webhookDeliveries: noting, feed: feedOf(outbox, 1_000) }).start();
+    await startReplay(opened, deliveries);
+    await until(() => expect(endpoint.posts).toHaveLength(230));
+    expect(steps.map(({ owed }) => owed)).toEqual([100, 100, 30]);
+    const waits = steps.slice(1).map(({ at }, index) => at - (steps[index]?.at ?? 0));
+    for (const wait of waits) expect(wait).toBeGreaterThan(950);
+  });
+
+  test('waits for a receiver that is 100 events behind', async () => {
+    const opened = await open(() => ({ status: 503 }));
+    const { outbox } = opened;
+    await sendSome(outbox, 130);
+    const deliveries = createInMemoryWebhookDeliveries();
+    outbox.workers({ webhookDeliveries: deliveries, feed: feedOf(outbox, 1_000) }).start();
+    const { webhookId } = await startReplay(opened, deliveries);
+    await until(async () => expect(await deliveries.pendingOf(webhookId, 1_000)).toBe(100));
+    await sleep(2_500);
+    expect(await deliveries.pendingOf(webhookId, 1_000)).toBe(100);
+  });
+
+  test('posts what the filters of its webhook let through, and no other type than it subscribes to', async () => {
+    const { outbox, endpoint } = await open();
+    const ids = await sendSome(outbox, 3);
+    const { webhook } = await registerWebhook(outbox.context, originOf(outbox), {
+      ...{ url: endpoint.url, events: ['message.accepted'], description: null, environment },
+      filters: { domains: [], tags: ['n:1'] },
+    });
+    const deliveries = createInMemoryWebhookDeliveries();
+    await deliveries.startReplay(await replayOf(outbox, webhook.webhookId));
+    outbox.workers({ webhookDeliveries: deliveries, feed: feedOf(outbox) }).start();
+    await until(async () => expect(await deliveries.findReplay('rpl_1')).toMatchObject({ state: 'completed' }));
+    await until(() => expect(endpoint.posts.map(({ json }) => json.data.message_id)).toEqual([ids[1]]));
+    expect(endpoint.types()).toEqual(['message.accepted']);
+  });
+
+  test('posts what happened while its webhook was disabled, once it is enabled again', async () => {
+    let isGone = true;
+    const { outbox, endpoint } = await open(() => ({ status: isGone ? 410 : 204 }));
+    const deliveries = createInMemoryWebhookDeliveries();
+    outbox.workers({ webhookDeliveries: deliveries, feed: feedOf(outbox) }).start();
+    const { webhook } = await outbox.webhook(endpoint.url, ['message.accepted'], environment);
+    const { webhookId } = webhook;
+    const refused = await outbox.send('ann@example.org', environment);
+    await until(async () => expect(await typesOf(outbox, webhookId)).toContain('WebhookDisabled'));
+    const missed = await sendSome(outbox, 2);
+    isGone = false;
+    await updateWebhook(outbox.context, originOf(outbox), { webhookId, environment, enabled: true });
+    await deliveries.startReplay(await replayOf(outbox, webhookId));
+    await until(() => expect(endpoint.posts).toHaveLength(4));
+    const [first, ...replayed] = endpoint.posts;
+    expect(first?.json.data.message_id).toBe(refused);
+    expect(replayed.map(({ json }) => json.data.message_id).toSorted()).toEqual([refused, ...missed].toSorted());
+    expect(replayed.find(({ json }) => json.id === first?.json.id)).toBeDefined();
+  });
+
   test('is not held up by hundreds of others that wait for disabled webhooks', async () => {
     const opened = await open();
     await sendSome(opened.outbox, 1);
@@ -145,13 +221,7 @@ describe('a replay', () => {
     const { outbox } = opened;
     const deliveries = createInMemoryWebhookDeliveries();
     const webhook = await startReplay(opened, deliveries);
-    const { organizationId } = outbox;
-    const origin = { actor: 'operator', organizationId, environment, requestId: null } as const;
-    await deleteWebhook(
-      outbox.context,
-      { ...origin, correlationId: 'test', causationId: 'test' },
-      { webhookId: webhook.webhookId, environment },
-    );
+    await deleteWebhook(outbox.context, originOf(outbox), { webhookId: webhook.webhookId, environment });
     outbox.workers({ webhookDeliveries: deliveries, feed: feedOf(outbox) }).start();
     await until(async () => expect(await deliveries.findReplay('rpl_1')).toMatchObject({ state: 'cancelled' }));
   });

@@ -105,6 +105,23 @@ describe('a delivery', () => {
     expect((await resend()).body.error.code).toBe('webhook_disabled');
   });
 
+  test('of another organization is neither shown nor sent again', async () => {
+    const webhookId = await register();
+    const [id = ''] = await owe(webhookId, ['message.accepted']);
+    await fail(id);
+    const foreign = await service.makeOrganization();
+    const { value } = await service.makeKey(foreign, await service.makeDomain(foreign, 'foreign.test'), {});
+    const url = `/v1/webhooks/${webhookId}/deliveries/${id}`;
+    for (const [method, path] of [
+      ['GET', url],
+      ['POST', `${url}/resend`],
+    ] as const) {
+      const answer = await service.request({ method, url: path, key: value });
+      expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'other_organization']);
+    }
+    expect((await ask('GET', url)).body.status).toBe('failed');
+  });
+
   test('of another webhook, or of none, is not found', async () => {
     const [webhookId, other] = [await register(), await register()];
     const [id = ''] = await owe(other, ['message.accepted']);

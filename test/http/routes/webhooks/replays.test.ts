@@ -63,6 +63,16 @@ describe('a replay', () => {
     expect([status, JSON.stringify(body.error.details)]).toEqual([400, expect.stringContaining(problem)]);
   });
 
+  test('starts from a cursor of the feed, or from a time', async () => {
+    const hook = await register();
+    const { body: feed } = await ask('GET', '/v1/events');
+    const started = await ask('POST', `${hook}/replay`, { after: feed.next_cursor });
+    expect([started.status, started.body]).toMatchObject([202, { status: 'running', since: null }]);
+    await ask('DELETE', `${hook}/replays/${started.body.id}`);
+    const night = { since: '2026-01-30T22:00:00.000Z', until: '2026-01-31T06:00:00.000Z' };
+    expect((await ask('POST', `${hook}/replay`, night)).body).toMatchObject({ status: 'running', ...night });
+  });
+
   test('from a cursor of another list, or of a disabled webhook, is refused', async () => {
     const hook = await register();
     expect((await ask('POST', `${hook}/replay`, { after: 'x' })).body.error.code).toBe('invalid_cursor');

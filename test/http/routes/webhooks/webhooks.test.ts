@@ -72,6 +72,16 @@ describe('a webhook', () => {
     }
   });
 
+  test.each([
+    ...['content-length', 'content-encoding', 'proxy-authorization', 'user-agent', 'date', 'expect', 'connection'],
+    ...['keep-alive', 'te', 'trailer', 'upgrade', 'webhook-id', 'webhook-replay', 'svix-signature'],
+  ])('cannot get the header %s, in any spelling', async (name) => {
+    for (const spelt of [name, name.toUpperCase()]) {
+      const { status, body } = await ask('POST', '/v1/webhooks', { ...HOOK, headers: { [spelt]: 'x' } });
+      expect([status, body.error.code]).toEqual([400, 'invalid_request']);
+    }
+  });
+
   test('cannot filter by a domain of another organization', async () => {
     const filters = { domain_ids: [foreignDomainId] };
     const { status, body } = await ask('POST', '/v1/webhooks', { ...HOOK, filters });
