@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../support/api-client.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -27,11 +27,10 @@ describe('the proxy that stands for a bad network', () => {
   let accepted: Socket;
   let atServer: ReturnType<typeof listen>;
   let atClient: ReturnType<typeof listen>;
-  const undo: (() => unknown)[] = [];
 
   const connectToProxy = async (): Promise<Socket> => {
     const socket = connect(Number(new URL(proxy.url).port), '127.0.0.1');
-    undo.push(() => socket.destroy());
+    onTestFinished(() => void socket.destroy());
     socket.on('error', () => undefined);
     await once(socket, 'connect');
     return socket;
@@ -40,18 +39,14 @@ describe('the proxy that stands for a bad network', () => {
   beforeEach(async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
-    undo.push(() => server.close());
+    onTestFinished(() => void server.close());
     proxy = await startTcpProxy(`tcp://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    undo.push(proxy.stop);
+    onTestFinished(proxy.stop);
     const arrived = once(server, 'connection');
     client = await connectToProxy();
     [accepted] = (await arrived) as [Socket];
     [atServer, atClient] = [listen(accepted), listen(client)];
   });
-  afterEach(async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  });
-
   const heard = (at: ReturnType<typeof listen>, text: string) =>
     eventually(
       async () => at.text,

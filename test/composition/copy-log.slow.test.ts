@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { createSystem } from '../../src/adapters/system.ts';
@@ -18,7 +18,6 @@ const STREAMS = 400;
 
 describe('copying a log', () => {
   const system = createSystem();
-  const undo: (() => Promise<unknown>)[] = [];
   let source: EventStore;
   let double: EventStoreDbDouble;
   let target: EventStore;
@@ -32,13 +31,12 @@ describe('copying a log', () => {
     const database = await migratedDatabase();
     url = database.url;
     const pool = createPool({ url, name: 'test', logger: silentLogger });
-    undo.push(database.drop, () => pool.end(), double.close, target.close);
+    onTestFinished(database.drop);
+    onTestFinished(() => pool.end());
+    onTestFinished(double.close);
+    onTestFinished(target.close);
     copy = { source, target, targetKeepsOrder: true, pool };
   });
-  afterEach(async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  });
-
   /** As of a quiet service: what follows upon an event in its stream comes next in the log. Then many at once. */
   const fill = async (): Promise<void> => {
     const streams = Array.from({ length: STREAMS }, () => newStream());
@@ -91,7 +89,7 @@ describe('copying a log', () => {
   it('keeps the order in PostgreSQL too', async () => {
     await fill();
     const postgres = await createPostgresEventStore({ url, codec: eventCodec, system, logger: silentLogger });
-    undo.push(postgres.close);
+    onTestFinished(postgres.close);
     await copyLog({ ...copy, target: postgres, targetKeepsOrder: false });
     expect(await allOf(postgres)).toEqual(await allOf(source));
   });

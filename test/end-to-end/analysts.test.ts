@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
+import { freePort } from '../support/free-port.ts';
 import { operator } from '../support/operator.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
@@ -24,14 +23,6 @@ const expanded = (sql: string): string =>
   sql
     .replaceAll(/\$__timeFilter\(([\w.]+)\)/g, "$1 BETWEEN '2000-01-01T00:00:00Z' AND '2100-01-01T00:00:00Z'")
     .replaceAll('$environment', 'live');
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-};
 
 describe('an analyst of a running service', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;

@@ -1,38 +1,18 @@
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { folderForTest, placeForTest, programForTest, SECRET_KEY } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { type OperatorOptions, operator, unlimitedKey } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
 
-const SECRET_KEY = 'a secret key that is long enough for a test';
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Before the backup', text: 'Hello' };
 /** Longer than a restore and a start take on a slow machine. */
 const SCHEDULED_IN_MS = 60_000;
 
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
-const folder = async (): Promise<string> => {
-  const data = await newDataDir();
-  undo.push(data.remove);
-  return data.path;
-};
-
 const start = async (place: OperatorOptions, roles = 'api,projections,workers'): Promise<Program> => {
-  const program = await startProgram({ ...place, env: { ...place.env, ROLES: roles } });
-  undo.push(() => program.end('SIGTERM'));
-  return program;
-};
-
-const onPostgres = async (env: Record<string, string> = {}): Promise<OperatorOptions> => {
-  const database = await freshDatabase();
-  undo.push(database.drop);
-  return { dataDir: await folder(), env: { DATABASE_URL: database.url, SECRET_KEY, ...env } };
+  return programForTest({ ...place, env: { ...place.env, ROLES: roles } });
 };
 
 const send = (api: ApiClient, name: string, message: object = MESSAGE) =>
@@ -89,7 +69,7 @@ const allSubjects = async (api: ApiClient): Promise<ReadonlySet<string>> => {
 
 describe('a backup of a busy service', () => {
   test('is refused when damaged, and restores everything but leaves old mail held until it is released', async () => {
-    const place = await onPostgres();
+    const place = await placeForTest();
     const first = await start(place, 'api,projections');
     const key = await unlimitedKey(place);
     const api = apiClient(first.baseUrl, key);
@@ -98,7 +78,7 @@ describe('a backup of a busy service', () => {
     await send(api, 'schedule', { ...MESSAGE, subject: 'Scheduled', scheduled_at: dueAt });
 
     const busy = traffic(api);
-    const backup = join(await folder(), 'backup');
+    const backup = join(await folderForTest(), 'backup');
     const taken = await operator(place, 'backup', backup);
     expect(await busy.stop()).toBeGreaterThan(0);
     expect(await refusal(place, 'backup', backup)).toContain('it exists');
@@ -107,7 +87,7 @@ describe('a backup of a busy service', () => {
     expect(taken).toMatchObject({ position: expect.stringMatching(/^\d{16}$/), log_id: expect.any(String) });
 
     // Another version of PostgreSQL than the one that was backed up.
-    const target = { dataDir: await folder(), env: { SECRET_KEY } };
+    const target = { dataDir: await folderForTest(), env: { SECRET_KEY } };
     expect(await refusal(place, 'restore', backup)).toContain('a service is running');
     await first.end('SIGTERM');
     expect(await refusal(place, 'restore', backup)).toContain('is not empty');
@@ -140,9 +120,9 @@ describe('a backup of a busy service', () => {
     // What was accepted is in the backup with its contents, or not at all.
     expect(await allSubjects(after)).toEqual(new Set([MESSAGE.subject, 'Scheduled', 'After the restore']));
 
-    const empty = { dataDir: await folder(), env: { SECRET_KEY } };
+    const empty = { dataDir: await folderForTest(), env: { SECRET_KEY } };
     for (const [told, damage] of Object.entries(DAMAGE)) {
-      const damaged = join(await folder(), 'damaged');
+      const damaged = join(await folderForTest(), 'damaged');
       await cp(backup, damaged, { recursive: true });
       await damage(damaged);
       expect(await refusal(empty, 'restore', damaged)).toContain(told);
@@ -153,19 +133,19 @@ describe('a backup of a busy service', () => {
 
   test('holds the vault alone where the log is in EventStoreDB, and goes with that log', async () => {
     const eventStore = await startEventStoreDbDouble();
-    undo.push(eventStore.close);
+    onTestFinished(eventStore.close);
     const engine = { EVENTSTORE_URL: eventStore.url };
-    const place = await onPostgres(engine);
+    const place = await placeForTest(engine);
     const first = await start(place);
     const key = await unlimitedKey(place);
     const original = await send(apiClient(first.baseUrl, key), 'once');
-    const backup = join(await folder(), 'backup');
+    const backup = join(await folderForTest(), 'backup');
     const taken = await operator(place, 'backup', backup);
     expect(taken.next).toContain('EventStoreDB');
     expect((await readdir(backup)).some((file) => file.startsWith('event_log'))).toBe(false);
     await first.end('SIGTERM');
 
-    const target = await onPostgres(engine);
+    const target = await placeForTest(engine);
     const without = { ...target, env: { ...target.env, EVENTSTORE_URL: '' } };
     expect(await refusal(without, 'restore', backup)).toContain('set EVENTSTORE_URL');
     expect((await operator(target, 'restore', backup)).log_id).toBe(taken.log_id);

@@ -3,13 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { folderForTest, programForTest, SECRET_KEY } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
 
-const SECRET_KEY = 'a secret key that is long enough for a test';
 /** One sentence for the operator, and no stack: neither in lines nor escaped within one. */
 const SENTENCE = /^(?!.*(?:\n|\\n)\s+at )/s;
 
@@ -93,26 +93,17 @@ describe('a service that must not start says why in one sentence', () => {
 });
 
 describe('a service on its built-in database', () => {
-  const undo: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  });
-
   test('refuses to be a second one on the same data', async () => {
-    const data = await newDataDir();
-    undo.push(data.remove);
-    const first = await startProgram({ dataDir: data.path });
-    undo.push(() => first.end('SIGTERM'));
-    const { code, output } = await runToEnd({ dataDir: data.path });
+    const dataDir = await folderForTest();
+    const first = await programForTest({ dataDir });
+    const { code, output } = await runToEnd({ dataDir });
     expect(code).toBe(1);
     expect(output).toMatch(/another Outbox service .*is already running on this data/);
     expect((await fetch(`${first.baseUrl}/readyz`)).status).toBe(200);
   });
 
   test('refuses a data directory it cannot make', async () => {
-    const data = await newDataDir();
-    undo.push(data.remove);
-    const file = join(data.path, 'file');
+    const file = join(await folderForTest(), 'file');
     await writeFile(file, '');
     const { code, output } = await runToEnd({ dataDir: join(file, 'data') });
     expect(code).toBe(1);

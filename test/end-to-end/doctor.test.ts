@@ -2,38 +2,26 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { SMTPServer } from 'smtp-server';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type Place, placeForTest, programForTest } from '../support/after-test.ts';
 import { type AnyBody, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { startNameServer } from '../support/name-server.ts';
 import { operator } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
 import { startScriptedServer } from '../support/scripted-smtp-server/scripted-server.ts';
 
 const BOUNCE_DOMAIN = 'bounces.example.test';
 
 describe('the operator, who asks why mail does not leave or come back', () => {
-  const undo: (() => Promise<unknown>)[] = [];
   let dataDir: string;
-  let env: Record<string, string>;
+  let env: Place['env'];
 
   beforeEach(async () => {
-    const data = await newDataDir();
-    const database = await freshDatabase();
-    undo.push(data.remove, database.drop);
-    dataDir = data.path;
-    env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+    ({ dataDir, env } = await placeForTest());
   });
-  afterEach(async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  });
-
-  const start = async (variables: Record<string, string>): Promise<Program> => {
-    const program = await startProgram({ dataDir, env: { ...env, ...variables } });
-    undo.push(() => program.end('SIGTERM'));
-    return program;
-  };
+  const start = (variables: Record<string, string>): Promise<Program> =>
+    programForTest({ dataDir, env: { ...env, ...variables } });
   const run = (...words: readonly string[]): Promise<AnyBody> => operator({ dataDir, env }, ...words);
   const problems = async (): Promise<readonly string[]> => (await run('doctor')).problems;
 
@@ -69,7 +57,8 @@ describe('the operator, who asks why mail does not leave or come back', () => {
     const mx = new SMTPServer({ authOptional: true, disableReverseLookup: true });
     const listening = mx.listen(0, '127.0.0.22');
     await once(listening, 'listening');
-    undo.push(dns.close, () => new Promise<void>((resolve) => mx.close(resolve)));
+    onTestFinished(dns.close);
+    onTestFinished(() => new Promise<void>((resolve) => mx.close(resolve)));
     const port = (listening.address() as AddressInfo).port;
     env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TEST_MX_PORT: String(port) };
     await start({
@@ -102,7 +91,8 @@ describe('the operator, who asks why mail does not leave or come back', () => {
       'example.net': { MX: [[10, 'mx.example.net']] },
       'mx.example.net': { A: ['127.0.0.24'] },
     });
-    undo.push(dns.close, mx.close);
+    onTestFinished(dns.close);
+    onTestFinished(mx.close);
     env = { ...env, DNS_SERVERS: dns.text, OUTBOX_TEST_MX_PORT: String(mx.port), ALLOW_PRIVATE_MX: 'true' };
     const { baseUrl, keys } = await start({ MAIL_URL: 'direct:', EHLO_NAME: 'mail.example.test' });
     const api = apiClient(baseUrl, keys.live);
@@ -120,7 +110,7 @@ describe('the operator, who asks why mail does not leave or come back', () => {
 
   test('is refused in a sentence, without a stack, in a shell that names another log', async () => {
     const double = await startEventStoreDbDouble();
-    undo.push(double.stop);
+    onTestFinished(double.stop);
     const service = await start({ EVENTSTORE_URL: double.url });
     await apiClient(service.baseUrl, service.keys.live).get('/v1/organization');
     for (const words of [['doctor'], ['projections', 'list'], ['projections', 'rebuild', 'all'], ['keys', 'list']]) {

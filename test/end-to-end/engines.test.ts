@@ -1,43 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { formatSecret } from '../../src/domain/api-key/secret.ts';
+import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { expectFirstJourney } from '../support/first-journey.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 import { allDelivered, sendMany, statuses } from '../support/senders.ts';
 
-const SECRET_KEY = 'a secret key that is long enough for a test';
-
 describe('the service on other engines', () => {
-  const undo: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  });
-
-  /** Everything one process needs but the engine under test: a database of its own and a folder. */
-  const place = async (): Promise<{ dataDir: string; env: Record<string, string> }> => {
-    const data = await newDataDir();
-    undo.push(data.remove);
-    const database = await freshDatabase();
-    undo.push(database.drop);
-    return { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY } };
-  };
-
-  const start = async (options: Parameters<typeof startProgram>[0]): Promise<Program> => {
-    const program = await startProgram(options);
-    undo.push(() => program.end('SIGTERM'));
-    return program;
-  };
-
   test('runs on a PostgreSQL that it was given, one role to a process', async () => {
-    const { dataDir, env } = await place();
-    const api = await start({ dataDir, env: { ...env, ROLES: 'api' } });
-    await start({ dataDir, env: { ...env, ROLES: 'projections' } });
-    await start({ dataDir, env: { ...env, ROLES: 'workers' } });
+    const { dataDir, env } = await placeForTest();
+    const api = await programForTest({ dataDir, env: { ...env, ROLES: 'api' } });
+    await programForTest({ dataDir, env: { ...env, ROLES: 'projections' } });
+    await programForTest({ dataDir, env: { ...env, ROLES: 'workers' } });
     await expectFirstJourney(apiClient(api.baseUrl, api.keys.live));
 
     const { organization_id: other } = await operator({ dataDir, env }, 'organizations', 'create', '--name', 'Other');
@@ -63,30 +41,30 @@ describe('the service on other engines', () => {
   });
 
   test('gives several processes that start at once on an empty log one organization', async () => {
-    const { dataDir, env } = await place();
-    const both = await Promise.all([start({ dataDir, env }), start({ dataDir, env })]);
+    const { dataDir, env } = await placeForTest();
+    const both = await Promise.all([programForTest({ dataDir, env }), programForTest({ dataDir, env })]);
     expect(both.map(({ keys }) => keys.live).filter((key) => key !== '')).toHaveLength(1);
     expect(await operator({ dataDir, env }, 'organizations', 'list')).toHaveLength(1);
   });
 
   test('takes another OUTBOX_ADMIN_KEY as a rotation, and brings none back that was rotated away', async () => {
-    const { dataDir, env } = await place();
+    const { dataDir, env } = await placeForTest();
     const [one, two] = [formatSecret('live', randomBytes(32)), formatSecret('live', randomBytes(32))];
     const ask = async (program: Program, key: string): Promise<number> =>
       (await apiClient(program.baseUrl, key).get('/v1/organization')).status;
 
-    const first = await start({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: one } });
+    const first = await programForTest({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: one } });
     const api = apiClient(first.baseUrl, one);
     const keys = (await api.get('/v1/api-keys')).body.data as { id: string; environment: string }[];
     const id = keys.find(({ environment }) => environment === 'live')?.id;
     const rotated = await api.post(`/v1/api-keys/${id}/rotate`, { revoke_previous: true });
     await first.end('SIGTERM');
 
-    const second = await start({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: one } });
+    const second = await programForTest({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: one } });
     expect([await ask(second, one), await ask(second, rotated.body.key)]).toEqual([401, 200]);
     await second.end('SIGTERM');
 
-    const third = await start({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: two } });
+    const third = await programForTest({ dataDir, env: { ...env, OUTBOX_ADMIN_KEY: two } });
     // What is rotated away works for a second at most.
     await eventually(
       () => ask(third, rotated.body.key),
@@ -97,18 +75,18 @@ describe('the service on other engines', () => {
   }, 60_000);
 
   test('runs with its log in EventStoreDB', async () => {
-    const { dataDir, env } = await place();
+    const { dataDir, env } = await placeForTest();
     const eventStore = await startEventStoreDbDouble();
-    undo.push(eventStore.close);
-    const program = await start({ dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } });
+    onTestFinished(eventStore.close);
+    const program = await programForTest({ dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } });
     await expectFirstJourney(apiClient(program.baseUrl, program.keys.live));
   });
 
   test('moves its log from PostgreSQL to EventStoreDB and back, and reads the same', async () => {
-    const { dataDir, env } = await place();
+    const { dataDir, env } = await placeForTest();
     const eventStore = await startEventStoreDbDouble();
-    undo.push(eventStore.close);
-    const first = await start({ dataDir, env });
+    onTestFinished(eventStore.close);
+    const first = await programForTest({ dataDir, env });
     const key = first.keys.live;
     await expectFirstJourney(apiClient(first.baseUrl, key));
     const before = await statuses(apiClient(first.baseUrl, key));
@@ -117,7 +95,7 @@ describe('the service on other engines', () => {
 
     await operator({ dataDir, env }, 'log', 'copy', '--to', eventStore.url);
     const onEventStoreDb = { ...env, EVENTSTORE_URL: eventStore.url };
-    const second = await start({ dataDir, env: onEventStoreDb });
+    const second = await programForTest({ dataDir, env: onEventStoreDb });
     const after = await eventually(
       () => statuses(apiClient(second.baseUrl, key)).catch(() => new Map()),
       ({ size }) => size === before.size,
@@ -133,7 +111,7 @@ describe('the service on other engines', () => {
     await second.end('SIGTERM');
 
     await operator({ dataDir, env: onEventStoreDb }, 'log', 'copy', '--to', 'database');
-    const third = await start({ dataDir, env });
+    const third = await programForTest({ dataDir, env });
     const back = await eventually(
       () => statuses(apiClient(third.baseUrl, key)).catch(() => new Map()),
       ({ size }) => size === all.size,
@@ -143,11 +121,11 @@ describe('the service on other engines', () => {
 
   describe.skipIf(redisIsMissing)('with Redis', () => {
     test('delivers, and loses nothing but time when all of Redis is deleted in mid-flight', async () => {
-      const { dataDir, env } = await place();
+      const { dataDir, env } = await placeForTest();
       const redis = await startRedis();
-      undo.push(redis.stop);
+      onTestFinished(redis.stop);
       const options = { dataDir, env: { ...env, REDIS_URL: redis.url } };
-      const program = await start(options);
+      const program = await programForTest(options);
       await expectFirstJourney(apiClient(program.baseUrl, program.keys.live));
 
       const api = apiClient(program.baseUrl, await unlimitedKey(options));

@@ -1,32 +1,20 @@
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient } from '../support/api-client.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { unlimitedKey } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, startProgram } from '../support/program.ts';
 import { allDelivered, sendMany } from '../support/senders.ts';
 
-const SECRET_KEY = 'a secret key that is long enough for a test';
 const MESSAGES = 300;
 const DELIVERED_MS_MAX = 60_000;
 
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
 /** The program on a server that is as quick as one of our own, or as slow as one far away. */
 const onServer = async (callMs: number): Promise<{ double: EventStoreDbDouble; api: ReturnType<typeof apiClient> }> => {
-  const data = await newDataDir();
-  undo.push(data.remove);
-  const database = await freshDatabase();
-  undo.push(database.drop);
   const double = await startEventStoreDbDouble('24.6.0');
-  undo.push(double.close);
+  onTestFinished(double.close);
   Object.assign(double.costs, { callMs, readsAtOnce: 8, scannedPerSecond: 30_000 });
-  const options = { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY, EVENTSTORE_URL: double.url } };
-  const program = await startProgram(options);
-  undo.push(() => program.end('SIGTERM'));
+  const options = await placeForTest({ EVENTSTORE_URL: double.url });
+  const program = await programForTest(options);
   return { double, api: apiClient(program.baseUrl, await unlimitedKey(options)) };
 };
 

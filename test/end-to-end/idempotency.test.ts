@@ -1,36 +1,22 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Place, placeForTest, programForTest } from '../support/after-test.ts';
 import { type Answer, type AnyBody, type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import type { Program } from '../support/program.ts';
 
-const SECRET_KEY = 'a secret key that is long enough for a test';
 const SEND = '/v1/messages/send';
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Once', html: '<p>Once</p>' };
 
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
 interface Pair {
-  readonly place: { readonly dataDir: string; readonly env: Record<string, string> };
+  readonly place: Place;
   readonly programs: readonly [Program, Program];
 }
 
 /** One service in two processes: both take requests, one of them does the rest. */
 const startPair = async (engine: Record<string, string> = {}): Promise<Pair> => {
-  const data = await newDataDir();
-  undo.push(data.remove);
-  const database = await freshDatabase();
-  undo.push(database.drop);
-  const place = { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY, ...engine } };
-  const start = async (roles: string): Promise<Program> => {
-    const program = await startProgram({ ...place, env: { ...place.env, ROLES: roles } });
-    undo.push(() => program.end('SIGTERM'));
-    return program;
-  };
+  const place = await placeForTest(engine);
+  const start = (roles: string): Promise<Program> => programForTest({ ...place, env: { ...place.env, ROLES: roles } });
   return { place, programs: [await start('api,projections,workers'), await start('api')] };
 };
 
@@ -109,7 +95,7 @@ describe('an Idempotency-Key on two processes', () => {
 
   test('does the same with the log in EventStoreDB', async () => {
     const eventStore = await startEventStoreDbDouble();
-    undo.push(eventStore.close);
+    onTestFinished(eventStore.close);
     const pair = await startPair({ EVENTSTORE_URL: eventStore.url });
     await expectOneOfFifty(clientsOf(pair, await unlimitedKey(pair.place)));
   }, 60_000);

@@ -1,41 +1,18 @@
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
+import { placeForTest, programForTest } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { partitionsOf } from '../support/log-rows.ts';
 import { silentLogger } from '../support/logger.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
-const SECRET_KEY = 'a secret key that is long enough for a test';
 /** The smallest that the log takes; a message makes three events. */
 const PARTITION_EVENTS = 2_000;
 const MESSAGES = 800;
-
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
-const place = async () => {
-  const data = await newDataDir();
-  undo.push(data.remove);
-  const database = await freshDatabase();
-  undo.push(database.drop);
-  return { dataDir: data.path, env: { DATABASE_URL: database.url, SECRET_KEY } };
-};
-
-type Place = Awaited<ReturnType<typeof place>>;
-
-const start = async (options: Place): Promise<Program> => {
-  const program = await startProgram(options);
-  undo.push(() => program.end('SIGTERM'));
-  return program;
-};
 
 const makeSmallPartitions = async (url: string): Promise<void> => {
   await (
@@ -68,9 +45,9 @@ const isDelivered = (api: ApiClient, id: string): Promise<unknown> =>
   );
 
 test('an old partition of the log is detached beside the service, which says what it misses, and attached again', async () => {
-  const options = await place();
+  const options = await placeForTest();
   await makeSmallPartitions(options.env.DATABASE_URL);
-  const first = await start(options);
+  const first = await programForTest(options);
   const key = await unlimitedKey(options);
   const api = apiClient(first.baseUrl, key);
   const old = await sendMany(api);
@@ -90,13 +67,13 @@ test('an old partition of the log is detached beside the service, which says wha
   await isDelivered(api, sent.body.id);
   await first.end('SIGTERM');
 
-  const second = await start(options);
+  const second = await programForTest(options);
   const again = apiClient(second.baseUrl, key);
   const next = await again.post('/v1/messages/send', message('after a start'));
   await isDelivered(again, next.body.id);
   const backup = join(options.dataDir, 'backup');
   await operator(options, 'backup', backup);
-  const target = await place();
+  const target = await placeForTest();
   await operator(target, 'restore', backup);
   const restored = await operator(target, 'log', 'partitions');
   expect(restored.map(({ name, last }: Record<string, unknown>) => [name, last])).toEqual(

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient } from '../support/api-client.ts';
 import { operator } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 
 const LIMIT = 100;
@@ -11,25 +10,10 @@ const LIMIT = 100;
 const SYNCED_MS = 2_000;
 
 describe('two API processes', () => {
-  const undo: (() => Promise<unknown>)[] = [];
-  afterEach(async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  });
-
   /** Two processes on one database, and a key of 100 requests a minute. */
   const openTwo = async (more: Readonly<Record<string, string>> = {}) => {
-    const data = await newDataDir();
-    undo.push(data.remove);
-    const database = await freshDatabase();
-    undo.push(database.drop);
-    const shared = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
-    const options = { dataDir: data.path, env: { ...shared, ...more, ROLES: 'api' } };
-    const start = async (): Promise<Program> => {
-      const program = await startProgram(options);
-      undo.push(() => program.end('SIGTERM'));
-      return program;
-    };
-    const programs = [await start(), await start()];
+    const options = await placeForTest({ ...more, ROLES: 'api' });
+    const programs = [await programForTest(options), await programForTest(options)];
     const domain = (await operator(options, 'domains', 'list'))[0];
     const place = ['--organization', domain.organization_id, '--domain', domain.domain_id];
     const created = await operator(options, 'keys', 'create', ...place, '--permissions', 'admin', '--read', `${LIMIT}`);
@@ -76,7 +60,7 @@ describe('two API processes', () => {
     'share the limit of a key in Redis',
     async () => {
       const redis = await startRedis();
-      undo.push(redis.stop);
+      onTestFinished(redis.stop);
       const { clients } = await openTwo({ REDIS_URL: redis.url });
       let admitted = 0;
       // Some at a time: processes that are too busy to hear an answer within 50 ms count by themselves.

@@ -1,42 +1,28 @@
 import { Client } from 'pg';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { placeForTest, programForTest } from '../support/after-test.ts';
 import { eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { REMAKE_STREAMS } from '../support/log-rows.ts';
 import { operator } from '../support/operator.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, runToEnd, startProgram } from '../support/program.ts';
-
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
+import { type Program, runToEnd } from '../support/program.ts';
 
 interface Place {
-  readonly options: Parameters<typeof startProgram>[0];
+  readonly options: Parameters<typeof programForTest>[0];
   /** The log is put back to what it was before its last events, and its server comes back with that. */
   putBack(): Promise<void>;
 }
-
-const place = async () => {
-  const data = await newDataDir();
-  undo.push(data.remove);
-  const database = await freshDatabase();
-  undo.push(database.drop);
-  const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
-  return { url: database.url, env, dataDir: data.path };
-};
 
 /** Of the last message nothing is left. */
 const KEPT = 'select position - 1 as last from event_log.events where category = $1 order by position limit 1';
 
 const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
   PostgreSQL: async () => {
-    const { url, ...options } = await place();
+    const options = await placeForTest();
     return {
       options,
       putBack: async () => {
-        const sql = new Client({ connectionString: url });
+        const sql = new Client({ connectionString: options.env.DATABASE_URL });
         await sql.connect();
         const { rows } = await sql.query(KEPT, ['message']);
         // Under the lock of appends: what waits for it ends with its connection.
@@ -49,9 +35,9 @@ const PLACES: Readonly<Record<string, () => Promise<Place>>> = {
     };
   },
   EventStoreDB: async () => {
-    const { env, dataDir } = await place();
+    const { env, dataDir } = await placeForTest();
     const eventStore = await startEventStoreDbDouble();
-    undo.push(eventStore.close);
+    onTestFinished(eventStore.close);
     const { log } = eventStore;
     return {
       options: { dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } },
@@ -88,8 +74,7 @@ const readiness = async ({ baseUrl }: Program): Promise<string> => (await fetch(
 describe.each(Object.entries(PLACES))('a log in %s that is put back under a running service', (_name, open) => {
   test('gets nothing more, is told of, and serves again once the read models were made from it', async () => {
     const { options, putBack } = await open();
-    const program = await startProgram(options);
-    undo.push(() => program.end('SIGTERM'));
+    const program = await programForTest(options);
     const key = program.keys.live;
     for (let n = 0; n < 5; n += 1) expect(await send(program, key)).toBe(202);
     await recorded(options.env?.DATABASE_URL ?? '');
@@ -109,8 +94,7 @@ describe.each(Object.entries(PLACES))('a log in %s that is put back under a runn
     expect((await runToEnd(options)).output).toMatch(/older copy.*projections rebuild all/);
     const rebuilt = await operator(options, 'projections', 'rebuild', 'all');
     expect(rebuilt.map(({ name }: { name: string }) => name)).toContain('webhook-recording');
-    const again = await startProgram(options);
-    undo.push(() => again.end('SIGTERM'));
+    const again = await programForTest(options);
     await eventually(
       () => send(again, key),
       (status) => status === 202,

@@ -1,26 +1,21 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { evaluateReputation, releaseSending } from '../../src/commands/reputation.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { reputationStream } from '../../src/domain/streams.ts';
 import { LATER_EVENTS } from '../projections/support/message-events.ts';
+import { closedAfterTest } from '../support/after-test.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { contextAt } from '../support/specification.ts';
 import { openService } from '../workers/service.ts';
 import { openSmtpSink } from '../workers/smtp-sink.ts';
 
-const closers: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 /** The service with its log, vault and read models in PostgreSQL. */
 const open = async () => {
-  const { contents, store, system, readModels } = await openProjectedPostgres(closers);
+  const { contents, store, system, readModels } = await openProjectedPostgres();
   const sink = await openSmtpSink();
-  closers.push(() => sink.close());
+  closedAfterTest(sink);
   const service = await openService({
     store,
     contents,
@@ -28,7 +23,7 @@ const open = async () => {
     timetable: readModels.deliveries,
     heldMail: readModels.deliveries,
   });
-  closers.push(() => service.close());
+  closedAfterTest(service);
   return { service, store, system, readModels, sink };
 };
 

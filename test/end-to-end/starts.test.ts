@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client, Pool } from 'pg';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createPostgresSecrets } from '../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../src/adapters/system.ts';
+import { placeForTest, programForTest } from '../support/after-test.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
 import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';
 import { REMAKE_STREAMS } from '../support/log-rows.ts';
-import { freshDatabase } from '../support/postgres.ts';
-import { newDataDir, type Program, startProgram } from '../support/program.ts';
+import type { Program, startProgram } from '../support/program.ts';
 import { allDelivered, sendMany } from '../support/senders.ts';
 
 /**
@@ -29,32 +29,17 @@ const SCANNED_PER_SECOND = 5_000;
 /** What followers look at where they go on from, a page of it each at most. */
 const EVENTS_READ_MAX = 5_000;
 
-const undo: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
-});
-
 const place = async () => {
-  const data = await newDataDir();
-  undo.push(data.remove);
-  const database = await freshDatabase();
-  undo.push(database.drop);
-  const db = new Client({ connectionString: database.url });
+  const { dataDir, env } = await placeForTest();
+  const db = new Client({ connectionString: env.DATABASE_URL });
   await db.connect();
-  undo.push(() => db.end());
-  const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
-  return { db, env, dataDir: data.path };
-};
-
-const start = async (options: Parameters<typeof startProgram>[0]): Promise<Program> => {
-  const program = await startProgram(options);
-  undo.push(() => program.end('SIGTERM'));
-  return program;
+  onTestFinished(() => db.end());
+  return { db, env, dataDir };
 };
 
 /** A service that has worked, and has been stopped once every read model knew of it. */
 const workedAndStopped = async (options: Parameters<typeof startProgram>[0], db: Client): Promise<Program> => {
-  const program = await start(options);
+  const program = await programForTest(options);
   const api = apiClient(program.baseUrl, program.keys.live);
   const sending = sendMany(api, 3);
   await sending.done;
@@ -76,7 +61,7 @@ const everythingSeen = async (db: Client, position: string): Promise<void> => {
 /** From the start of the process until a key is let in. */
 const readyAfterMs = async (options: Parameters<typeof startProgram>[0], key: string): Promise<number> => {
   const begunMs = performance.now();
-  const { baseUrl } = await start(options);
+  const { baseUrl } = await programForTest(options);
   const headers = { authorization: `Bearer ${key}` };
   await eventually(
     () => fetch(`${baseUrl}/v1/organization`, { headers }),
@@ -108,7 +93,7 @@ test.each(['24.6.0', '24.10.5'] as const)(
   'a start on a long log in EventStoreDB %s reads next to nothing of it',
   async (style) => {
     const eventStore = await startEventStoreDbDouble(style);
-    undo.push(eventStore.close);
+    onTestFinished(eventStore.close);
     const { db, env, dataDir } = await place();
     const options = { dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } };
     const first = await workedAndStopped(options, db);
@@ -168,11 +153,11 @@ const OWED = `
 
 test('a start with 200,000 messages and a backlog of webhooks waiting is ready in less than five seconds', async () => {
   const { db, ...options } = await place();
-  const program = await start(options);
+  const program = await programForTest(options);
   const api = apiClient(program.baseUrl, program.keys.live);
   const receiver = createServer((_, response) => response.writeHead(200).end()).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
-  undo.push(async () => receiver.close());
+  onTestFinished(() => void receiver.close());
   const { port } = receiver.address() as AddressInfo;
   const hook = await api.post('/v1/webhooks', { url: `http://127.0.0.1:${port}/`, events: ['message.*'] });
   expect(hook.status).toBe(201);
@@ -186,7 +171,7 @@ test('a start with 200,000 messages and a backlog of webhooks waiting is ready i
   await program.end('SIGTERM');
 
   const pool = new Pool({ connectionString: options.env.DATABASE_URL, max: 4 });
-  undo.push(() => pool.end());
+  onTestFinished(() => pool.end());
   const secretKeys = { current: options.env.SECRET_KEY, previous: undefined };
   const secrets = createPostgresSecrets({ pool, system: createSystem(), secretKeys });
   await Promise.all(Array.from({ length: 512 }, (_, n) => secrets.put(`secret ${n + 1}`, 'org_a', `whsec_${n}`)));

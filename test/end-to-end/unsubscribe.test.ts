@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { freePort } from '../support/free-port.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
 interface Captured {
@@ -23,15 +22,6 @@ const linkOf = async (mail: Captured): Promise<string> =>
 
 const post = (link: string, form: Record<string, string>): Promise<Response> =>
   fetch(link, { method: 'POST', body: new URLSearchParams(form) });
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 const ONE_CLICK = { 'List-Unsubscribe': 'One-Click' };
 

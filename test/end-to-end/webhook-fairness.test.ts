@@ -2,7 +2,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createPostgresWebhookDeliveries } from '../../src/adapters/webhook-deliveries/postgres.ts';
 import { openPool } from '../projections/support/open.ts';
-import { closedAfterTest, until } from '../workers/delivering.ts';
+import { closedAfterTest } from '../support/after-test.ts';
+import { until } from '../workers/delivering.ts';
 import { openService, type Parts, type Service } from '../workers/service.ts';
 import { openReceiver, type Receiver } from '../workers/webhooks/receiver.ts';
 

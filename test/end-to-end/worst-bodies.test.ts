@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { plain, talkSmtp } from '../submission/support/smtp-talk.ts';
 import { apiClient, eventually } from '../support/api-client.ts';
+import { freePort } from '../support/free-port.ts';
 import { operationsOf, readOpenApi } from '../support/openapi/document.ts';
 import { unlimitedKey } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
@@ -26,14 +25,6 @@ interface Pause {
   readonly ms: number;
   readonly units: number;
 }
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-};
 
 describe('a service that is sent the worst of everything', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;

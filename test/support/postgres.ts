@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client, Pool } from 'pg';
 import { inject } from 'vitest';
 import { migrate } from '../../src/projections/migrate.ts';
 
@@ -71,4 +71,17 @@ export const freshDatabase = (): Promise<TestDatabase> => create('template1');
 export const migratedDatabase = async (): Promise<TestDatabase> => {
   await ensureTemplate();
   return create(TEMPLATE);
+};
+
+/** A pool on a migrated database of its own. */
+export const openMigratedPool = async (): Promise<{ readonly pool: Pool; close(): Promise<void> }> => {
+  const database = await migratedDatabase();
+  const pool = new Pool({ connectionString: database.url, max: 4 });
+  return {
+    pool,
+    close: async () => {
+      await pool.end();
+      await database.drop();
+    },
+  };
 };

@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest';
 import { createPostgresContents } from '../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../src/adapters/postgres/pool.ts';
@@ -12,20 +13,17 @@ import { migratedDatabase } from './postgres.ts';
 /** Beside those of the projections. */
 const CONNECTIONS = 10;
 
-/**
- * A log and a vault in PostgreSQL, and read models that follow the log.
- * @param closers are given what ends it, to be called in reverse.
- */
-export const openProjectedPostgres = async (closers: (() => Promise<unknown>)[], logger: Logger = silentLogger) => {
+/** A log and a vault in PostgreSQL, and read models that follow the log, for as long as the test runs. */
+export const openProjectedPostgres = async (logger: Logger = silentLogger) => {
   const { url, drop } = await migratedDatabase();
-  closers.push(drop);
+  onTestFinished(drop);
   const system = createSystem();
   const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
   const pool = createPool({ url, name: 'test', logger, max: RUNNER_CONNECTIONS + CONNECTIONS });
-  closers.push(() => pool.end());
+  onTestFinished(() => pool.end());
   const stopping = new AbortController();
   const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
-  closers.push(() => {
+  onTestFinished(() => {
     stopping.abort();
     return running;
   });

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { freePort } from './free-port.ts';
 
 export interface RedisServer {
   readonly url: string;
@@ -31,16 +31,6 @@ const isInstalled = (): boolean => {
 
 /** Where engines are required, tests of a missing one run and fail instead of being skipped. */
 export const redisIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'required';
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
-};
 
 const untilItAnswers = async (url: string): Promise<void> => {
   const client = new Redis(url, { maxRetriesPerRequest: 200, retryStrategy: () => 25 });

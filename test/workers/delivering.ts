@@ -1,14 +1,9 @@
-import { onTestFinished, vi } from 'vitest';
+import { vi } from 'vitest';
+import { closedAfterTest } from '../support/after-test.ts';
 import { openService, type Parts, type Service } from './service.ts';
 import { openSmtpSink, type SmtpSink, type SmtpSinkOptions } from './smtp-sink.ts';
 
 export type Delivering = Service & { readonly sink: SmtpSink };
-
-/** What a test opens is closed when it has finished, the last first. */
-export const closedAfterTest = <T extends { close(): Promise<void> }>(each: T): T => {
-  onTestFinished(() => each.close());
-  return each;
-};
 
 /** A service and the server that takes its mail; both are closed after the test. */
 export const openDelivering = async (options: SmtpSinkOptions & Parts = {}): Promise<Delivering> => {

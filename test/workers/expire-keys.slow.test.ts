@@ -1,28 +1,23 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { updateKey } from '../../src/commands/api-key/change-key.ts';
 import { createKey } from '../../src/commands/api-key/create-key.ts';
 import { deleteKey } from '../../src/commands/api-key/end-key.ts';
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { createKeyCacheProjection } from '../../src/domain/key-cache.ts';
 import { apiKeyStream } from '../../src/domain/streams.ts';
+import { closedAfterTest } from '../support/after-test.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { openService, type Service } from './service.ts';
 import { openReceiver } from './webhooks/receiver.ts';
 
 const SOON_MS = 1_500;
-const closers: (() => Promise<unknown>)[] = [];
-
 let service: Service;
 
 beforeEach(async () => {
-  const { contents, store, readModels } = await openProjectedPostgres(closers);
+  const { contents, store, readModels } = await openProjectedPostgres();
   service = await openService({ store, contents, expiredKeys: readModels.apiKeys.expired });
-  closers.push(() => service.close());
+  closedAfterTest(service);
 });
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
-
 const origin = () => ({
   actor: 'operator',
   organizationId: service.organizationId,
@@ -59,7 +54,7 @@ describe('the expiry of a key', () => {
     const loadKeyCache = async () => createKeyCacheProjection();
     await deleteKey(service.context, origin(), { by: 'operator', keyId: removed, loadKeyCache });
     const receiver = await openReceiver();
-    closers.push(() => receiver.close());
+    closedAfterTest(receiver);
     await service.webhook(receiver.url, ['api_key.expired']);
     service.workers().start();
     service.workers().start();

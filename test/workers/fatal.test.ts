@@ -1,15 +1,10 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { type EventCodec, eventCodec, MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
+import { closedAfterTest } from '../support/after-test.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';
-import { openService, type Service } from './service.ts';
-
-const opened: Service[] = [];
-
-afterEach(async () => {
-  for (const service of opened.splice(0)) await service.close();
-});
+import { openService } from './service.ts';
 
 test.each([
   ['a type that they do not know', new UnknownEvent('MessageAccepted', 7)],
@@ -21,8 +16,7 @@ test.each([
   };
   const contents = createInMemoryContents();
   const store = createInMemoryEventStore({ codec: { ...eventCodec, decode }, system: createSystem(), contents });
-  const service = await openService({ store, contents });
-  opened.push(service);
+  const service = closedAfterTest(await openService({ store, contents }));
   service.workers().start();
   await service.send('ann@example.org', 'test');
   await vi.waitFor(() => expect(service.fatal).toContain(fault), { timeout: 5000, interval: 20 });

@@ -1,13 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Queue, QueueName, Queues } from '../../src/domain/ports/queue.ts';
-import { openService, type Service } from './service.ts';
-
-const opened: Service[] = [];
-
-afterEach(async () => {
-  for (const service of opened.splice(0)) await service.close();
-});
+import { closedAfterTest } from '../support/after-test.ts';
+import { openService } from './service.ts';
 
 /** Queues that count the jobs added through them. */
 const counting = (queues: Queues): Queues & { added(): number } => {
@@ -27,8 +22,7 @@ const counting = (queues: Queues): Queues & { added(): number } => {
 };
 
 test('of two processes one leads and dispatches, and the other takes over when it is gone', async () => {
-  const service = await openService();
-  opened.push(service);
+  const service = closedAfterTest(await openService());
   const processes = [1, 2].map(() => {
     const queues = counting(service.dependencies.queues);
     return { queues, workers: service.workers({ queues }) };

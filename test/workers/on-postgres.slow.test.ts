@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createPostgresQueues } from '../../src/adapters/queue/bullmq-postgres.ts';
 import { createPostgresWebhookDeliveries } from '../../src/adapters/webhook-deliveries/postgres.ts';
+import { closedAfterTest } from '../support/after-test.ts';
 import { openProjectedPostgres } from '../support/projected-postgres.ts';
 import { createRecordingLogger } from './recording-logger.ts';
 import { openService, type Service } from './service.ts';
@@ -9,12 +10,6 @@ import { openSmtpSink, type SmtpSink } from './smtp-sink.ts';
 import { openReceiver } from './webhooks/receiver.ts';
 
 const MESSAGES = 300;
-
-const closers: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 interface RealService {
   readonly service: Service;
@@ -25,11 +20,11 @@ interface RealService {
 /** The service with its log, vault, queue and read models in PostgreSQL, and mail over SMTP. */
 const open = async (): Promise<RealService> => {
   const logger = createRecordingLogger();
-  const { url, system, store, pool, contents, readModels } = await openProjectedPostgres(closers, logger);
+  const { url, system, store, pool, contents, readModels } = await openProjectedPostgres(logger);
   const queues = await createPostgresQueues(url, { system, logger });
-  closers.push(() => queues.close());
+  closedAfterTest(queues);
   const sink = await openSmtpSink();
-  closers.push(() => sink.close());
+  closedAfterTest(sink);
   const service = await openService({
     store,
     queues,
@@ -38,7 +33,7 @@ const open = async (): Promise<RealService> => {
     timetable: readModels.deliveries,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
   });
-  closers.push(() => service.close());
+  closedAfterTest(service);
   return { service, sink, pool };
 };
 
@@ -56,7 +51,7 @@ describe('with everything in PostgreSQL', () => {
   test('two processes deliver each message once and post each webhook', async () => {
     const { service, sink, pool } = await open();
     const receiver = await openReceiver();
-    closers.push(() => receiver.close());
+    closedAfterTest(receiver);
     service.workers().start();
     service.workers().start();
     await service.webhook(receiver.url, ['message.delivered']);

@@ -1,24 +1,12 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { internalOrigin } from '../../src/commands/context.ts';
 import { updateOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
 import { disableWebhook } from '../../src/commands/webhook.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { createSendNotices } from '../../src/workers/send-notices.ts';
-import { openService, type Service } from './service.ts';
-import { openReceiver } from './webhooks/receiver.ts';
-
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
-
-const service = async (): Promise<Service> => {
-  const made = await openService();
-  opened.push(made);
-  return made;
-};
+import type { Service } from './service.ts';
+import { receiver, service } from './webhooks/opened.ts';
 
 const originOf = ({ organizationId }: Service) =>
   internalOrigin({ actor: 'operator', organizationId, environment: 'live', causeId: 'test' });
@@ -92,8 +80,7 @@ describe('a notice of a disabled webhook', () => {
 
   test('follows from an endpoint that answers 410, from a domain of the organization', async () => {
     const outbox = await service();
-    const endpoint = await openReceiver(() => ({ status: 410 }));
-    opened.push(endpoint);
+    const endpoint = await receiver(() => ({ status: 410 }));
     await withContact(outbox);
     await registerDomain(outbox.context, originOf(outbox), { name: 'shop.test' });
     outbox.workers({ capturing: true }).start();

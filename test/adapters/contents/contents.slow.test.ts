@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createContentsCodec } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
@@ -9,7 +9,7 @@ import type { Contents, MessageBody, MessageContents } from '../../../src/domain
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
-import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { openMigratedPool } from '../../support/postgres.ts';
 import { slowness } from '../../support/slowness.ts';
 
 const AWKWARD = 'a "quote", a \\backslash, {brace}, \u0000, a lone \ud800, ünï©ode 👩‍👩‍👧, a\r\nline, $1';
@@ -38,17 +38,11 @@ const reply = (): MessageContents => ({
   body: { kind: 'reply', messageId: 'msg_a', text: '550 no such user' },
 });
 
-let database: TestDatabase;
 let pool: Pool;
-
 beforeAll(async () => {
-  database = await migratedDatabase();
-  pool = new Pool({ connectionString: database.url, max: 4 });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
+  const opened = await openMigratedPool();
+  pool = opened.pool;
+  return opened.close;
 });
 
 const KEYS = { current: 'a key of at least thirty-two characters' };

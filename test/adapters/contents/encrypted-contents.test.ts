@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pool } from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createContentsCodec, openContents, sealContents } from '../../../src/adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
@@ -8,7 +8,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import type { MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
 import { WrongSecretKey } from '../../../src/domain/ports/secrets.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
-import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { openMigratedPool } from '../../support/postgres.ts';
 
 const KEYS = { current: 'a key of at least thirty-two characters' };
 const BOX = createSecretBox(KEYS, 'vault.contents', createSystem());
@@ -38,16 +38,11 @@ const reply = (): MessageContents => ({
   body: { kind: 'reply', messageId: 'msg_a', text: '550 no such user' },
 });
 
-let database: TestDatabase;
 let pool: Pool;
-
 beforeAll(async () => {
-  database = await migratedDatabase();
-  pool = new Pool({ connectionString: database.url, max: 4 });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
+  const opened = await openMigratedPool();
+  pool = opened.pool;
+  return opened.close;
 });
 
 describe('encrypted contents', () => {

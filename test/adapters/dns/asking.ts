@@ -1,13 +1,8 @@
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createStubResolver, type StubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Zone } from '../../support/dns-zone.ts';
 import { startNameServer, type TestNameServer } from '../../support/name-server.ts';
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 /** Long enough for loopback under load, short enough to wait for. */
 const TIMEOUT_MS = 250;
@@ -26,13 +21,13 @@ export const asking = async (zone: Zone, ...more: readonly Zone[]): Promise<Aski
   let aheadMs = 0;
   const server = await startNameServer(zone);
   const servers = [server, ...(await Promise.all(more.map((each) => startNameServer(each))))];
-  for (const each of servers) closing.push(each.close);
+  for (const each of servers) onTestFinished(each.close);
   const resolver = createStubResolver({
     system: { ...system, monotonicMs: () => system.monotonicMs() + aheadMs },
     servers,
     timeoutMs: TIMEOUT_MS,
   });
-  closing.push(resolver.close);
+  onTestFinished(resolver.close);
   return {
     resolver,
     server,

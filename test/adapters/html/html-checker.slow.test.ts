@@ -1,19 +1,11 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createHtmlChecker, type HtmlCheckerOptions } from '../../../src/adapters/html/html-checker.ts';
 import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
 import { OUTPUT_START } from '../../../src/domain/ports/template-renderer.ts';
 import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
 
-const opened: HtmlChecker[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((checker) => checker.close()));
-});
-
-const open = (options?: HtmlCheckerOptions): HtmlChecker => {
-  const checker = createHtmlChecker(options);
-  opened.push(checker);
-  return checker;
-};
+const open = (options?: HtmlCheckerOptions): HtmlChecker => closedAfterTest(createHtmlChecker(options));
 
 const OWNER = 'org_1';
 const LARGE = `${'<p>x</p>\n'.repeat(100_000)}</div>`;

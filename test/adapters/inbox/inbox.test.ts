@@ -1,5 +1,5 @@
-import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Pool } from 'pg';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createPostgresInbox } from '../../../src/adapters/inbox/postgres.ts';
 import {
   INBOX_BYTES_MAX,
@@ -9,7 +9,7 @@ import {
   type ReceivedMail,
 } from '../../../src/domain/ports/inbox.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
-import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { openMigratedPool } from '../../support/postgres.ts';
 
 const RECEIVED_AT = new Date('2026-01-02T03:04:05.678Z');
 
@@ -49,15 +49,11 @@ const subjects = async (inbox: Inbox, limit: number, after?: string) => {
   return { subjects: mails.map(({ subject }) => subject), next };
 };
 
-let database: TestDatabase;
 let pool: Pool;
 beforeAll(async () => {
-  database = await migratedDatabase();
-  pool = new Pool({ connectionString: database.url, max: 4 });
-});
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
+  const opened = await openMigratedPool();
+  pool = opened.pool;
+  return opened.close;
 });
 
 const openPostgres = async (): Promise<Inbox> => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startCaptureServer } from '../../../src/adapters/mail/capture.ts';
 import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
@@ -10,15 +10,11 @@ import { silentLogger } from '../../support/logger.ts';
 import { outgoingMail } from './outgoing-mail.ts';
 
 const system = createSystem();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 const start = async (inbox: Inbox = createInMemoryInbox()) => {
   const server = await startCaptureServer({ inbox, system, logger: silentLogger });
   const transport = createSmtpTransport({ url: server.url, ehloName: 'x.test', system });
-  closing.push(server.close, transport.close);
+  onTestFinished(server.close);
+  onTestFinished(transport.close);
   const send = (parts = {}) => transport.send(outgoingMail(parts), { deadlineMs: system.monotonicMs() + 10_000 });
   return { server, inbox, send };
 };

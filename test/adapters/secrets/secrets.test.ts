@@ -2,27 +2,21 @@ import { createCipheriv, hkdfSync } from 'node:crypto';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Pool } from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Pool } from 'pg';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { checkSecretKey, loadOrMakeSecretKey } from '../../../src/adapters/secrets/secret-key.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type Secrets, WrongSecretKey } from '../../../src/domain/ports/secrets.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
-import { migratedDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { openMigratedPool } from '../../support/postgres.ts';
 
 const system = createSystem();
-let database: TestDatabase;
 let pool: Pool;
-
 beforeAll(async () => {
-  database = await migratedDatabase();
-  pool = new Pool({ connectionString: database.url, max: 4 });
-});
-
-afterAll(async () => {
-  await pool.end();
-  await database.drop();
+  const opened = await openMigratedPool();
+  pool = opened.pool;
+  return opened.close;
 });
 
 const KEY = 'a key of at least thirty-two characters';

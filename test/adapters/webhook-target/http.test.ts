@@ -1,20 +1,15 @@
 import type { LookupAddress } from 'node:dns';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import type { WebhookPost, WebhookTarget } from '../../../src/domain/ports/webhook-target.ts';
+import { freePort } from '../../support/free-port.ts';
 import { asking } from '../dns/asking.ts';
 
 const PUBLIC: LookupAddress = { address: '93.184.215.14', family: 4 };
 const LOOPBACK: LookupAddress = { address: '127.0.0.1', family: 4 };
-
-const closers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
-});
 
 const target = (
   allowLoopback: boolean,
@@ -25,14 +20,14 @@ const target = (
     allowLoopback,
     ...(lookupAll === undefined ? {} : { lookupAll }),
   });
-  closers.push(() => made.close());
+  onTestFinished(() => made.close());
   return made;
 };
 
 const server = async (listener: RequestListener): Promise<number> => {
   const made = createServer(listener);
   await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
-  closers.push(async () => {
+  onTestFinished(async () => {
     made.close();
     made.closeAllConnections();
   });
@@ -57,7 +52,7 @@ describe('names', () => {
   test('are asked of the servers that the operator names, and of no others', async () => {
     const { resolver, server: nameServer } = await asking(ZONE);
     const made = createHttpWebhookTarget({ system: createSystem(), allowLoopback: false, resolver });
-    closers.push(() => made.close());
+    onTestFinished(() => made.close());
     expect(await made.problemWith('https://hook.customer.test/')).toBeNull();
     expect(await made.problemWith('https://inside.customer.test/')).toBe(PRIVATE);
     expect(await made.problemWith('https://nobody.customer.test/')).toBe('has a host name that does not resolve');
@@ -69,7 +64,7 @@ describe('names', () => {
   test('of this machine count while mail is captured, beside those', async () => {
     const { resolver } = await asking(ZONE);
     const made = createHttpWebhookTarget({ system: createSystem(), allowLoopback: true, resolver });
-    closers.push(() => made.close());
+    onTestFinished(() => made.close());
     expect(await made.problemWith('http://localhost:8080/')).toBeNull();
     expect(await made.problemWith('https://hook.customer.test/')).toBeNull();
     expect(await made.problemWith('https://inside.customer.test/')).toMatch(/^must lead to a public address/);
@@ -231,8 +226,7 @@ describe('posting', () => {
   });
 
   test('says why it could not connect', async () => {
-    const port = await server(() => undefined);
-    await closers.pop()?.();
+    const port = await freePort();
     expect(await target(true).post(post(`http://127.0.0.1:${port}/`))).toMatchObject({
       status: null,
       text: 'no answer: ECONNREFUSED',

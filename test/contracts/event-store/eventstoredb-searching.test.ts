@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { EventStore, Position, RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import type { ServerStyle } from '../../support/eventstoredb-double/bad-days.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
@@ -11,11 +11,6 @@ const MESSAGE_BYTES = 1000;
 const filter = { categories: ['apiKey', 'webhook'] };
 
 describe('reading few events of a long log in EventStoreDB', () => {
-  const undo: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const step of undo.splice(0).reverse()) await step();
-  });
-
   /** Events that those who look for keys would be sent for nothing, and could not read. */
   const addMessages = (double: EventStoreDbDouble, count: number): void => {
     const events = Array.from({ length: count }, () => ({
@@ -35,7 +30,8 @@ describe('reading few events of a long log in EventStoreDB', () => {
   const longLog = async (style: ServerStyle = '24.10.5') => {
     const double = await startEventStoreDbDouble(style);
     const store = openEventStoreDb(double.url);
-    undo.push(double.close, store.close);
+    onTestFinished(double.close);
+    onTestFinished(store.close);
     await store.append(first(newStream(), events(2, 'a')));
     addMessages(double, BETWEEN);
     await store.append(first(newStream('webhook'), events(3, 'b')));

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createLogGuard, type LogGuard } from '../../../src/adapters/event-store/log-guard.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { type EventStore, LOG_START, LogReplaced } from '../../../src/domain/ports/event-store.ts';
@@ -23,18 +23,13 @@ const CERTAIN_MS = 4_000;
 /** Nothing that a service appends may end up in a log that is not its own: the same on every engine. */
 export const replacedLogContract = (name: string, open: () => Promise<ReplaceableLog>): void => {
   describe(`a log ${name} that is replaced under a running service`, () => {
-    const undo: (() => Promise<unknown>)[] = [];
-    afterEach(async () => {
-      for (const step of undo.splice(0).reverse()) await step();
-    });
-
     const openGuarded = async () => {
       const log = await open();
-      undo.push(log.close);
+      onTestFinished(log.close);
       const error = vi.fn();
       const logger = { debug: () => {}, info: () => {}, warn: () => {}, error };
       const guard = await createLogGuard({ store: log.store, system: createSystem(), logger, ...QUICK });
-      undo.push(guard.close);
+      onTestFinished(guard.close);
       const store = guard.guard(log.store);
       for (let n = 0; n < 3; n += 1) await store.append(first(newStream(), events(1)));
       return { log, guard, store, error };

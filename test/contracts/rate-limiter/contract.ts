@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RateLimiter, RateLimitResult } from '../../../src/domain/rate-limits.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
 import { slowness } from '../../support/slowness.ts';
 
 export interface LimiterStore {
@@ -18,22 +19,16 @@ const times = async (n: number, take: () => Promise<RateLimitResult>): Promise<R
 export const describeRateLimiter = (name: string, start: () => Promise<LimiterStore>): void => {
   describe(`a rate limiter ${name}`, () => {
     let store: LimiterStore;
-    let opened: RateLimiter[] = [];
     let count = 0;
 
     beforeAll(async () => {
       store = await start();
     });
     afterAll(() => store.stop());
-    afterEach(async () => {
-      await Promise.all(opened.map((limiter) => limiter.close()));
-      opened = [];
-    });
 
     /** A bucket that nobody has taken from. */
     const openBucket = async (windowMs?: number) => {
-      const limiter = await store.open(windowMs);
-      opened.push(limiter);
+      const limiter = closedAfterTest(await store.open(windowMs));
       count += 1;
       const bucket = `bucket-${count}`;
       return { limiter, bucket, take: (cost: number, limit: number) => limiter.take(bucket, cost, limit) };

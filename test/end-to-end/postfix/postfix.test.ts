@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { simpleParser } from 'mailparser';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createSmtpTransport } from '../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
@@ -13,19 +13,15 @@ const system = createSystem();
 
 describe.skipIf(postfixIsMissing)('Postfix', () => {
   let postfix: Postfix;
-  const closing: (() => Promise<void>)[] = [];
   beforeAll(async () => {
     postfix = await startPostfix(NAMES);
   }, 30_000);
-  afterEach(async () => {
-    for (const close of closing.splice(0)) await close();
-    postfix.empty();
-  });
+  afterEach(() => postfix.empty());
   afterAll(() => postfix?.stop());
 
   const sendTo = async (url: string, parts: MailParts): Promise<readonly RecipientOutcome[]> => {
     const transport = createSmtpTransport({ url, ehloName: 'sender.a.test', system });
-    closing.push(transport.close);
+    onTestFinished(transport.close);
     return transport.send(outgoingMail(parts), { deadlineMs: system.monotonicMs() + 20_000 });
   };
   const send = (parts: MailParts) => sendTo(`smtp://127.0.0.1:${postfix.port}`, parts);

@@ -10,10 +10,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../free-port.ts';
 import { certificateFor } from '../scripted-smtp-server/certificate.ts';
 import { MAIL_DOMAIN, mainCf, masterCf, saslConf } from './configuration.ts';
 
@@ -35,15 +35,6 @@ const isInstalled = (): boolean => {
 export const postfixIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'required';
 
 const idOf = (user: string): number => Number(execFileSync('id', ['-u', user]));
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 /** Ends Postfix and removes its folder once our end of its input closes, even where this process is killed. */
 const GUARD = 'read -r _; kill -TERM "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.05; done; rm -rf "$2"';

@@ -4,7 +4,8 @@ import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.ts';
 import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';
-import { closedAfterTest, openDelivering as open, statuses, until } from '../delivering.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import { openDelivering as open, statuses, until } from '../delivering.ts';
 import { openService, type Service } from '../service.ts';
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,8 @@ import { load } from '../../../src/commands/execute.ts';
 import { destination } from '../../../src/domain/destination/suspension.ts';
 import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
 import { destinationStream } from '../../../src/domain/streams.ts';
-import { closedAfterTest, statuses, until } from '../delivering.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import { statuses, until } from '../delivering.ts';
 import { openService } from '../service.ts';
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,8 @@ import { load } from '../../../src/commands/execute.ts';
 import { destination } from '../../../src/domain/destination/suspension.ts';
 import { destinationStream } from '../../../src/domain/streams.ts';
 import { createMailWorld } from '../../adapters/mail/mx/mail-world.ts';
-import { closedAfterTest, statuses, until } from '../delivering.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import { statuses, until } from '../delivering.ts';
 import { openService, type Service } from '../service.ts';
 
 const QUICK = '127.0.0.32';

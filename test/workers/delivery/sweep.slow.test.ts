@@ -15,8 +15,9 @@ import { createRecentlyQueued, type DeliveryJob, type DeliveryQueue } from '../.
 import { createFindReleased } from '../../../src/workers/delivery/released.ts';
 import { sweepDeliveries } from '../../../src/workers/delivery/sweep.ts';
 import { openApplied } from '../../projections/support/applied.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
 import { createSteppableSystem } from '../../support/system.ts';
-import { closedAfterTest, statuses, until } from '../delivering.ts';
+import { statuses, until } from '../delivering.ts';
 import { openService } from '../service.ts';
 
 const TWO_SWEEPS_MS = 1_200;

@@ -1,20 +1,11 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { messageStream } from '../../../src/domain/streams.ts';
-import { closedAfterTest, statuses, until } from '../delivering.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import { freePort } from '../../support/free-port.ts';
+import { statuses, until } from '../delivering.ts';
 import { openService } from '../service.ts';
 import { isPostfixInstalled, openBouncingPostfix } from './bouncing-postfix.ts';
 import { BOUNCE_DOMAIN, openReceiving } from './receiving.ts';
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-};
 
 test.skipIf(!isPostfixInstalled())('what a real Postfix gives up comes back, recipient by recipient', async () => {
   const port = await freePort();

@@ -9,7 +9,8 @@ import {
   type ReturnedOutcome,
   type TakeReturnedMail,
 } from '../../../src/workers/inbound-reports/take-inbound-report.ts';
-import { closedAfterTest, type Delivering } from '../delivering.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import type { Delivering } from '../delivering.ts';
 
 export const BOUNCE_DOMAIN = 'bounces.example.test';
 

@@ -4,7 +4,8 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import { openPool } from '../../projections/support/open.ts';
-import { closedAfterTest, until } from '../delivering.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import { until } from '../delivering.ts';
 import { openService, type Service } from '../service.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 

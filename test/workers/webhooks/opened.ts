@@ -1,4 +1,4 @@
-import { closedAfterTest } from '../delivering.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
 import { openService, type Service } from '../service.ts';
 import { openReceiver, type Receiver } from './receiver.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { deleteWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
 import { type CustomerEvent, customerEvents } from '../../../src/domain/customer-events.ts';
@@ -8,14 +8,8 @@ import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-delive
 import { webhookStream } from '../../../src/domain/streams.ts';
 import { type FeedEvent, type FeedPage, isAfter, type ReadFeed } from '../../../src/projections/events/queries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
-import { openService, type Service } from '../service.ts';
-import { openReceiver } from './receiver.ts';
-
-const opened: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const each of opened.splice(0).reverse()) await each.close();
-});
+import type { Service } from '../service.ts';
+import { receiver, service } from './opened.ts';
 
 const environment = 'test';
 const originOf = ({ organizationId }: Service): Origin => ({
@@ -42,13 +36,10 @@ const feedOf =
     return { items, hasMore: rest.length > items.length, next: items.at(-1)?.cursor ?? from };
   };
 
-const open = async (...answer: Parameters<typeof openReceiver>) => {
-  const outbox = await openService();
-  opened.push(outbox);
-  const endpoint = await openReceiver(...answer);
-  opened.push(endpoint);
-  return { outbox, endpoint };
-};
+const open = async (...answer: Parameters<typeof receiver>) => ({
+  outbox: await service(),
+  endpoint: await receiver(...answer),
+});
 
 const replayOf = async (outbox: Service, webhookId: string, since: Date | null = null, upTo?: string) => ({
   ...{ id: 'rpl_1', webhookId, since, until: new Date(Date.now() + 3_600_000), createdAt: new Date() },

@@ -1,21 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type AnalyzerOptions, createAnalyzer } from '../../../../src/adapters/html/analyzer.ts';
 import { AnalysisUnavailable, type Analyzer } from '../../../../src/domain/ports/analyzer.ts';
 import { ADVERSARIAL_HTML } from '../../../support/adversarial-html.ts';
+import { closedAfterTest } from '../../../support/after-test.ts';
 import { messageWith } from './analysed.ts';
 
 const OWNER = 'org_1';
-const opened: Analyzer[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((analyzer) => analyzer.close()));
-});
-
 /** As others use the machine too, nobody is hurried but by a limit of its own. */
-const open = (options: AnalyzerOptions = { waitMsMax: 60_000 }): Analyzer => {
-  const analyzer = createAnalyzer(options);
-  opened.push(analyzer);
-  return analyzer;
-};
+const open = (options: AnalyzerOptions = { waitMsMax: 60_000 }): Analyzer => closedAfterTest(createAnalyzer(options));
 
 const PARAGRAPHS = '<p>Thank you for your order.</p>\n';
 const large = (more = '') =>

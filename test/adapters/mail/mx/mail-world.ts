@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { createDirectTransport, type DirectTransportOptions } from '../../../../src/adapters/mail/mx/mx.ts';
 import { createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport, RecipientOutcome } from '../../../../src/domain/ports/mail-transport.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { startNameServer } from '../../../support/name-server.ts';
 import {
   type Script,
@@ -24,15 +24,6 @@ export interface Taken {
   /** IP of ours. */
   readonly from: string;
 }
-
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-};
 
 /**
  * Mail servers at addresses of their own on one port, as on the Internet, a DNS that names them, and transports that

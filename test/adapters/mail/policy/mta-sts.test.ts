@@ -2,18 +2,13 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { createMtaSts } from '../../../../src/adapters/mail/policy/mta-sts.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { type Issued, issueCertificate } from '../../../support/certificates.ts';
 import type { NameData, Zone } from '../../../support/dns-zone.ts';
 import { startNameServer } from '../../../support/name-server.ts';
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const authority = issueCertificate({ subject: 'Authority' });
@@ -48,16 +43,16 @@ const publishing = async ({ zone = record('1'), serve = plain(text('enforce')), 
     state.serve(response, request.url ?? '');
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  closing.push(async () => {
+  onTestFinished(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
   const names = await startNameServer(zone);
-  closing.push(names.close);
+  onTestFinished(names.close);
   const real = createSystem();
   const system = { ...real, monotonicMs: () => real.monotonicMs() + state.aheadMs };
   const resolver = createStubResolver({ system, servers: [names], timeoutMs: 250 });
-  closing.push(resolver.close);
+  onTestFinished(resolver.close);
   const mtaSts = createMtaSts({
     resolver,
     system,
@@ -73,7 +68,7 @@ const publishing = async ({ zone = record('1'), serve = plain(text('enforce')), 
         : {}),
     },
   });
-  closing.push(mtaSts.close);
+  onTestFinished(mtaSts.close);
   return { state, names, mtaSts, policy: () => mtaSts.policyOf('Example.test') };
 };
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { MimeMessage } from '../../../../src/adapters/mail/compose/mime-message.ts';
 import { parseSmarthost, targetOf } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
 import { openSmtpSession } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
@@ -13,17 +13,13 @@ const LARGE = 100_000;
 const FINAL_DOT = '.\r\n';
 const envelope = { from: 'from@a.test', to: ['to@b.test'] };
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 const start = async (script: Script = {}, write?: Write) => {
   const server = await startScriptedServer(script, write && { write });
   const never = new AbortController().signal;
   const target = targetOf(parseSmarthost(server.url));
   const session = await openSmtpSession({ target, ehloName: 'a.test', onEnd: () => undefined }, never);
-  closing.push(server.close, async () => session.close());
+  onTestFinished(server.close);
+  onTestFinished(async () => session.close());
   return { server, session };
 };
 

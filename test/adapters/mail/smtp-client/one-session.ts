@@ -1,4 +1,4 @@
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport } from '../../../../src/domain/ports/mail-transport.ts';
@@ -11,16 +11,12 @@ import {
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 
 export const system = createSystem();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 /** One session at most: what goes wrong with it meets the next message. */
 export const start = async (script: Script = {}, options: Write | ScriptedServerOptions = {}) => {
   const server = await startScriptedServer(script, typeof options === 'function' ? { write: options } : options);
   const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, sessionsMax: 1 });
-  closing.push(server.close, transport.close);
+  onTestFinished(server.close);
+  onTestFinished(transport.close);
   return { server, transport };
 };
 

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport, RecipientOutcome } from '../../../../src/domain/ports/mail-transport.ts';
+import { freePort } from '../../../support/free-port.ts';
 import {
   type Script,
   type ScriptedServer,
@@ -11,18 +12,14 @@ import { slowness } from '../../../support/slowness.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 
 const system = createSystem();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 const start = async (
   script: Script,
   options: Partial<SmtpTransportOptions> = {},
 ): Promise<{ server: ScriptedServer; transport: MailTransport }> => {
   const server = await startScriptedServer(script);
   const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, ...options });
-  closing.push(server.close, transport.close);
+  onTestFinished(server.close);
+  onTestFinished(transport.close);
   return { server, transport };
 };
 
@@ -114,9 +111,7 @@ describe('a recipient is', () => {
   });
 
   it('deferred when nobody listens', async () => {
-    const { server, transport } = await start({});
-    await server.close();
-    closing.shift();
+    const { transport } = await start({}, { url: `smtp://127.0.0.1:${await freePort()}` });
     expect(await send(transport)).toMatchObject([{ outcome: 'deferred', code: 0, mx: '127.0.0.1', tls: null }]);
   });
 });

@@ -2,14 +2,9 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSmtpSession, SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
 import type { SessionTarget } from '../../../../src/adapters/mail/smtp-client/session.ts';
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 const listen = async (options: SMTPServerOptions = {}) => {
   const clients: string[] = [];
@@ -30,7 +25,7 @@ const listen = async (options: SMTPServerOptions = {}) => {
   server.on('error', () => undefined);
   const listening = server.listen(0, '127.0.0.1');
   await once(listening, 'listening');
-  closing.push(() => new Promise((resolve) => server.close(() => resolve())));
+  onTestFinished(() => new Promise((resolve) => server.close(() => resolve())));
   return { port: (listening.address() as AddressInfo).port, clients, logins };
 };
 
@@ -47,7 +42,7 @@ const open = async (port: number, parts: Partial<SessionTarget> & { readonly con
   };
   const options = { target, ehloName: 'a.test', onEnd: () => undefined, connectMs };
   const session = await openSmtpSession(options, new AbortController().signal);
-  closing.push(async () => session.close());
+  onTestFinished(async () => session.close());
   return session.peer;
 };
 

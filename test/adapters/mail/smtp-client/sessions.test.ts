@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSmtpTransport, type SmtpTransportOptions } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport, SendOptions } from '../../../../src/domain/ports/mail-transport.ts';
@@ -7,15 +7,11 @@ import { type Script, startScriptedServer } from '../../../support/scripted-smtp
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 
 const system = createSystem();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 const start = async (script: Script = {}, options: Partial<SmtpTransportOptions> = {}) => {
   const server = await startScriptedServer(script);
   const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, ...options });
-  closing.push(server.close, transport.close);
+  onTestFinished(server.close);
+  onTestFinished(transport.close);
   return { server, transport };
 };
 

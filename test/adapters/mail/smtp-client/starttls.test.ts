@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSmtpSession, type SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
 import type { SessionTarget } from '../../../../src/adapters/mail/smtp-client/session.ts';
 import { certificateFor } from '../../../support/scripted-smtp-server/certificate.ts';
@@ -9,11 +9,6 @@ const HOST = 'mx.b.test';
 const certificate = certificateFor(HOST);
 const opportunistic = { required: false, check: 'none' } as const;
 const required = { required: true, check: 'none' } as const;
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 const offering = (first: string, second = '250-x\r\n250 PIPELINING'): Script => ({
   EHLO: (_, times) => (times === 0 ? first : second),
 });
@@ -30,11 +25,11 @@ const start = async (script: Script, parts: Partial<SessionTarget> = {}) => {
     tls: opportunistic,
     ...parts,
   };
-  closing.push(server.close);
+  onTestFinished(server.close);
   const open = async () => {
     const options = { target, ehloName: 'a.test', onEnd: () => undefined, connectMs: 400 };
     const session = await openSmtpSession({ ...options, tls: { ca: certificate.cert } }, new AbortController().signal);
-    closing.push(async () => session.close());
+    onTestFinished(async () => session.close());
     return session;
   };
   return {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   createSmtpTransport,
   parseSmarthost,
@@ -11,11 +11,6 @@ import { createSystem } from '../../../../src/adapters/system.ts';
 import { outgoingMail } from '../outgoing-mail.ts';
 
 const system = createSystem();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
 /** With the certificate the package brings, which nobody has signed. */
 const listen = async (options: SMTPServerOptions = {}): Promise<number> => {
   const server = new SMTPServer({
@@ -31,13 +26,13 @@ const listen = async (options: SMTPServerOptions = {}): Promise<number> => {
   server.on('error', () => undefined);
   const listening = server.listen(0, '127.0.0.1');
   await once(listening, 'listening');
-  closing.push(() => new Promise((resolve) => server.close(() => resolve())));
+  onTestFinished(() => new Promise((resolve) => server.close(() => resolve())));
   return (listening.address() as AddressInfo).port;
 };
 
 const sendTo = async (url: string, options: Partial<SmtpTransportOptions> = {}) => {
   const transport = createSmtpTransport({ url, ehloName: 'x.test', system, ...options });
-  closing.push(transport.close);
+  onTestFinished(transport.close);
   const [outcome] = await transport.send(outgoingMail(), { deadlineMs: system.monotonicMs() + 5_000 });
   return outcome;
 };

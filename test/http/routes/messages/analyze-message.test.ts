@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { AnalysisUnavailable } from '../../../../src/domain/ports/analyzer.ts';
+import { closedAfterTest } from '../../../support/after-test.ts';
 import { createInMemoryResolver } from '../../../support/in-memory/dns.ts';
 import { type Overrides, type Service, startService } from '../../support/service.ts';
 
@@ -11,21 +12,18 @@ const VALID = {
   text: 'Thank you for your order.',
 };
 
-const started: Service[] = [];
 let service: Service;
 let organizationId: string;
 let domainId: string;
 let key: string;
 
 const start = async (overrides: Overrides = {}): Promise<void> => {
-  service = await startService(overrides);
-  started.push(service);
+  service = closedAfterTest(await startService(overrides));
   organizationId = await service.makeOrganization();
   domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId, { permissions: ['send'] })).value;
 };
 beforeEach(() => start());
-afterEach(() => Promise.all(started.splice(0).map((one) => one.close())));
 
 const analyze = (payload: object, headers: Record<string, string> = {}, by = key) =>
   service.request({ method: 'POST', url: '/v1/messages/analyze', key: by, payload, headers });
