@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Queue, Queues } from '../../../src/domain/ports/queue.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Queue } from '../../../src/domain/ports/queue.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
 import { describeClosing } from './closing.ts';
 import type { OpenOptions, OpenQueue, QueueEngine } from './engine.ts';
 import { until, untilHandled } from './recorder.ts';
@@ -9,7 +10,6 @@ import { until, untilHandled } from './recorder.ts';
 export const describeQueue = (engineName: string, startEngine: () => Promise<QueueEngine>): void => {
   describe(`a queue on ${engineName}`, () => {
     let engine: QueueEngine;
-    let connected: Queues[] = [];
     let count = 0;
     let name = '';
 
@@ -17,18 +17,13 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       engine = await startEngine();
     });
     afterAll(() => engine.stop());
-    afterEach(async () => {
-      await Promise.all(connected.map((queues) => queues.close()));
-      connected = [];
-    });
 
     const open: OpenQueue = async <Job>(more: OpenOptions = {}): Promise<Queue<Job>> => {
       if (more.again !== true) {
         count += 1;
         name = `test-queue-${count}`;
       }
-      const queues = await engine.connect({ closeLimitMs: more.closeLimitMs ?? 2_000 });
-      connected.push(queues);
+      const queues = closedAfterTest(await engine.connect({ closeLimitMs: more.closeLimitMs ?? 2_000 }));
       return queues.open<Job>(name);
     };
 
