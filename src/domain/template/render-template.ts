@@ -52,7 +52,7 @@ const CONTENT_MARK = '\uE000content\uE000';
 const BODY_TAG = /<body\b[^>]{0,2000}>/i;
 
 /** The html that is sent, and its shape. */
-const readMarks = (marked: string): { readonly html: string; readonly shape: string } => {
+export const readMarks = (marked: string): { readonly html: string; readonly shape: string } => {
   const pieces = marked.split(OUTPUT_START).map((piece, index) => {
     const [before = '', ...after] = piece.split(OUTPUT_END);
     return { whole: before + after.join(''), constant: index === 0 ? before + after.join('') : after.join('') };
