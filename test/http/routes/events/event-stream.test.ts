@@ -116,6 +116,21 @@ describe('a stream of events', () => {
     expect((await atDomain.atLeast(1)).map(messageOf)).toEqual([id]);
   });
 
+  test('that is silent for long says where it is, and resumes there', async () => {
+    const rare = await open({ query: 'types=topic.created' });
+    await send();
+    aheadMs += 15_000;
+    await send();
+    await expect.poll(rare.text).toMatch(/^: still here\nid: \S+\n\n/m);
+    expect(rare.frames()).toEqual([]);
+    const [, at = ''] = /^: still here\nid: (\S+)$/m.exec(rare.text()) ?? [];
+    const id = await send();
+    const later = (await service.request({ url: `/v1/events?after=${at}`, key: key.value })).json().data;
+    expect(later.at(-1)).toMatchObject({ data: { message_id: id } });
+    const resumed = await open({ lastEventId: at });
+    expect((await resumed.atLeast(later.length)).map(({ data }) => data)).toEqual(later);
+  });
+
   test('has nothing of another organization, environment or, for a key that only reads, another domain', async () => {
     const otherDomain = await service.makeDomain(organizationId, 'other.test');
     const reader = await service.makeKey(organizationId, otherDomain, { permissions: ['read'] });

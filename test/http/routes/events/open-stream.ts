@@ -10,6 +10,8 @@ export interface Frame {
 export interface OpenStream {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
+  /** All of it so far. */
+  text(): string;
   /** Frames with data so far. */
   frames(): readonly Frame[];
   /** Resolves once `count` frames with data have arrived. @throws {Error} the stream ended before. */
@@ -72,6 +74,7 @@ export const openStream = ({ base, key, query = '', lastEventId }: StreamRequest
     resolve({
       status: response.statusCode ?? 0,
       headers: response.headers,
+      text: () => text,
       frames: () => framesOf(text),
       atLeast: (count) => {
         const { promise, resolve: done, reject: fail } = Promise.withResolvers<readonly Frame[]>();
