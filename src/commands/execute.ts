@@ -111,7 +111,7 @@ const once = async <State, E extends OutboxEvent>(
     isUrgent,
     ...(contents === undefined ? {} : { contents }),
   });
-  const state = events.reduce((before, event) => aggregate.evolve(before, event, context), loaded.state);
+  const state = events.reduce((before, event) => aggregate.evolve(before, event, context, position), loaded.state);
   return { state, revision, events, position };
 };
 

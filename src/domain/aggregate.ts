@@ -1,13 +1,14 @@
 import { DomainError } from './domain-error.ts';
 import type { OutboxEvent } from './events.ts';
-import type { EventContext, RecordedEvent } from './ports/event-store.ts';
+import type { EventContext, Position, RecordedEvent } from './ports/event-store.ts';
 
 /** How an aggregate's state follows from its events. `evolve` knows every event of its family. */
 export interface Aggregate<State, E extends OutboxEvent> {
   /** Stream category: no dash. */
   readonly category: string;
   readonly initial: State;
-  evolve(state: State, event: E, context: EventContext): State;
+  /** @param position of the event, for what is ordered across streams; of an append, that of its last event. */
+  evolve(state: State, event: E, context: EventContext, position?: Position | null): State;
 }
 
 /** State after these events of one stream; `from` continues an earlier fold. */
@@ -17,7 +18,7 @@ export const fold = <State, E extends OutboxEvent>(
   from: State = aggregate.initial,
 ): State =>
   // A stream of the aggregate's category holds events of its family only: nothing else is ever appended to it.
-  events.reduce((state, event) => aggregate.evolve(state, event as unknown as E, event.metadata), from);
+  events.reduce((state, event) => aggregate.evolve(state, event as unknown as E, event.metadata, event.position), from);
 
 /** What a decision knows of a resource: absent, or somebody's. */
 type Owned = { readonly status: 'absent' } | { readonly status: string; readonly organizationId: string };

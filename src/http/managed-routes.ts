@@ -163,6 +163,7 @@ export const MANAGED_ROUTES = {
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'too_many_topics'],
   },
   'POST /v1/topics/:id/opt-ins': { ...MANAGE, status: 200, errors: [...BODY, ...ONE, 'resource_conflict'] },
+  'GET /v1/topics/:id/opt-ins': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/topics': { ...LOOK, errors: LIST },
   'GET /v1/topics/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/topics/:id': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },

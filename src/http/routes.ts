@@ -45,6 +45,7 @@ import { getStatsRoute } from './routes/stats.ts';
 import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
 import { exportSuppressionsRoute } from './routes/suppressions/export-suppressions.ts';
 import { importSuppressionsRoute } from './routes/suppressions/import-suppressions.ts';
+import { listOptInsRoute, optInRoute } from './routes/suppressions/opt-ins.ts';
 import {
   checkSuppressionRoute,
   deleteSuppressionRoute,
@@ -72,7 +73,6 @@ import {
   deleteTopicRoute,
   getTopicRoute,
   listTopicsRoute,
-  optInRoute,
   updateTopicRoute,
 } from './routes/topics.ts';
 import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
@@ -166,6 +166,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   deleteSuppressionRoute,
   createTopicRoute,
   optInRoute,
+  listOptInsRoute,
   listTopicsRoute,
   getTopicRoute,
   updateTopicRoute,

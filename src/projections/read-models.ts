@@ -25,7 +25,9 @@ import { type QueryStats, queryStats } from './stats/queries.ts';
 import {
   type ExportSuppressions,
   exportSuppressions,
+  type ListOptIns,
   type ListSuppressions,
+  listOptIns,
   listSuppressions,
 } from './suppressions.ts';
 import { type ListTemplates, listTemplates } from './templates.ts';
@@ -63,7 +65,10 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     list: (by: ListSuppressions) => listSuppressions(pool, by),
     export: (by: ExportSuppressions) => exportSuppressions(pool, by),
   },
-  topics: { list: (by: ListTopics) => listTopics(pool, by) },
+  topics: {
+    list: (by: ListTopics) => listTopics(pool, by),
+    optIns: (by: ListOptIns) => listOptIns(pool, by),
+  },
   deliveries: {
     due: (by: AskDue) => dueDeliveries(pool, by),
     dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),

@@ -1,7 +1,13 @@
 import type { Environment } from '../domain/environment.ts';
 import type { SuppressionEvent } from '../domain/events.ts';
 import type { SuppressionReason, SuppressionScope } from '../domain/suppression/events.ts';
-import { type ExistingSuppression, type Suppression, suppression } from '../domain/suppression/suppression.ts';
+import {
+  type ExistingSuppression,
+  optIns,
+  type Resubscription,
+  type Suppression,
+  suppression,
+} from '../domain/suppression/suppression.ts';
 import { asRecords, type Database } from './database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from './page-of.ts';
 import { defineProjection, existing, type Folded, foldInto, storedStates } from './projection.ts';
@@ -15,6 +21,13 @@ const UPSERT = `
     "addedAt" timestamptz, reasons text[], scopes text[], expiries timestamptz[], state json)
   on conflict (suppression_id) do update set added_at = excluded.added_at, reasons = excluded.reasons,
     scopes = excluded.scopes, expiries = excluded.expiries, state = excluded.state`;
+
+const DROP_OPT_INS = 'delete from topic_opt_ins where suppression_id = any($1)';
+
+const ADD_OPT_INS = `
+  insert into topic_opt_ins (topic_id, environment, suppression_id, opted_in_at)
+  select "topicId", environment, "suppressionId", at
+  from json_to_recordset($1) as o("topicId" text, environment text, "suppressionId" text, at timestamptz)`;
 
 const fold = foldInto(suppression);
 
@@ -31,13 +44,19 @@ const rowOf = (state: ExistingSuppression): object => {
 
 export const suppressionsProjection = defineProjection<SuppressionEvent, Folded<Suppression>>({
   name: 'suppressions',
-  version: 2,
+  version: 3,
   categories: [suppression.category],
-  tables: ['suppressions'],
+  tables: ['suppressions', 'topic_opt_ins'],
   handlers: { SuppressionAdded: fold, SuppressionRemoved: fold, AddressResubscribed: fold },
   begin: (db, events) => storedStates(db, SELECT, events),
   write: async (db, suppressions) => {
-    await db.query(UPSERT, asRecords(existing(suppressions).map(rowOf)));
+    const states = existing(suppressions);
+    await db.query(UPSERT, asRecords(states.map(rowOf)));
+    const resubscribed = states.filter(({ resubscriptions }) => resubscriptions.length > 0);
+    if (resubscribed.length === 0) return;
+    await db.query(DROP_OPT_INS, [resubscribed.map(({ suppressionId }) => suppressionId)]);
+    const rows = resubscribed.flatMap((state) => optIns(state).map(({ topicId, at }) => ({ ...state, topicId, at })));
+    await db.query(ADD_OPT_INS, asRecords(rows));
   },
 });
 
@@ -126,4 +145,40 @@ export const listSuppressions = async (
     limit,
     (state) => ({ createdAt: state.addedAt, id: state.suppressionId }),
   );
+};
+
+export interface ListOptIns extends Pick<ListSuppressions, 'environment' | 'suppressionId' | 'limit' | 'after'> {
+  readonly topicId: string;
+}
+
+const LIST_OPT_INS = `
+  select s.state
+  from read_models.topic_opt_ins o join read_models.suppressions s using (suppression_id)
+  where o.topic_id = $1 and o.environment = $2
+    and ($3::text is null or o.suppression_id = $3)
+    and ($4::timestamptz is null or (o.opted_in_at, o.suppression_id) < ($4, $5::text))
+  order by o.opted_in_at desc, o.suppression_id desc
+  limit $6`;
+
+export interface ListedOptIn extends Resubscription {
+  readonly suppressionId: string;
+}
+
+/** Who has opted in to a topic, the latest first. */
+export const listOptIns = async (
+  db: Database,
+  { topicId, environment, suppressionId, limit, after }: ListOptIns,
+): Promise<ListPage<ListedOptIn>> => {
+  const values = [topicId, environment, suppressionId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const { rows } = await db.query<{ state: ExistingSuppression }>({
+    name: 'list-opt-ins',
+    text: LIST_OPT_INS,
+    values,
+  });
+  const items = rows.flatMap(({ state }) =>
+    optIns(state).flatMap((each) =>
+      each.topicId === topicId ? [{ ...each, suppressionId: state.suppressionId }] : [],
+    ),
+  );
+  return pageOf(items, limit, ({ at, suppressionId: id }) => ({ createdAt: at, id }));
 };

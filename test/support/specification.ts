@@ -16,11 +16,14 @@ export const contextAt = (occurredAt: string, organizationId = 'org_mine'): Even
   requestId: 'req_1',
 });
 
+/** In the log, of the event with this number, from 1. */
+export const positionOf = (number: number): string => String(number).padStart(4, '0');
+
 /** given (these events) · when (this decision) · then (these events, or this refusal). */
 export const specify = <State, E extends OutboxEvent>(aggregate: Aggregate<State, E>) => ({
   given: (events: readonly E[], organizationId = 'org_mine') => {
     const state = events.reduce(
-      (before, event) => aggregate.evolve(before, event, contextAt(NOW, organizationId)),
+      (before, event, index) => aggregate.evolve(before, event, contextAt(NOW, organizationId), positionOf(index + 1)),
       aggregate.initial,
     );
     return {

@@ -158,7 +158,7 @@ const leaveTopic = async (
     topicId,
     expiresAt: null,
     text: null,
-    happenedAt: null,
+    causedAt: null,
     source: { messageId: state.accepted.messageId, recipientId, eventId: null },
   });
 };

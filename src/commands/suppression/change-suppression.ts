@@ -3,16 +3,17 @@ import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
 import type { Environment } from '../../domain/environment.ts';
+import type { Position } from '../../domain/ports/event-store.ts';
 import { suppressionStream } from '../../domain/streams.ts';
 import {
   addSuppression as decideAddSuppression,
   removeSuppression as decideRemoveSuppression,
-  resubscribe as decideResubscribe,
   requireSuppression,
 } from '../../domain/suppression/change-suppression.ts';
 import type { SuppressionReason, SuppressionScope } from '../../domain/suppression/events.ts';
 import {
   type ExistingSuppression,
+  hasOptedIn,
   type Suppression,
   type SuppressionEntry,
   suppression,
@@ -37,8 +38,8 @@ export interface RecordSuppression {
   /** What speaks for it, in words. */
   readonly text: string | null;
   readonly source: SuppressionEntry['source'];
-  /** When the event happened that it follows from (ISO 8601); null: somebody says so now. */
-  readonly happenedAt: string | null;
+  /** In the log, of the event that it follows from; null: somebody says so now. */
+  readonly causedAt: Position | null;
 }
 
 export interface RecordedSuppression {
@@ -113,7 +114,7 @@ export const addSuppressions = async (
         ...addition,
         digest: addressDigest(secret, addition.address),
         source: null,
-        happenedAt: null,
+        causedAt: null,
       }),
     ),
   );
@@ -122,13 +123,14 @@ export const addSuppressions = async (
 export interface RecordedOptIn {
   readonly address: string;
   readonly suppression: Suppression;
-  /** false: it was known. */
+  /** false: they had opted in already. It is recorded all the same. */
   readonly added: boolean;
 }
 
 /**
  * Records that the owners of addresses asked for a topic, each by itself: after a fault some are recorded, and to do it again
- * completes it. It takes back their own refusal of the topic, and nothing else.
+ * completes it. It takes back their own refusal of the topic, and nothing else. It is recorded each time: an unsubscription
+ * from before it may not be on the list yet, and does not count any more once it gets there.
  * @throws {DomainError} `resource_conflict`.
  */
 export const recordOptIns = async (
@@ -137,25 +139,36 @@ export const recordOptIns = async (
   {
     environment,
     topicId,
+    evidence,
     addresses,
-  }: { readonly environment: Environment; readonly topicId: string; readonly addresses: readonly string[] },
+  }: {
+    readonly environment: Environment;
+    readonly topicId: string;
+    /** How they asked for it, in words. */
+    readonly evidence: string | null;
+    readonly addresses: readonly string[];
+  },
 ): Promise<readonly RecordedOptIn[]> => {
   const { system } = context;
   const { organizationId } = origin;
   const secret = await organizationSecret(context.secrets, organizationId);
-  const to = [{ topicId, saidAt: null, needsOptIn: true }];
   return mapConcurrently(addresses, { system, concurrency: LANES }, async (address) => {
     const digest = addressDigest(secret, address);
     const id = suppressionId(environment, digest);
     const contentId = system.uuid();
-    const { state, events } = await execute(context, {
+    const data = { suppressionId: id, digest, contentId, topicId, source: null };
+    let added = true;
+    const { state } = await execute(context, {
       aggregate: suppression,
       stream: suppressionStream(id),
       context: eventContext({ ...origin, environment }, system.now().toISOString()),
-      decide: (before) => decideResubscribe(before, { suppressionId: id, digest, contentId, source: null, to }),
-      contents: [{ id: contentId, organizationId, body: { kind: 'suppression', address, text: null } }],
+      decide: (before) => {
+        added = !hasOptedIn(before, topicId);
+        return [{ type: 'AddressResubscribed', data }];
+      },
+      contents: [{ id: contentId, organizationId, body: { kind: 'suppression', address, text: evidence } }],
     });
-    return { address, suppression: state, added: events.length > 0 };
+    return { address, suppression: state, added };
   });
 };
 

@@ -51,6 +51,6 @@ export const suppressRecipient = async (
     ...suppressionFor(event, state.accepted.stream),
     ...(await evidenceOf(context.contents, event)),
     source: { messageId, recipientId, eventId: event.id },
-    happenedAt: event.metadata.occurredAt,
+    causedAt: event.position,
   });
 };

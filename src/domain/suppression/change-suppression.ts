@@ -2,11 +2,13 @@ import { requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
+import type { Position } from '../ports/event-store.ts';
 import {
   type ExistingSuppression,
   entryOfKind,
   hasOptedIn,
   isInForce,
+  type Resubscription,
   resubscribedAt,
   type Suppression,
 } from './suppression.ts';
@@ -16,18 +18,27 @@ type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 export interface AddSuppression extends Added {
   /** ISO 8601. */
   readonly now: string;
-  /** When the event happened that it follows from; null: somebody says so now. */
-  readonly happenedAt: string | null;
+  /** In the log, of the event that it follows from; null: somebody says so now. */
+  readonly causedAt: Position | null;
 }
+
+/** Recipients who ask for a topic take back their unsubscription from all mail; the sender cannot do that for them. */
+const takesBack = ({ topicId, source }: Resubscription, from: string | null): boolean =>
+  topicId === from || (from === null && source !== null);
 
 /**
  * An event from before the address was removed from the list, or an unsubscription from before its owner took it back, does
- * not put it back: events that are read late or twice do not undo that.
+ * not put it back: events that are read late or twice do not undo that. The order of the log decides: clocks of processes
+ * differ, and two events can have the same millisecond.
  */
-const isForgiven = (state: Suppression, { happenedAt, reason, topicId }: AddSuppression): boolean => {
-  if (state.status === 'absent' || happenedAt === null) return false;
-  const takenBackAt = reason === 'unsubscribe' ? resubscribedAt(state, topicId ?? null) : null;
-  return [state.removedAt, takenBackAt].some((at) => at !== null && happenedAt <= at);
+const isForgiven = (state: Suppression, { causedAt, reason, topicId }: AddSuppression): boolean => {
+  if (state.status === 'absent' || causedAt === null) return false;
+  const takenBack = state.resubscriptions.filter(
+    (each) => reason === 'unsubscribe' && takesBack(each, topicId ?? null),
+  );
+  return [state.removedPosition, ...takenBack.map(({ position }) => position)].some(
+    (position) => position !== null && position > causedAt,
+  );
 };
 
 const isKnown = (state: Suppression, command: AddSuppression): boolean => {
@@ -43,7 +54,7 @@ const isKnown = (state: Suppression, command: AddSuppression): boolean => {
  * @throws {DomainError} `invalid_request`: it has expired already.
  */
 export const addSuppression = (state: Suppression, command: AddSuppression): readonly SuppressionEvent[] => {
-  const { now, happenedAt: _, ...data } = command;
+  const { now, causedAt: _, ...data } = command;
   if (data.expiresAt !== null && data.expiresAt <= now) {
     const problem = 'expires_at must be in the future';
     throw new DomainError('invalid_request', problem, { details: { expires_at: [problem] } });

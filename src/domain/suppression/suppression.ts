@@ -3,11 +3,12 @@ import { sha256 } from '../digest.ts';
 import type { Environment } from '../environment.ts';
 import type { SuppressionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
-import type { EventContext } from '../ports/event-store.ts';
+import type { EventContext, Position } from '../ports/event-store.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { SuppressionReason, SuppressionScope } from './events.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
+type Resubscribed = Extract<SuppressionEvent, { type: 'AddressResubscribed' }>['data'];
 
 /** One reason to suppress an address. */
 export interface SuppressionEntry
@@ -18,10 +19,10 @@ export interface SuppressionEntry
 }
 
 /** The last time that the owner of the address subscribed again, or to a topic. */
-interface Resubscription {
-  /** null: to all but topics that were refused by themselves. */
-  readonly topicId: string | null;
+export interface Resubscription extends Pick<Resubscribed, 'topicId' | 'contentId' | 'source'> {
   readonly at: string;
+  /** In the log; null: not known, where nothing is decided. */
+  readonly position: Position | null;
   /** Not refused since: what a topic needs that is sent only to those who opted in. */
   readonly isOptIn: boolean;
 }
@@ -42,6 +43,8 @@ export interface ExistingSuppression {
   readonly addedAt: string;
   /** When it was last taken back; null: never. */
   readonly removedAt: string | null;
+  /** Of that removal, in the log. */
+  readonly removedPosition: Position | null;
 }
 
 export type Suppression = { readonly status: 'absent' } | ExistingSuppression;
@@ -77,13 +80,18 @@ const afterAddition = ({ entries, resubscriptions }: Changed, data: Added, at: s
   resubscriptions: resubscriptions.map((each) => (each.topicId === data.topicId ? { ...each, isOptIn: false } : each)),
 });
 
-const afterResubscription = ({ entries, resubscriptions }: Changed, topicId: string | null, at: string): Changed => {
+const afterResubscription = (
+  { entries, resubscriptions }: Changed,
+  { topicId, contentId, source }: Resubscribed,
+  at: string,
+  position: Position | null,
+): Changed => {
   const isEnded = isUnsubscription(topicId);
   return {
     entries: entries.map((entry) => (isEnded(entry) ? { ...entry, removedAt: entry.removedAt ?? at } : entry)),
     resubscriptions: [
       ...resubscriptions.filter((each) => each.topicId !== topicId),
-      { topicId, at, isOptIn: topicId !== null },
+      { topicId, contentId, source, at, position, isOptIn: topicId !== null },
     ],
   };
 };
@@ -96,12 +104,13 @@ const recorded = (
   state: Suppression,
   { type, data }: Recorded,
   { organizationId, environment, occurredAt }: EventContext,
+  position: Position | null,
 ): ExistingSuppression => {
   const before = state.status === 'absent' ? NOTHING : state;
   const isAddition = type === 'SuppressionAdded';
   const changed = isAddition
     ? afterAddition(before, data, occurredAt)
-    : afterResubscription(before, data.topicId, occurredAt);
+    : afterResubscription(before, data, occurredAt, position);
   if (state.status !== 'absent') return { ...state, ...changed, addedAt: isAddition ? occurredAt : state.addedAt };
   return {
     status: 'listed',
@@ -113,22 +122,23 @@ const recorded = (
     createdAt: occurredAt,
     addedAt: occurredAt,
     removedAt: null,
+    removedPosition: null,
   };
 };
 
 export const suppression: Aggregate<Suppression, SuppressionEvent> = {
   category: CATEGORIES.suppression,
   initial: { status: 'absent' },
-  evolve: (state, event, context) => {
+  evolve: (state, event, context, position = null) => {
     switch (event.type) {
       case 'SuppressionAdded':
       case 'AddressResubscribed':
-        return recorded(state, event, context);
+        return recorded(state, event, context, position);
       case 'SuppressionRemoved': {
         if (state.status === 'absent') return state;
         const { occurredAt } = context;
         const entries = state.entries.map((entry) => ({ ...entry, removedAt: entry.removedAt ?? occurredAt }));
-        return { ...state, entries, removedAt: occurredAt };
+        return { ...state, entries, removedAt: occurredAt, removedPosition: position };
       }
       default:
         return event satisfies never;
@@ -159,13 +169,17 @@ export const entryOfKind = ({ entries }: ExistingSuppression, kind: Kind): Suppr
 export const resubscribedAt = (state: Suppression, topicId: string | null): string | null =>
   state.status === 'absent' ? null : (state.resubscriptions.find((each) => each.topicId === topicId)?.at ?? null);
 
-/** Ids of topics that the owner of the address asked for, and has not refused since. */
-export const optedIn = (state: Suppression): readonly string[] =>
+/** Topics that the owner of the address asked for, and has not refused since. */
+export const optIns = (state: Suppression): readonly (Resubscription & { readonly topicId: string })[] =>
   state.status === 'absent'
     ? []
-    : state.resubscriptions.flatMap(({ topicId, isOptIn }) => (isOptIn && topicId !== null ? [topicId] : []));
+    : state.resubscriptions.flatMap((each) => {
+        const { topicId, isOptIn } = each;
+        return isOptIn && topicId !== null ? [{ ...each, topicId }] : [];
+      });
 
-export const hasOptedIn = (state: Suppression, topicId: string): boolean => optedIn(state).includes(topicId);
+export const hasOptedIn = (state: Suppression, topicId: string): boolean =>
+  optIns(state).some((each) => each.topicId === topicId);
 
 /** Strongest first: the recipient's own decision, then the recipient's server, then the customer. */
 const STRENGTH: readonly SuppressionReason[] = ['complaint', 'unsubscribe', 'bounce', 'manual', 'import'];

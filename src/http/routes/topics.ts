@@ -1,19 +1,15 @@
 import { z } from 'zod';
-import { recordOptIns } from '../../commands/suppression/change-suppression.ts';
 import { changeTopic, createTopic, deleteTopic, loadTopic } from '../../commands/topic.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { strongestEntry } from '../../domain/suppression/suppression.ts';
 import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
-import { bodyOf } from '../bodies/json-bodies.ts';
 import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
-import { atMost, pageParameters, shownLine } from '../validation/fields.ts';
+import { pageParameters, shownLine } from '../validation/fields.ts';
 import { loadDomain } from './domains.ts';
-import { addressField, distinct } from './suppressions/add-suppressions.ts';
 
 export const topicSchema = z
   .strictObject({
@@ -156,72 +152,5 @@ export const deleteTopicRoute = endpoint(
   async ({ caller, origin, id, request }, { deps: { context } }) => {
     await loadTopic(context, caller.organizationId, id);
     await deleteTopic(context, origin, { topicId: id, ...ifMatch(request) });
-  },
-);
-
-/** Each costs a read and an append. */
-const OPT_INS_MAX = 1000;
-/** As many addresses of the greatest length. */
-const OPT_IN_BYTES_MAX = 500_000;
-const OPT_IN_DEADLINE_MS = 30_000;
-
-const optIns = z.strictObject({
-  addresses: atMost(OPT_INS_MAX, z.array(addressField()).min(1).max(OPT_INS_MAX)).describe(
-    'Of those who asked for it.',
-  ),
-});
-
-export const optInsSchema = z
-  .strictObject({
-    object: z.literal('topic_opt_ins'),
-    topic_id: z.string(),
-    added: z.number().int(),
-    unchanged: z.number().int().describe('They had opted in already.'),
-    data: z
-      .array(
-        z.strictObject({
-          address: z.string(),
-          suppressed: z
-            .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
-            .describe('Whether something else keeps mail about the topic from the address, by stream.'),
-        }),
-      )
-      .describe('In the order of `addresses`, each once.'),
-  })
-  .meta({ id: 'TopicOptIns' });
-
-export const optInRoute = endpoint(
-  'POST /v1/topics/:id/opt-ins',
-  {
-    summary: 'Record that recipients opted in to a topic',
-    description:
-      'For consent that they gave you elsewhere: in a shop, on paper. They get mail about a topic with `default: "out"` from ' +
-      'now on. It takes back their own refusal of this topic; an unsubscription from all mail, bounces, complaints and ' +
-      'entries of your own stay in force. They can opt out on the preference page, and you for them by a suppression with ' +
-      'the scope `topic`. Several are not one transaction: after a fault, send the same again.',
-    body: optIns,
-    bounds: bodyOf(OPT_IN_BYTES_MAX),
-    deadlineMs: OPT_IN_DEADLINE_MS,
-    etag: false,
-    examples: { 'Two who asked for it': { addresses: ['ann@example.net', 'bob@example.org'] } },
-    answer: optInsSchema,
-  },
-  async ({ caller: { environment, organizationId }, origin, id, body: { addresses } }, { deps: { context } }) => {
-    const { topic } = await loadTopic(context, organizationId, id);
-    const { topicId } = topic;
-    const recorded = await recordOptIns(context, origin, { environment, topicId, addresses: distinct(addresses) });
-    const now = context.system.now().toISOString();
-    const added = recorded.filter((one) => one.added).length;
-    return {
-      object: 'topic_opt_ins' as const,
-      topic_id: topicId,
-      added,
-      unchanged: recorded.length - added,
-      data: recorded.map(({ address, suppression }) => {
-        const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
-          strongestEntry(suppression, { stream, topicId }, now) !== null;
-        return { address, suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') } };
-      }),
-    };
   },
 );

@@ -125,9 +125,9 @@ const show = (state: ExistingSuppression, evidence: Loaded, now: string): Serial
 /** Loads addresses and evidence by content id; what is missing was erased. */
 export const loadEvidence = async (
   contents: Pick<Contents, 'heads'>,
-  states: readonly ExistingSuppression[],
+  of: readonly { readonly contentId: string }[],
 ): Promise<Loaded> => {
-  const found = await contents.heads(states.flatMap(({ entries }) => entries.map(({ contentId }) => contentId)));
+  const found = await contents.heads(of.map(({ contentId }) => contentId));
   return new Map([...found].flatMap(([id, body]) => (body.kind === 'suppression' ? [[id, body]] : [])));
 };
 
@@ -137,7 +137,10 @@ export const serializeSuppressions = async (
   states: readonly ExistingSuppression[],
   now: string,
 ): Promise<readonly SerializedSuppression[]> => {
-  const evidence = await loadEvidence(contents, states);
+  const evidence = await loadEvidence(
+    contents,
+    states.flatMap(({ entries }) => entries),
+  );
   return states.map((state) => show(state, evidence, now));
 };
 
@@ -145,4 +148,4 @@ export const serializeSuppression = async (
   contents: Pick<Contents, 'heads'>,
   state: ExistingSuppression,
   now: string,
-): Promise<SerializedSuppression> => show(state, await loadEvidence(contents, [state]), now);
+): Promise<SerializedSuppression> => show(state, await loadEvidence(contents, state.entries), now);

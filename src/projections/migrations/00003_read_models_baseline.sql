@@ -267,6 +267,16 @@ create index suppressions_newest on read_models.suppressions (organization_id, e
   where reasons <> '{}';
 create index suppressions_by_id on read_models.suppressions (organization_id, environment, suppression_id)
   where reasons <> '{}';
+-- Who has opted in to which topic, and has not refused it since.
+create table read_models.topic_opt_ins (
+  topic_id text collate "C",
+  environment text,
+  suppression_id text collate "C",
+  opted_in_at timestamptz not null,
+  primary key (topic_id, environment, suppression_id)
+);
+create index topic_opt_ins_newest on read_models.topic_opt_ins (topic_id, environment, opted_in_at, suppression_id);
+create index topic_opt_ins_of_address on read_models.topic_opt_ins (suppression_id);
 
 -- Sender reputation: what became of live bulk mail, by the sender (a domain, or an organization: all of its domains
 -- together) and the day (UTC) on which the outcome was known.

@@ -18,12 +18,11 @@ import {
   suppression,
   suppressionId,
 } from '../../../src/domain/suppression/suppression.ts';
-import { contextAt, NOW, specify } from '../../support/specification.ts';
+import { contextAt, NOW, positionOf, specify } from '../../support/specification.ts';
 
 type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>;
 
 const LATER = '2026-11-22T12:00:00.000Z';
-const BEFORE = '2026-11-21T11:00:00.000Z';
 const source = { messageId: 'msg_1', recipientId: 'rcp_1', eventId: 'event-1' };
 const mine = { organizationId: 'org_mine', environment: 'live' } as const;
 
@@ -49,7 +48,7 @@ const removed: SuppressionEvent = {
 const add =
   (data: Partial<AddSuppression> = {}) =>
   (state: Suppression) =>
-    addSuppression(state, { ...added().data, now: NOW, happenedAt: null, ...data });
+    addSuppression(state, { ...added().data, now: NOW, causedAt: null, ...data });
 
 describe('adding to what is known against an address', () => {
   const { given } = specify(suppression);
@@ -62,7 +61,7 @@ describe('adding to what is known against an address', () => {
       .when(add({ contentId: 'content-2' }))
       .thenNothing();
     given([bounced])
-      .when(add({ ...bounced.data, contentId: 'content-2', happenedAt: LATER }))
+      .when(add({ ...bounced.data, contentId: 'content-2', causedAt: positionOf(2) }))
       .thenNothing();
   });
   test('with another expiry is an event: the later one counts', () => {
@@ -99,14 +98,46 @@ describe('what happened before the address was taken off', () => {
 
   test('does not put it back, however often it is told; what happened later does', () => {
     given([bounced, removed])
-      .when(add({ ...bounced.data, happenedAt: BEFORE }))
+      .when(add({ ...bounced.data, causedAt: positionOf(1) }))
       .thenNothing();
     given([bounced, removed])
-      .when(add({ ...bounced.data, happenedAt: NOW }))
-      .thenNothing();
-    given([bounced, removed])
-      .when(add({ ...bounced.data, happenedAt: LATER }))
+      .when(add({ ...bounced.data, causedAt: positionOf(3) }))
       .thenEvents(bounced);
+  });
+});
+
+describe('an opt-in and an unsubscription of the same millisecond', () => {
+  const { given } = specify(suppression);
+  const left = (topicId?: string) =>
+    added({ reason: 'unsubscribe', ...(topicId === undefined ? { scope: 'bulk' } : { scope: 'topic', topicId }) });
+  const optedIn = (topicId: string | null, by: typeof source | null): SuppressionEvent => ({
+    type: 'AddressResubscribed',
+    data: { suppressionId: 'sup_1', digest: 'digest-1', contentId: 'content-1', topicId, source: by },
+  });
+  const reaches = (unsubscription: Added, causedAt: string) => add({ ...unsubscription.data, causedAt });
+
+  test.each([
+    ['from the topic, recorded by the sender', left('top_1'), optedIn('top_1', null)],
+    ['from the topic, on the page', left('top_1'), optedIn('top_1', source)],
+    ['from all mail, then asked for a topic on the page', left(), optedIn('top_1', source)],
+    ['from all mail, then subscribed again', left(), optedIn(null, source)],
+  ])('%s: what came later in the log counts', (_, unsubscription, optIn) => {
+    given([bounced, optIn])
+      .when(reaches(unsubscription, positionOf(1)))
+      .thenNothing();
+    given([bounced, optIn])
+      .when(reaches(unsubscription, positionOf(3)))
+      .thenEvents(unsubscription);
+  });
+  test.each([
+    ['of another topic', left('top_1'), optedIn('top_2', source)],
+    ['to all mail but topics', left('top_1'), optedIn(null, source)],
+    ['to a topic by the sender, of all mail', left(), optedIn('top_1', null)],
+    ['of an address that bounced', bounced, optedIn('top_1', source)],
+  ])('%s: the opt-in takes nothing back', (_, entry, optIn) => {
+    given([optIn])
+      .when(reaches(entry, positionOf(0)))
+      .thenEvents(entry);
   });
 });
 

@@ -2,12 +2,13 @@ import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import {
   type AddSuppression,
   addSuppressions,
+  recordOptIns,
   removeSuppression,
 } from '../../../src/commands/suppression/change-suppression.ts';
 import { createTopic, deleteTopic } from '../../../src/commands/topic.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 
-/** Puts some address on the list of some organization, or takes it off again; makes a topic. @param below a number in [0, limit). */
+/** Puts some address on the list of some organization, or takes it off again; makes a topic that some opt in to. @param below a number in [0, limit). */
 export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
   const environment = origin.environment ?? 'live';
   const one: AddSuppression = {
@@ -20,7 +21,13 @@ export const suppressSome = async (context: CommandContext, origin: Origin, belo
   };
   const topic = { name: `Offers ${below(10)}`, description: null, default: 'in', domainId: null } as const;
   const { topic: made } = await createTopic(context, origin, topic);
-  if (below(2) === 0) await deleteTopic(context, origin, { topicId: made.topicId });
+  const { topicId } = made;
+  const optIn = { environment, topicId, evidence: null, addresses: [one.address, `fan${below(10)}@example.net`] };
+  await recordOptIns(context, origin, optIn);
+  if (below(2) === 0) {
+    await addSuppressions(context, origin, [{ ...one, reason: 'manual', scope: 'topic', topicId }]);
+  }
+  if (below(2) === 0) await deleteTopic(context, origin, { topicId });
   const [result] = await addSuppressions(context, origin, [one]);
   if (result === undefined || result instanceof DomainError || below(2) === 0) return;
   await removeSuppression(context, origin, { suppressionId: result.suppression.suppressionId, environment });

@@ -51,8 +51,11 @@ export const bounce = async (service: Service, id: string, category: BounceCateg
 export const complain = (service: Service, id: string): Promise<void> =>
   happen(service, id, (data) => ({ type: 'RecipientComplained', data }));
 
-export const unsubscribe = (service: Service, id: string): Promise<void> =>
-  happen(service, id, (data) => ({ type: 'RecipientUnsubscribed', data: { ...data, method: 'page' } }));
+export const unsubscribe = (service: Service, id: string, topicId?: string): Promise<void> =>
+  happen(service, id, (data) => ({
+    type: 'RecipientUnsubscribed',
+    data: { ...data, method: 'page', ...(topicId === undefined ? {} : { topicId }) },
+  }));
 
 const eventsOf = async ({ dependencies: { store } }: Service, category: string): Promise<readonly RecordedEvent[]> =>
   (await store.readAll({ from: LOG_START, filter: { categories: [category] }, limit: 10_000 })).events;

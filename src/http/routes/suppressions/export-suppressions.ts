@@ -36,7 +36,10 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
       closing.throwIfAborted();
       const page: { readonly items: readonly ExistingSuppression[]; readonly next: string | null } =
         await deps.readModels.suppressions.export({ ...by, after });
-      const evidence = await loadEvidence(contents, page.items);
+      const evidence = await loadEvidence(
+        contents,
+        page.items.flatMap(({ entries }) => entries),
+      );
       const rows = page.items.flatMap((state) => rowsOf(state, evidence, by.now));
       if (rows.length > 0) yield writeCsv(rows);
       after = page.next;

@@ -11,14 +11,14 @@ import { requireSuppression } from '../../../domain/suppression/change-suppressi
 import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
 import {
   type ExistingSuppression,
-  optedIn,
+  optIns,
   strongestEntry,
   suppression,
   suppressionId,
 } from '../../../domain/suppression/suppression.ts';
 import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
+import { endpoint } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   serializeSuppression,
@@ -44,6 +44,16 @@ export const loadSuppression = async (
   return { suppression: existing, revision };
 };
 
+/** What lists are filtered by; null: by no address. */
+export const idOfAddress = async (
+  { context: { secrets } }: Pick<HttpDependencies, 'context'>,
+  { organizationId, environment }: Caller,
+  address: string | undefined,
+): Promise<string | null> =>
+  address === undefined
+    ? null
+    : suppressionId(environment, addressDigest(await organizationSecret(secrets, organizationId), address));
+
 const LIST = 'suppressions';
 const listQuery = z.strictObject({
   ...pageParameters,
@@ -55,44 +65,34 @@ const listQuery = z.strictObject({
 const LIST_DESCRIPTION = `Those in force, the latest addition first. The list is the organization's in the key's environment, whichever
 domain the key is bound to: what is suppressed is so for all of its domains.`;
 
-export const listSuppressionsRoute = (route: RouteContext): void => {
-  const { deps } = route;
-  const { contents, secrets, system } = deps.context;
-
-  const idOf = async ({ organizationId, environment }: Caller, address: string | undefined): Promise<string | null> =>
-    address === undefined
-      ? null
-      : suppressionId(environment, addressDigest(await organizationSecret(secrets, organizationId), address));
-
-  defineEndpoint(
-    route,
-    'GET /v1/suppressions',
-    {
-      summary: 'List suppressed addresses, newest first',
-      description: LIST_DESCRIPTION,
-      query: listQuery,
-      answer: listSchema(suppressionSchema),
-    },
-    async ({ caller, query: { limit, after: cursor, reason = null, scope = null, address } }) => {
-      const { organizationId, environment } = caller;
-      const after = decodeCursor(LIST, cursor);
-      const id = await idOf(caller, address);
-      await readYourWrites(deps, ['suppressions']);
-      const now = system.now().toISOString();
-      const { items, hasMore, next } = await deps.readModels.suppressions.list({
-        organizationId,
-        environment,
-        now,
-        reason,
-        scope,
-        suppressionId: id,
-        limit,
-        after,
-      });
-      return listOf(await serializeSuppressions(contents, items, now), hasMore, encodeCursor(LIST, next));
-    },
-  );
-};
+export const listSuppressionsRoute = endpoint(
+  'GET /v1/suppressions',
+  {
+    summary: 'List suppressed addresses, newest first',
+    description: LIST_DESCRIPTION,
+    query: listQuery,
+    answer: listSchema(suppressionSchema),
+  },
+  async ({ caller, query: { limit, after: cursor, reason = null, scope = null, address } }, { deps }) => {
+    const { contents, system } = deps.context;
+    const { organizationId, environment } = caller;
+    const after = decodeCursor(LIST, cursor);
+    const id = await idOfAddress(deps, caller, address);
+    await readYourWrites(deps, ['suppressions']);
+    const now = system.now().toISOString();
+    const { items, hasMore, next } = await deps.readModels.suppressions.list({
+      organizationId,
+      environment,
+      now,
+      reason,
+      scope,
+      suppressionId: id,
+      limit,
+      after,
+    });
+    return listOf(await serializeSuppressions(contents, items, now), hasMore, encodeCursor(LIST, next));
+  },
+);
 
 const GET_DESCRIPTION = 'A removed suppression can still be read, with all its entries.';
 
@@ -129,7 +129,7 @@ export const checkSuppressionRoute = endpoint(
       object: 'suppression_check',
       address,
       suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
-      opted_in: optedIn(state),
+      opted_in: optIns(state).map(({ topicId }) => topicId),
       suppression:
         state.status === 'absent' || state.entries.length === 0
           ? null

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { recordOptIns } from '../../../commands/suppression/change-suppression.ts';
+import { loadTopic } from '../../../commands/topic.ts';
+import { strongestEntry } from '../../../domain/suppression/suppression.ts';
+import { bodyOf } from '../../bodies/json-bodies.ts';
+import { readYourWrites } from '../../consistency.ts';
+import { endpoint } from '../../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { loadEvidence } from '../../schemas/suppression.ts';
+import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
+import { atMost, pageParameters, text } from '../../validation/fields.ts';
+import { addressField, distinct } from './add-suppressions.ts';
+import { idOfAddress } from './suppressions.ts';
+
+/** Each costs a read and an append. */
+const OPT_INS_MAX = 1000;
+/** As many addresses of the greatest length. */
+const OPT_IN_BYTES_MAX = 500_000;
+const OPT_IN_DEADLINE_MS = 30_000;
+/** A few sentences. */
+const EVIDENCE_CHARACTERS_MAX = 2000;
+
+const optIns = z.strictObject({
+  addresses: atMost(OPT_INS_MAX, z.array(addressField()).min(1).max(OPT_INS_MAX)).describe(
+    'Of those who asked for it.',
+  ),
+  evidence: text(EVIDENCE_CHARACTERS_MAX)
+    .nullable()
+    .default(null)
+    .describe('How, when and where they asked for it, in words. You are shown it in the list; recipients are not.'),
+});
+
+const optInsSchema = z
+  .strictObject({
+    object: z.literal('topic_opt_ins'),
+    topic_id: z.string(),
+    added: z.number().int(),
+    unchanged: z
+      .number()
+      .int()
+      .describe('They had opted in already. The new time and evidence are recorded all the same.'),
+    data: z
+      .array(
+        z.strictObject({
+          address: z.string(),
+          suppressed: z
+            .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
+            .describe('Whether something else keeps mail about the topic from the address, by stream.'),
+        }),
+      )
+      .describe('In the order of `addresses`, each once.'),
+  })
+  .meta({ id: 'TopicOptIns' });
+
+export const optInRoute = endpoint(
+  'POST /v1/topics/:id/opt-ins',
+  {
+    summary: 'Record that recipients opted in to a topic',
+    description:
+      'For consent that they gave you elsewhere: in a shop, on paper. They get mail about a topic with `default: "out"` from ' +
+      'now on. It takes back their own refusal of this topic; an unsubscription from all mail, bounces, complaints and ' +
+      'entries of your own stay in force. They can opt out on the preference page, and you for them by a suppression with ' +
+      'the scope `topic`: what was said last, by the order of the log, counts. Several are not one transaction: after a fault, send the same again.',
+    body: optIns,
+    bounds: bodyOf(OPT_IN_BYTES_MAX),
+    deadlineMs: OPT_IN_DEADLINE_MS,
+    etag: false,
+    examples: {
+      'Two who asked for it': {
+        addresses: ['ann@example.net', 'bob@example.org'],
+        evidence: 'Signed up at the shop in Graz on 3 May 2026',
+      },
+    },
+    answer: optInsSchema,
+  },
+  async (
+    { caller: { environment, organizationId }, origin, id, body: { addresses, evidence } },
+    { deps: { context } },
+  ) => {
+    const { topic } = await loadTopic(context, organizationId, id);
+    const { topicId } = topic;
+    const recorded = await recordOptIns(context, origin, {
+      environment,
+      topicId,
+      evidence,
+      addresses: distinct(addresses),
+    });
+    const now = context.system.now().toISOString();
+    const added = recorded.filter((one) => one.added).length;
+    return {
+      object: 'topic_opt_ins' as const,
+      topic_id: topicId,
+      added,
+      unchanged: recorded.length - added,
+      data: recorded.map(({ address, suppression }) => {
+        const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
+          strongestEntry(suppression, { stream, topicId }, now) !== null;
+        return { address, suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') } };
+      }),
+    };
+  },
+);
+
+const optInSchema = z
+  .strictObject({
+    object: z.literal('topic_opt_in'),
+    topic_id: z.string(),
+    address: z.string().nullable().describe('null once it is erased.'),
+    by: z.enum(['recipient', 'sender']).describe('Who said so: the owner of the address, on a page, or you.'),
+    evidence: z.string().nullable().describe('What you gave with it.'),
+    message_id: z.string().nullable().describe('The message by whose link the recipient opted in.'),
+    recipient_id: z.string().nullable(),
+    opted_in_at: timeSchema(),
+  })
+  .meta({ id: 'TopicOptIn' });
+
+const LIST = 'topic-opt-ins';
+const listQuery = z.strictObject({
+  ...pageParameters,
+  address: addressField().optional().describe('Only this address.'),
+});
+
+export const listOptInsRoute = endpoint(
+  'GET /v1/topics/:id/opt-ins',
+  {
+    summary: 'List who opted in to a topic, the latest first',
+    description:
+      'In the key’s environment, with the latest time each of them said so. Who has opted out since is not listed; something ' +
+      'else can keep mail from an address that is, which `GET /v1/suppressions/check` tells.',
+    query: listQuery,
+    answer: listSchema(optInSchema),
+  },
+  async ({ caller, id, query: { limit, after: cursor, address } }, { deps }) => {
+    const { topicId } = (await loadTopic(deps.context, caller.organizationId, id)).topic;
+    const after = decodeCursor(LIST, cursor);
+    const suppressionId = await idOfAddress(deps, caller, address);
+    await readYourWrites(deps, ['suppressions']);
+    const by = { topicId, environment: caller.environment, suppressionId, limit, after };
+    const { items, hasMore, next } = await deps.readModels.topics.optIns(by);
+    const found = await loadEvidence(deps.context.contents, items);
+    const shown = items.map(({ contentId, source, at }) => ({
+      object: 'topic_opt_in' as const,
+      topic_id: topicId,
+      address: found.get(contentId)?.address ?? null,
+      by: source === null ? ('sender' as const) : ('recipient' as const),
+      evidence: found.get(contentId)?.text ?? null,
+      message_id: source?.messageId ?? null,
+      recipient_id: source?.recipientId ?? null,
+      opted_in_at: at,
+    }));
+    return listOf(shown, hasMore, encodeCursor(LIST, next));
+  },
+);
