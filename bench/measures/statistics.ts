@@ -34,6 +34,7 @@ export const statistics: Measure = {
         environment: 'live',
         granularity,
         timezone: 'Europe/Berlin',
+        attribution: 'cohort',
         groupBy,
         comparesPrevious: false,
         where: {},

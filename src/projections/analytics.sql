@@ -45,10 +45,12 @@ where organization_id = (select organization_id from vault.analysts where role =
 
 create view analytics.stats with (security_barrier) as
 select bucket, environment, domain_id, stream, key_id as api_key_id, nullif(template_id, '') as template_id,
-  recipient_domain, accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, complained,
+  nullif(template_version, 0) as template_version, split_value as recipient_domain,
+  nullif(bounce_class, '') as bounce_class, accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, complained,
   unsubscribed, opened, opens, clicked, clicks, machine_opened, machine_clicked, latency_bins, latency_counts
 from read_models.stats_buckets
-where organization_id = (select organization_id from vault.analysts where role = session_user);
+where split = 'recipient_domain' and not moved
+  and organization_id = (select organization_id from vault.analysts where role = session_user);
 
 create view analytics.keys with (security_barrier) as
 select key_id as api_key_id, state->>'name' as name, state->>'domainId' as domain_id, environment, status, permissions,

@@ -181,7 +181,7 @@ describe('figures', () => {
     expect(status).toBe(200);
     const listed = (await get('/v1/messages?limit=100')).body.data as { recipients: object[] }[];
     expect(body.totals.accepted).toBe(listed.flatMap(({ recipients }) => recipients).length);
-    expect(Object.keys(body.totals)).toEqual(['accepted', 'delivered', 'latency_ms']);
+    expect(Object.keys(body.totals)).toEqual(['accepted', 'delivered', 'rates', 'latency_ms']);
     expect(body.data.length).toBeGreaterThanOrEqual(2);
     const grouped = await get('/v1/stats?group_by=domain&timezone=Asia/Kathmandu');
     expect(grouped.body.data.some(({ group }: { group: string }) => group === domainId)).toBe(true);
@@ -192,6 +192,10 @@ describe('figures', () => {
     ['from=2026-02-01&to=2026-01-01', 'from'],
     ['from=2000-01-01&to=2026-01-01&granularity=hour', 'granularity'],
     ['metrics=happiness', 'metrics'],
+    ['template_version=1', 'template_version'],
+    ['group_by=template_version', 'group_by'],
+    ['bounce_class=soft', 'bounce_class'],
+    ['attribution=delivery', 'attribution'],
   ])('/v1/stats refuses %s', async (asked, field) => {
     const { status, body } = await get(`/v1/stats?${asked}`);
     expect([status, Object.keys(body.error.details)]).toEqual([400, [field]]);

@@ -4,6 +4,7 @@ import { statsProjection } from '../../src/projections/stats/projection.ts';
 import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
 import { recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
+import { LATER_EVENTS } from './support/message-events.ts';
 import { AT, DAY, send } from './support/stats.ts';
 
 describe('statistics', () => {
@@ -31,6 +32,61 @@ describe('statistics', () => {
       'mail.example,dom_1': 1,
     });
     expect(await by('domain', { where: { stream: 'bulk', api_key: 'key_2', domain: 'dom_2' } })).toEqual({ dom_2: 1 });
+  });
+
+  test('are grouped and narrowed by template and version, mailbox provider and class of bounce', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const to = (domain: string) => [{ ...recipient('rcp_1'), domain }];
+    const template = { templateId: 'tpl_1', version: 2 };
+    await given(...send('msg_1', { recipients: to('gmail.com'), template }), { occurredAt: AT });
+    await given(...send('msg_2', { recipients: to('googlemail.com'), template: { ...template, version: 3 } }), {
+      occurredAt: AT,
+    });
+    await given(...send('msg_3', { recipients: to('constructor') }), { occurredAt: AT });
+    for (const [messageId, category] of [
+      ['msg_1', 'mailbox_full'],
+      ['msg_2', undefined],
+    ] as const) {
+      const { type, data } = LATER_EVENTS.RecipientBounced;
+      await given(`message-${messageId}`, [{ type, data: { ...data, messageId, category } }]);
+    }
+    const by = async (groupBy: readonly StatsDimension[], where: QueryStats['where'] = {}) =>
+      (await queryStats(pool, { ...DAY, groupBy, where })).data.map(({ groups, accepted, bounced }) => [
+        ...groups,
+        accepted,
+        bounced,
+      ]);
+    expect(await by(['template', 'template_version'])).toEqual([
+      ['', '0', 1, 0],
+      ['tpl_1', '2', 1, 1],
+      ['tpl_1', '3', 1, 1],
+    ]);
+    expect(await by([], { template: 'tpl_1', template_version: '3' })).toEqual([[1, 1]]);
+    expect(await by(['mailbox_provider'])).toEqual([
+      ['gmail', 2, 2],
+      ['other', 1, 0],
+    ]);
+    expect(await by(['recipient_domain'], { mailbox_provider: 'gmail' })).toHaveLength(2);
+    expect(await by(['bounce_class'])).toEqual([
+      ['', 3, 0],
+      ['mailbox_full', 0, 1],
+      ['unknown', 0, 1],
+    ]);
+    expect(await by([], { bounce_class: 'mailbox_full' })).toEqual([[0, 1]]);
+  });
+
+  test('have one group of all others beyond 25, so that the groups add up to the totals', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const to = Array.from({ length: 40 }, (_, at) => ({ ...recipient(`rcp_${at}`), domain: `d${at}.example` }));
+    await given(...send('msg_1', { recipients: to }), { occurredAt: AT });
+    await given(...send('msg_2', { recipients: to.slice(35) }), { occurredAt: AT });
+    for (const groupBy of [['recipient_domain'], ['recipient_domain', 'domain']] as const) {
+      const { data, totals } = await queryStats(pool, { ...DAY, groupBy });
+      expect(data).toHaveLength(26);
+      const others = data.filter(({ groups }) => groups.includes('(other)'));
+      expect(others).toMatchObject([{ groups: groupBy.map(() => '(other)'), accepted: 15 }]);
+      expect(data.reduce((sum, { accepted }) => sum + accepted, 0)).toBe(totals.accepted);
+    }
   });
 
   test.each([

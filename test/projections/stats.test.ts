@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { statsProjection } from '../../src/projections/stats/projection.ts';
-import { queryStats } from '../../src/projections/stats/queries.ts';
+import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
 import { recipient } from '../support/controls/message.ts';
 import { openApplied } from './support/applied.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
@@ -97,6 +97,38 @@ describe('statistics', () => {
     await given('message-msg_1', [LATER_EVENTS.RecipientDelivered]);
     await given('message-msg_1', [LATER_EVENTS.RecipientBounced]);
     expect((await queryStats(pool, DAY)).totals).toMatchObject({ accepted: 1, delivered: 0, bounced: 1 });
+  });
+
+  test('by the time of the event count each thing when it happened, in other quarters, days and years too', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    await given(...send('msg_1', { recipients: [recipient('rcp_1'), recipient('rcp_2')] }), { occurredAt: AT });
+    const { RecipientDelivered: delivery, RecipientOpened: opened, RecipientBounced: bounce } = LATER_EVENTS;
+    await given('message-msg_1', [delivery], { occurredAt: '2026-11-20T10:20:00.000Z' });
+    await given('message-msg_1', [opened], { occurredAt: '2026-11-22T10:00:00.000Z' });
+    const range = { from: '2026-11-20T00:00:00.000Z', to: '2027-02-01T00:00:00.000Z' };
+    const found = async (more: Partial<QueryStats> = {}) => {
+      const asked = { ...DAY, ...range, attribution: 'event', ...more } as const;
+      const { data, totals } = await queryStats(pool, asked);
+      const busy = data.filter((row) => row.accepted + row.delivered + row.opened + row.bounced > 0);
+      return { totals, days: busy.map((row) => [row.start.slice(0, 10), row.delivered, row.opened, row.bounced]) };
+    };
+    expect((await found()).days).toEqual([
+      ['2026-11-20', 1, 0, 0],
+      ['2026-11-22', 0, 1, 0],
+    ]);
+    await given('message-msg_1', [bounce], { occurredAt: '2027-01-02T10:00:00.000Z' });
+    for (const more of [{}, { groupBy: ['recipient_domain'] }] as const) {
+      const { days, totals } = await found(more);
+      expect(days).toEqual([
+        ['2026-11-20', 0, 0, 0],
+        ['2026-11-22', 0, 1, 0],
+        ['2027-01-02', 0, 0, 1],
+      ]);
+      expect(totals).toMatchObject({ accepted: 2, delivered: 0, opened: 1, bounced: 1 });
+      expect(totals.latency?.p50).toBeGreaterThan(700_000);
+    }
+    const quarter = { from: '2026-11-20T10:15:00.000Z', to: '2026-11-20T10:30:00.000Z', granularity: 'hour' } as const;
+    expect((await found(quarter)).totals).toMatchObject({ accepted: 0, latency: { p50: expect.any(Number) } });
   });
 
   test('know the time from acceptance to delivery to within a tenth', async () => {

@@ -2,9 +2,11 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { templateIdOf } from '../../domain/template/template.ts';
 import {
+  STATS_ATTRIBUTIONS,
   STATS_DIMENSIONS,
   STATS_GRANULARITIES,
   STATS_METRICS,
@@ -12,7 +14,7 @@ import {
   type StatsGranularity,
   type StatsMetric,
 } from '../../projections/stats/metrics.ts';
-import { STATS_BUCKETS_MAX } from '../../projections/stats/queries.ts';
+import { type QueryStats, STATS_BUCKETS_MAX } from '../../projections/stats/queries.ts';
 import { acceptedIn } from '../accept.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { readYourWrites } from '../consistency.ts';
@@ -25,13 +27,14 @@ import {
   statsSchema,
   tableOf,
 } from '../schemas/stats.ts';
-import { timeParameter, timeZone } from '../validation/fields.ts';
+import { integerParameter, timeParameter, timeZone } from '../validation/fields.ts';
 
 const HOUR_MS = 3_600_000;
 const DAYS_DEFAULT = 30;
 /** Length of the shortest bucket. */
 const GRANULARITY_HOURS: Readonly<Record<StatsGranularity, number>> = { hour: 1, day: 23, week: 167, month: 671 };
 const FILTER_CHARACTERS_MAX = 253;
+const VERSION_MAX = 999_999_999;
 
 const DIMENSIONS_MAX = 2;
 
@@ -57,6 +60,10 @@ const query = z.strictObject({
     .transform((text) => text.split(',').filter(isDimension))
     .optional()
     .describe('Separate counts for each value of this dimension, or of two: `domain,stream`.'),
+  attribution: z
+    .enum(STATS_ATTRIBUTIONS)
+    .default('cohort')
+    .describe('`cohort`: by the time of acceptance. `event`: by the time of each event.'),
   compare: z.literal('previous').optional().describe('`previous`: the period before too.'),
   metrics: z
     .string()
@@ -68,7 +75,10 @@ const query = z.strictObject({
   stream: filter,
   api_key: filter,
   recipient_domain: filter,
+  mailbox_provider: filter,
+  bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Only bounces of this class.'),
   template: filter.describe('Counts only what was rendered from this template, by id or alias.'),
+  template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
 type Asked = z.output<typeof query>;
 
@@ -87,14 +97,33 @@ const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: 
   return { from: start, to: end };
 };
 
+/** @throws {DomainError} a version without the template it is of. */
+const templateOf = ({ template, template_version, group_by = [] }: Asked, organizationId: string) => {
+  if (template !== undefined) return templateIdOf(organizationId, template);
+  if (template_version !== undefined)
+    throw refuse('template_version', 'template_version is of a template: name it in template');
+  if (group_by.includes('template_version') && !group_by.includes('template'))
+    throw refuse(
+      'group_by',
+      'group_by=template_version needs the template it is of: group by template too, or name one',
+    );
+  return undefined;
+};
+
 /** @throws {DomainError} `permission_missing` for a domain that the key may not see. */
-const filtersOf = ({ domain, stream, api_key, recipient_domain, template: named }: Asked, caller: Caller) => {
+const filtersOf = (asked: Asked, caller: Caller): QueryStats['where'] => {
+  const { domain, stream, api_key, recipient_domain, mailbox_provider, bounce_class, template_version } = asked;
   const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {
     throw new DomainError('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
   }
-  const template = named === undefined ? undefined : templateIdOf(caller.organizationId, named);
-  const entries = Object.entries({ domain: own ?? domain, stream, api_key, recipient_domain, template });
+  const template = templateOf(asked, caller.organizationId);
+  const version = template_version?.toString();
+  const entries = Object.entries({
+    domain: own ?? domain,
+    template_version: version,
+    ...{ stream, api_key, recipient_domain, mailbox_provider, bounce_class, template },
+  });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 };
 
@@ -107,7 +136,7 @@ const tableAsked = ({ headers }: FastifyRequest): StatsTable | null => {
 const DESCRIPTION = `With \`Accept: text/csv\` or \`Accept: application/x-ndjson\` the buckets come as a table: a row, or a JSON object a
 line, for each bucket and group, without totals. \`compare=previous\` counts the period before as well: as many whole
 hours, days, weeks or months earlier, by the clocks of the time zone, as it takes for it to end when the period begins, or
-before. At most 25 groups are shown, those with most recipients accepted; the others are in the totals.`;
+before. At most 25 groups are shown, those with most recipients accepted; the others together are the group \`(other)\`.`;
 
 export const getStatsRoute = endpoint(
   'GET /v1/stats',
@@ -119,7 +148,7 @@ export const getStatsRoute = endpoint(
     otherMediaTypes: STATS_TABLES,
   },
   async ({ caller, query: asked, request, reply }, { deps, auth }) => {
-    const { granularity, timezone = auth.keyCache.settingsOf(caller.organizationId).timezone } = asked;
+    const { granularity, attribution, timezone = auth.keyCache.settingsOf(caller.organizationId).timezone } = asked;
     const now = deps.context.system.now();
     const range = rangeOf(asked, now);
     const where = filtersOf(asked, caller);
@@ -133,13 +162,15 @@ export const getStatsRoute = endpoint(
       environment: caller.environment,
       granularity,
       timezone,
+      attribution,
       where,
       ...range,
       groupBy,
       comparesPrevious: asked.compare !== undefined,
     });
     const metrics = asked.metrics ?? STATS_METRICS;
-    const shown: StatsAsked = { granularity, timezone, groupBy, metrics, completeUntil: now.toISOString() };
+    const completeUntil = stats.completeUntil ?? now.toISOString();
+    const shown: StatsAsked = { granularity, timezone, attribution, groupBy, metrics, completeUntil };
     reply.header('vary', 'accept');
     if (table === null) return serializeStats(stats, shown);
     reply.type(`${table}; charset=utf-8`);

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import {
+  STATS_ATTRIBUTIONS,
   STATS_GRANULARITIES,
   STATS_METRICS,
+  STATS_RATES,
+  type StatsAttribution,
   type StatsDimension,
   type StatsMetric,
+  type StatsRate,
 } from '../../projections/stats/metrics.ts';
 import type { PeriodStats, Stats, StatsRow } from '../../projections/stats/queries.ts';
 import { writeCsv } from '../csv.ts';
@@ -18,16 +22,27 @@ const latency = z
 /** Each metric is optional: `metrics` may leave it out. */
 const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as Record<StatsMetric, typeof count>;
 
+const RATES = Object.keys(STATS_RATES) as StatsRate[]; // its very names
+const rate = (name: StatsRate) =>
+  z.number().nullable().optional().describe(`\`${name}\` as a share of \`${STATS_RATES[name]}\`; null: of none.`);
+const rates = z
+  .strictObject(
+    Object.fromEntries(RATES.map((name) => [name, rate(name)])) as Record<StatsRate, ReturnType<typeof rate>>,
+  )
+  .describe('Of the metrics asked for.');
+
+const row = { ...counts, rates, latency_ms: latency };
+
 const group = z
   .union([z.string(), z.record(z.string(), z.string())])
   .optional()
-  .describe('Value of the dimension grouped by; of two, both by name.');
+  .describe('Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together.');
 
 const period = {
   from: timeSchema(),
   to: timeSchema(),
-  totals: z.strictObject({ ...counts, latency_ms: latency }),
-  data: z.array(z.strictObject({ start: timeSchema(), group, ...counts, latency_ms: latency })),
+  totals: z.strictObject(row),
+  data: z.array(z.strictObject({ start: timeSchema(), group, ...row })),
 };
 
 export const statsSchema = z
@@ -36,7 +51,8 @@ export const statsSchema = z
     ...period,
     granularity: z.enum(STATS_GRANULARITIES),
     timezone: z.string(),
-    complete_until: timeSchema().describe('Everything recorded up to then is counted.'),
+    attribution: z.enum(STATS_ATTRIBUTIONS),
+    complete_until: timeSchema().describe('Time of the newest event counted: all that was recorded up to then is.'),
     previous: z.strictObject(period).optional().describe('The period before, with `compare=previous`.'),
   })
   .meta({ id: 'Stats' });
@@ -44,14 +60,25 @@ export const statsSchema = z
 export interface StatsAsked {
   readonly granularity: string;
   readonly timezone: string;
+  readonly attribution: StatsAttribution;
   readonly groupBy: readonly StatsDimension[];
   readonly metrics: readonly StatsMetric[];
   /** ISO 8601. */
   readonly completeUntil: string;
 }
 
+/** 0.9873, to within a millionth. */
+const RATE_DIGITS = 6;
+
+const ratesOf = (row: StatsRow, metrics: readonly StatsMetric[]): readonly (readonly [StatsRate, number | null])[] =>
+  RATES.filter((name) => metrics.includes(name)).map((name) => {
+    const of = row[STATS_RATES[name]];
+    return [name, of === 0 ? null : Number((row[name] / of).toFixed(RATE_DIGITS))];
+  });
+
 const serializeRow = (row: StatsRow, metrics: readonly StatsMetric[]): Readonly<Record<string, unknown>> => ({
   ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
+  rates: Object.fromEntries(ratesOf(row, metrics)),
   latency_ms: row.latency,
 });
 
@@ -80,6 +107,7 @@ export const serializeStats = (stats: Stats, asked: StatsAsked) => ({
   ...serializePeriod(stats, asked),
   granularity: asked.granularity,
   timezone: asked.timezone,
+  attribution: asked.attribution,
   complete_until: asked.completeUntil,
   ...(stats.previous === undefined ? {} : { previous: serializePeriod(stats.previous, asked) }),
 });
@@ -93,15 +121,16 @@ const CHUNK_ROWS = 500;
 
 /** A flat row; the same columns in each. */
 const tableRow = (
-  { start, groups, latency, ...row }: Stats['data'][number],
+  { start, groups, ...row }: Stats['data'][number],
   { groupBy, metrics }: StatsAsked,
 ): Readonly<Record<string, string | number | null>> => ({
   start,
   ...named(groups, groupBy),
   ...Object.fromEntries(metrics.map((name) => [name, row[name]])),
-  latency_p50_ms: latency?.p50 ?? null,
-  latency_p90_ms: latency?.p90 ?? null,
-  latency_p99_ms: latency?.p99 ?? null,
+  ...Object.fromEntries(ratesOf(row, metrics).map(([name, value]) => [`${name}_rate`, value])),
+  latency_p50_ms: row.latency?.p50 ?? null,
+  latency_p90_ms: row.latency?.p90 ?? null,
+  latency_p99_ms: row.latency?.p99 ?? null,
 });
 
 /** The buckets as CSV (RFC 4180) with a header, or as one JSON object a line; in chunks. */

@@ -150,36 +150,47 @@ create table read_models.customer_event_messages (
   domain_id text collate "C" not null
 );
 
--- Recipients by quarter of an hour of acceptance. latency_counts: how many were delivered after about 2^(n/4) ms, for
--- each n of latency_bins; most rows have few.
+-- Recipients by quarter of an hour, or UTC day, of acceptance. Every recipient is counted once in each kind of `split`:
+--   ''                    by the dimensions that all rows have
+--   recipient_domain      by recipient domain too, which is in split_value
+--   recipient_domain_day  the same, by UTC day
+-- Rows that are `moved` hold what the counts by the time of the event differ by: what happened in another quarter, or day,
+-- than the acceptance is subtracted there and added here. bounce_class: of `bounced` alone, '' of all other counts.
+-- latency_counts: how many were delivered after about 2^(n/4) ms, for each n of latency_bins; most rows have few.
 create table read_models.stats_buckets (
   organization_id text collate "C" not null,
   environment text collate "C" not null,
+  split text collate "C" not null,
   bucket timestamptz not null,
+  moved boolean not null default false,
   domain_id text collate "C" not null,
   stream text collate "C" not null,
   key_id text collate "C" not null,
   template_id text collate "C" not null,
-  recipient_domain text collate "C" not null,
-  accepted bigint not null,
-  delivered bigint not null,
-  deferred bigint not null,
-  bounced bigint not null,
-  failed bigint not null,
-  expired bigint not null,
-  suppressed bigint not null,
-  complained bigint not null,
-  latency_bins smallint[] not null,
-  latency_counts bigint[] not null,
-  cancelled bigint not null default 0,
-  unsubscribed bigint not null default 0,
-  opened bigint not null default 0,
-  opens bigint not null default 0,
-  clicked bigint not null default 0,
-  clicks bigint not null default 0,
-  machine_opened bigint not null default 0,
-  machine_clicked bigint not null default 0,
-  primary key (organization_id, environment, bucket, domain_id, stream, key_id, template_id, recipient_domain)
+  -- 0: it was rendered from none.
+  template_version integer not null default 0,
+  bounce_class text collate "C" not null default '',
+  split_value text collate "C" not null,
+  accepted integer not null default 0,
+  delivered integer not null default 0,
+  deferred integer not null default 0,
+  bounced integer not null default 0,
+  failed integer not null default 0,
+  expired integer not null default 0,
+  suppressed integer not null default 0,
+  cancelled integer not null default 0,
+  complained integer not null default 0,
+  unsubscribed integer not null default 0,
+  opened integer not null default 0,
+  opens integer not null default 0,
+  clicked integer not null default 0,
+  clicks integer not null default 0,
+  machine_opened integer not null default 0,
+  machine_clicked integer not null default 0,
+  latency_bins smallint[] not null default '{}',
+  latency_counts integer[] not null default '{}',
+  primary key (organization_id, environment, split, bucket, moved, domain_id, stream, key_id, template_id,
+    template_version, bounce_class, split_value)
 ) with (fillfactor = 50);
 
 -- Where a message is counted, and what of its recipients has been counted.
@@ -192,6 +203,7 @@ create table read_models.stats_messages (
   stream text not null,
   key_id text not null,
   template_id text not null,
+  template_version integer not null,
   recipients json not null
 ) with (fillfactor = 70);
 

@@ -1,6 +1,12 @@
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import { binOf, type StatsMetric } from './metrics.ts';
+import { binOf, STATS_METRICS, type StatsMetric } from './metrics.ts';
+
+/**
+ * What a batch adds to `stats_buckets`. Counting is by quarter and recipient domain; when the batch is written, these
+ * rows are added up to the others (`rowsOf`), so that an event costs two additions at most.
+ */
 
 /** The counted outcome of a recipient. */
 export type Outcome = 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed' | 'cancelled';
@@ -17,6 +23,9 @@ export interface CountedRecipient {
   /** What people and machines did with it; absent: nothing. */
   engaged?: readonly EngagedMetric[];
   outcome: Outcome | null;
+  /** Absent: in the quarter of the acceptance. */
+  outcomeAt?: string | undefined;
+  bounceClass?: BounceCategory | undefined;
 }
 
 /** Of recipients, each of whom counts once. */
@@ -31,75 +40,61 @@ export interface Cohort {
   readonly domainId: string;
   readonly stream: string;
   readonly keyId: string;
-  /** Empty: it was rendered from none. */
+  /** Empty, and 0: it was rendered from none. */
   readonly templateId: string;
+  readonly templateVersion: number;
   readonly recipients: readonly CountedRecipient[];
 }
 
-/** A row of counts to add. */
-export interface BucketChange extends Record<StatsMetric, number> {
-  readonly organizationId: string;
-  readonly environment: string;
+/** What rows are counted apart by. */
+interface Place extends Omit<Cohort, 'messageId' | 'acceptedAt' | 'recipients'> {
+  readonly split: '' | 'recipient_domain' | 'recipient_domain_day';
   readonly bucket: string;
-  readonly domainId: string;
-  readonly stream: string;
-  readonly keyId: string;
-  readonly templateId: string;
-  readonly recipientDomain: string;
+  readonly moved: boolean;
+  readonly bounceClass: string;
+  readonly splitValue: string;
+}
+
+/** A row of counts to add. */
+interface BucketChange {
+  readonly place: Place;
+  readonly counts: Map<StatsMetric, number>;
   /** Counts by bin. */
   readonly latency: Map<number, number>;
 }
+
+/** By place. */
+type Buckets = Map<string, BucketChange>;
 
 export interface StatsChanges {
   readonly cohorts: Map<string, Cohort>;
   /** Ids of messages accepted in this batch, and of earlier ones whose recipients changed. */
   readonly accepted: Set<string>;
   readonly changed: Set<string>;
-  readonly buckets: Map<string, BucketChange>;
+  readonly buckets: Buckets;
 }
 
 /** There are time zones at 15 minutes past, so days are made of quarters. */
-const BUCKET_MS = 900_000;
+const QUARTER_MS = 900_000;
+const DAY_MS = 86_400_000;
 
-const bucketOf = (acceptedAt: string): string =>
-  new Date(Math.floor(Date.parse(acceptedAt) / BUCKET_MS) * BUCKET_MS).toISOString();
+const startOf = (time: string, lengthMs: number): string =>
+  new Date(Math.floor(Date.parse(time) / lengthMs) * lengthMs).toISOString();
 
-/** The counts that a recipient of this domain belongs to. */
-export const countsOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDomain: string): BucketChange => {
-  const { organizationId, environment, domainId, stream, keyId, templateId } = cohort;
-  const bucket = bucketOf(cohort.acceptedAt);
-  const key = `${organizationId} ${environment} ${bucket} ${domainId} ${stream} ${keyId} ${templateId} ${recipientDomain}`;
+const at = (buckets: Buckets, place: Place): BucketChange => {
+  const { organizationId, environment, split, bucket, moved, domainId, stream, keyId } = place;
+  const { templateId, templateVersion, bounceClass, splitValue } = place;
+  const where = `${organizationId} ${environment} ${split} ${bucket} ${moved} ${domainId} ${stream} ${keyId}`;
+  const key = `${where} ${templateId} ${templateVersion} ${bounceClass} ${splitValue}`;
   const found = buckets.get(key);
   if (found !== undefined) return found;
-  const counts: BucketChange = {
-    organizationId,
-    environment,
-    bucket,
-    domainId,
-    stream,
-    keyId,
-    templateId,
-    recipientDomain,
-    accepted: 0,
-    delivered: 0,
-    deferred: 0,
-    bounced: 0,
-    failed: 0,
-    expired: 0,
-    suppressed: 0,
-    cancelled: 0,
-    opened: 0,
-    opens: 0,
-    clicked: 0,
-    clicks: 0,
-    machine_opened: 0,
-    machine_clicked: 0,
-    complained: 0,
-    unsubscribed: 0,
-    latency: new Map(),
-  };
-  buckets.set(key, counts);
-  return counts;
+  const change: BucketChange = { place, counts: new Map(), latency: new Map() };
+  buckets.set(key, change);
+  return change;
+};
+
+const add = <Key>(to: Map<Key, number>, key: Key, by: number): void => {
+  to.set(key, (to.get(key) ?? 0) + by);
 };
 
 export const cohortOf = ({
@@ -114,6 +109,7 @@ export const cohortOf = ({
   stream: data.stream,
   keyId: data.keyId,
   templateId: data.template?.templateId ?? '',
+  templateVersion: data.template?.version ?? 0,
   recipients: data.recipients.map(({ id, domain }) => ({
     id,
     domain,
@@ -124,21 +120,86 @@ export const cohortOf = ({
   })),
 });
 
+/** Counts one recipient of a cohort. */
+export interface Counter {
+  readonly acceptedAt: string;
+  /** Whether it is in another quarter than the acceptance. */
+  isMoved(time: string): boolean;
+  /** @param time of the event that makes it count. */
+  count(metric: StatsMetric, time: string, by?: number, bounceClass?: string): void;
+  /** @param milliseconds from acceptance, or from the time it was scheduled for, to delivery. */
+  latency(milliseconds: number, time: string): void;
+}
+
+export const counterOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDomain: string): Counter => {
+  const { messageId: _, acceptedAt, recipients: __, ...dimensions } = cohort;
+  const accepted = startOf(acceptedAt, QUARTER_MS);
+  const isMoved = (time: string): boolean => startOf(time, QUARTER_MS) !== accepted;
+  const inBucket = (bucket: string, moved: boolean, bounceClass: string): BucketChange =>
+    at(buckets, { ...dimensions, split: 'recipient_domain', splitValue: recipientDomain, bucket, moved, bounceClass });
+
+  /** In the bucket of acceptance; if the event is of another, the difference is noted. */
+  const each = (time: string, bounceClass: string, change: (bucket: BucketChange, sign: 1 | -1) => void): void => {
+    change(inBucket(accepted, false, bounceClass), 1);
+    if (!isMoved(time)) return;
+    change(inBucket(accepted, true, bounceClass), -1);
+    change(inBucket(startOf(time, QUARTER_MS), true, bounceClass), 1);
+  };
+  return {
+    acceptedAt,
+    isMoved,
+    count: (metric, time, by = 1, bounceClass = '') =>
+      each(time, bounceClass, ({ counts }, sign) => add(counts, metric, sign * by)),
+    latency: (milliseconds, time) => each(time, '', ({ latency }, sign) => add(latency, binOf(milliseconds), sign)),
+  };
+};
+
+interface Ending {
+  readonly outcome: Outcome;
+  readonly time: string;
+  readonly bounceClass?: BounceCategory | undefined;
+}
+
 /** Counts a recipient's outcome. A later one, such as a bounce after delivery, replaces the earlier. */
-export const settle = (counts: BucketChange, recipient: CountedRecipient, outcome: Outcome): void => {
-  if (recipient.outcome !== null) counts[recipient.outcome] -= 1;
-  counts[outcome] += 1;
-  recipient.outcome = outcome;
+export const settle = ({ count, isMoved, acceptedAt }: Counter, recipient: CountedRecipient, ending: Ending): void => {
+  const { outcome, outcomeAt = acceptedAt, bounceClass } = recipient;
+  if (outcome !== null) count(outcome, outcomeAt, -1, bounceClass);
+  count(ending.outcome, ending.time, 1, ending.bounceClass);
+  recipient.outcome = ending.outcome;
+  recipient.outcomeAt = isMoved(ending.time) ? ending.time : undefined;
+  recipient.bounceClass = ending.bounceClass;
 };
 
-/** @param milliseconds from acceptance, or from the time it was scheduled for, to delivery. */
-export const addLatency = ({ latency }: BucketChange, milliseconds: number): void => {
-  const bin = binOf(milliseconds);
-  latency.set(bin, (latency.get(bin) ?? 0) + 1);
+const addAll = <Key>(to: Map<Key, number>, from: ReadonlyMap<Key, number>): void => {
+  for (const [key, by] of from) add(to, key, by);
 };
 
-/** As `stats_buckets` holds it. */
-export const rowOf = ({ latency, ...counts }: BucketChange): object => {
-  const bins = [...latency].sort(([left], [right]) => left - right);
-  return { ...counts, latencyBins: bins.map(([bin]) => bin), latencyCounts: bins.map(([, count]) => count) };
+/** The kinds of rows that the counts by quarter and recipient domain are added up to. */
+const summed = (place: Place): readonly Place[] => [
+  { ...place, split: '', splitValue: '' },
+  { ...place, split: 'recipient_domain_day', bucket: startOf(place.bucket, DAY_MS) },
+];
+
+const isNothing = ({ counts, latency }: BucketChange): boolean =>
+  [...counts.values(), ...latency.values()].every((by) => by === 0);
+
+/** As `stats_buckets` holds them. */
+export const rowsOf = (buckets: Buckets): readonly object[] => {
+  const sums: Buckets = new Map();
+  for (const { place, counts, latency } of buckets.values())
+    for (const sum of summed(place).map((other) => at(sums, other))) {
+      addAll(sum.counts, counts);
+      addAll(sum.latency, latency);
+    }
+  return [...buckets.values(), ...sums.values()]
+    .filter((change) => !isNothing(change))
+    .map(({ place, counts, latency }) => {
+      const bins = [...latency].sort(([left], [right]) => left - right);
+      return {
+        ...place,
+        ...Object.fromEntries(STATS_METRICS.map((metric) => [metric, counts.get(metric) ?? 0])),
+        latencyBins: bins.map(([bin]) => bin),
+        latencyCounts: bins.map(([, count]) => count),
+      };
+    });
 };

@@ -1,5 +1,5 @@
 /**
- * Recipients, each counted where it was accepted. `deferred`: at least once, whatever became of it. `opened` and `clicked`
+ * Recipients, each counted once. `deferred`: at least once, whatever became of it. `opened` and `clicked`
  * are people, and `opens` and `clicks` how often they did it; `machine_…` are recipients of mail that machines opened.
  */
 export const STATS_METRICS = [
@@ -25,8 +25,34 @@ export type StatsMetric = (typeof STATS_METRICS)[number];
 export const STATS_GRANULARITIES = ['hour', 'day', 'week', 'month'] as const;
 export type StatsGranularity = (typeof STATS_GRANULARITIES)[number];
 
-export const STATS_DIMENSIONS = ['domain', 'stream', 'template', 'api_key', 'recipient_domain', 'environment'] as const;
+export const STATS_DIMENSIONS = [
+  'domain',
+  'stream',
+  'template',
+  'template_version',
+  'api_key',
+  'recipient_domain',
+  'mailbox_provider',
+  'bounce_class',
+  'environment',
+] as const;
 export type StatsDimension = (typeof STATS_DIMENSIONS)[number];
+
+/** By the time a message was accepted, or by the time of what became of its recipients. */
+export const STATS_ATTRIBUTIONS = ['cohort', 'event'] as const;
+export type StatsAttribution = (typeof STATS_ATTRIBUTIONS)[number];
+
+/** Metrics as a share of another one. */
+export const STATS_RATES = {
+  delivered: 'accepted',
+  deferred: 'accepted',
+  bounced: 'accepted',
+  opened: 'delivered',
+  clicked: 'delivered',
+  complained: 'delivered',
+  unsubscribed: 'delivered',
+} as const satisfies Partial<Record<StatsMetric, StatsMetric>>;
+export type StatsRate = keyof typeof STATS_RATES;
 
 /**
  * Times from acceptance to delivery, counted by bin on a log scale: bin n holds times around 2^(n/4) ms, so that any

@@ -5,17 +5,17 @@ import { earlierMessages, known } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import {
-  addLatency,
-  type BucketChange,
   type Cohort,
   type CountedRecipient,
+  type Counter,
   cohortOf,
-  countsOf,
+  counterOf,
   type Outcome,
-  rowOf,
+  rowsOf,
   type StatsChanges,
   settle,
 } from './cohorts.ts';
+import { STATS_METRICS } from './metrics.ts';
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<StatsChanges> => {
   const ids = earlierMessages(events);
@@ -30,8 +30,7 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<St
   return changes;
 };
 
-/** @param sinceDueMs from acceptance, or from the time the recipient was scheduled for. */
-type Count = (counts: BucketChange, recipient: CountedRecipient, sinceDueMs: number) => void;
+type Count = (counter: Counter, recipient: CountedRecipient, time: string, dueAt: string) => void;
 
 interface Concerning {
   readonly data: { readonly messageId: string } & (
@@ -41,20 +40,22 @@ interface Concerning {
   readonly metadata: { readonly occurredAt: string };
 }
 
-/** Handler that counts something for each recipient an event concerns. */
+/** Counts something for each recipient an event concerns. */
+const countEach = (changes: StatsChanges, { data, metadata }: Concerning, count: Count): void => {
+  const cohort = changes.cohorts.get(data.messageId);
+  if (cohort === undefined) return; // a trial is not counted
+  const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
+  for (const recipient of cohort.recipients.filter(({ id }) => ids.includes(id))) {
+    const counter = counterOf(changes, cohort, recipient.domain);
+    count(counter, recipient, metadata.occurredAt, recipient.scheduledAt ?? cohort.acceptedAt);
+  }
+  changes.changed.add(data.messageId);
+};
+
 const each =
   (count: Count) =>
-  (changes: StatsChanges, { data, metadata }: Concerning): void => {
-    const cohort = changes.cohorts.get(data.messageId);
-    if (cohort === undefined) return; // a trial is not counted
-    const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
-    for (const recipient of cohort.recipients.filter(({ id }) => ids.includes(id))) {
-      const dueAt = recipient.scheduledAt ?? cohort.acceptedAt;
-      const sinceDueMs = Math.max(0, Date.parse(metadata.occurredAt) - Date.parse(dueAt));
-      count(countsOf(changes, cohort, recipient.domain), recipient, sinceDueMs);
-    }
-    changes.changed.add(data.messageId);
-  };
+  (changes: StatsChanges, event: Concerning): void =>
+    countEach(changes, event, count);
 
 const accept = (
   changes: StatsChanges,
@@ -64,7 +65,7 @@ const accept = (
   const cohort = cohortOf(event);
   changes.cohorts.set(cohort.messageId, cohort);
   changes.accepted.add(cohort.messageId);
-  for (const { domain } of cohort.recipients) countsOf(changes, cohort, domain).accepted += 1;
+  for (const { domain } of cohort.recipients) counterOf(changes, cohort, domain).count('accepted', cohort.acceptedAt);
 };
 
 /** The wait that the sender asked for is no latency. */
@@ -78,27 +79,28 @@ const scheduled = (
   changes.changed.add(data.messageId);
 };
 
-const ended = (outcome: Outcome) => each((counts, recipient) => settle(counts, recipient, outcome));
+const ended = (outcome: Outcome) => each((counter, recipient, time) => settle(counter, recipient, { outcome, time }));
 
-const deferred = each((counts, recipient) => {
-  if (!recipient.deferred) counts.deferred += 1;
-  recipient.deferred = true;
+const bounced = (
+  changes: StatsChanges,
+  event: RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientBounced' }>>,
+): void => {
+  const bounceClass = event.data.category ?? 'unknown';
+  countEach(changes, event, (counter, recipient, time) =>
+    settle(counter, recipient, { outcome: 'bounced', time, bounceClass }),
+  );
+};
+
+const delivered = each((counter, recipient, time, dueAt) => {
+  settle(counter, recipient, { outcome: 'delivered', time });
+  counter.latency(Math.max(0, Date.parse(time) - Date.parse(dueAt)), time);
 });
 
-const delivered = each((counts, recipient, sinceDueMs) => {
-  settle(counts, recipient, 'delivered');
-  addLatency(counts, sinceDueMs);
-});
-
-const complained = each((counts, recipient) => {
-  if (!recipient.complained) counts.complained += 1;
-  recipient.complained = true;
-});
-
-const unsubscribed = each((counts, recipient) => {
-  if (!recipient.unsubscribed) counts.unsubscribed += 1;
-  recipient.unsubscribed = true;
-});
+const once = (mark: 'deferred' | 'complained' | 'unsubscribed') =>
+  each(({ count }, recipient, time) => {
+    if (!recipient[mark]) count(mark, time);
+    recipient[mark] = true;
+  });
 
 type Engaged = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientOpened' | 'RecipientClicked' }>>;
 
@@ -110,31 +112,31 @@ const KINDS = {
 /** People and machines apart: each recipient once, and how often people did it. */
 const engaged = (changes: StatsChanges, event: Engaged): void => {
   const { people, machines, times } = KINDS[event.type];
-  const { machine, count } = event.data;
+  const { machine, count: often } = event.data;
   const metric = machine === undefined ? people : machines;
-  each((counts, recipient) => {
-    if (machine === undefined) counts[times] += count;
+  countEach(changes, event, ({ count }, recipient, time) => {
+    if (machine === undefined) count(times, time, often);
     if (recipient.engaged?.includes(metric) === true) return;
-    counts[metric] += 1;
+    count(metric, time);
     recipient.engaged = [...(recipient.engaged ?? []), metric];
-  })(changes, event);
+  });
 };
 
 const write = async (db: Database, { cohorts, accepted, changed, buckets }: StatsChanges): Promise<void> => {
-  const rowsOf = (ids: ReadonlySet<string>) => [...ids].map((id) => known(cohorts, id));
+  const cohortsOf = (ids: ReadonlySet<string>) => [...ids].map((id) => known(cohorts, id));
   const earlier = changed.difference(accepted);
-  await insertMessages(db, rowsOf(accepted));
+  await insertMessages(db, cohortsOf(accepted));
   if (earlier.size > 0) {
-    await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: asRecords(rowsOf(earlier)) });
+    await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: asRecords(cohortsOf(earlier)) });
   }
   if (buckets.size > 0) {
-    await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords([...buckets.values()].map(rowOf)) });
+    await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords(rowsOf(buckets)) });
   }
 };
 
 export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
   name: 'stats',
-  version: 4,
+  version: 5,
   categories: ['message'],
   tables: ['stats_buckets', 'stats_messages'],
   handlers: {
@@ -143,18 +145,18 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
     MessageRescheduled: scheduled,
     RecipientsHeld: 'ignored',
     AttemptStarted: 'ignored',
-    AttemptOutcomeUnknown: deferred,
+    AttemptOutcomeUnknown: once('deferred'),
     RecipientDelivered: delivered,
-    RecipientDeferred: deferred,
-    RecipientBounced: ended('bounced'),
+    RecipientDeferred: once('deferred'),
+    RecipientBounced: bounced,
     RecipientExpired: ended('expired'),
     RecipientFailed: ended('failed'),
     RecipientSuppressed: ended('suppressed'),
     RecipientCancelled: ended('cancelled'),
     RecipientOpened: engaged,
     RecipientClicked: engaged,
-    RecipientComplained: complained,
-    RecipientUnsubscribed: unsubscribed,
+    RecipientComplained: once('complained'),
+    RecipientUnsubscribed: once('unsubscribed'),
   },
   begin,
   write,
@@ -162,7 +164,7 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
 
 export const SELECT_MESSAGES = `
   select message_id as "messageId", organization_id as "organizationId", environment, accepted_at as "acceptedAt",
-    domain_id as "domainId", stream, key_id as "keyId", template_id as "templateId", recipients
+    domain_id as "domainId", stream, key_id as "keyId", template_id as "templateId", template_version as "templateVersion", recipients
   from stats_messages where message_id = any($1)`;
 
 export const insertMessages = rowsInto<Cohort>('stats_messages', {
@@ -174,6 +176,7 @@ export const insertMessages = rowsInto<Cohort>('stats_messages', {
   stream: 'stream',
   key_id: 'keyId',
   template_id: 'templateId',
+  template_version: 'templateVersion',
   recipients: 'recipients',
 });
 
@@ -182,33 +185,25 @@ export const UPDATE_MESSAGES = `
   from json_to_recordset($1) as u("messageId" text, recipients json)
   where m.message_id = u."messageId"`;
 
+const METRICS = STATS_METRICS.join(', ');
+
 /** Histograms are added bin by bin. */
 export const ADD_COUNTS = `
-  insert into stats_buckets as s (organization_id, environment, bucket, domain_id, stream, key_id, template_id,
-    recipient_domain, accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, opened, opens, clicked, clicks, machine_opened,
-    machine_clicked, complained, unsubscribed, latency_bins, latency_counts)
-  select "organizationId", environment, bucket, "domainId", stream, "keyId", "templateId", "recipientDomain",
-    accepted, delivered, deferred, bounced, failed, expired, suppressed, cancelled, opened, opens, clicked, clicks, machine_opened,
-    machine_clicked, complained, unsubscribed, "latencyBins", "latencyCounts"
-  from json_to_recordset($1) as c("organizationId" text, environment text, bucket timestamptz, "domainId" text,
-    stream text, "keyId" text, "templateId" text, "recipientDomain" text, accepted bigint, delivered bigint, deferred bigint,
-    bounced bigint, failed bigint, expired bigint, suppressed bigint, cancelled bigint, opened bigint, opens bigint,
-    clicked bigint, clicks bigint, machine_opened bigint, machine_clicked bigint, complained bigint,
-    unsubscribed bigint, "latencyBins" smallint[], "latencyCounts" bigint[])
-  on conflict (organization_id, environment, bucket, domain_id, stream, key_id, template_id, recipient_domain) do update set
-    accepted = s.accepted + excluded.accepted, delivered = s.delivered + excluded.delivered,
-    deferred = s.deferred + excluded.deferred, bounced = s.bounced + excluded.bounced,
-    failed = s.failed + excluded.failed, expired = s.expired + excluded.expired,
-    suppressed = s.suppressed + excluded.suppressed, cancelled = s.cancelled + excluded.cancelled,
-    opened = s.opened + excluded.opened, opens = s.opens + excluded.opens,
-    clicked = s.clicked + excluded.clicked, clicks = s.clicks + excluded.clicks,
-    machine_opened = s.machine_opened + excluded.machine_opened,
-    machine_clicked = s.machine_clicked + excluded.machine_clicked,
-    complained = s.complained + excluded.complained, unsubscribed = s.unsubscribed + excluded.unsubscribed,
+  insert into stats_buckets as s (organization_id, environment, split, bucket, moved, domain_id, stream, key_id,
+    template_id, template_version, bounce_class, split_value, ${METRICS}, latency_bins, latency_counts)
+  select "organizationId", environment, split, bucket, moved, "domainId", stream, "keyId",
+    "templateId", "templateVersion", "bounceClass", "splitValue", ${METRICS}, "latencyBins", "latencyCounts"
+  from json_to_recordset($1) as c("organizationId" text, environment text, split text, bucket timestamptz, moved boolean,
+    "domainId" text, stream text, "keyId" text, "templateId" text, "templateVersion" integer, "bounceClass" text,
+    "splitValue" text, ${STATS_METRICS.map((metric) => `${metric} integer`).join(', ')},
+    "latencyBins" smallint[], "latencyCounts" integer[])
+  on conflict (organization_id, environment, split, bucket, moved, domain_id, stream, key_id, template_id,
+    template_version, bounce_class, split_value) do update set
+    ${STATS_METRICS.map((metric) => `${metric} = s.${metric} + excluded.${metric}`).join(', ')},
     (latency_bins, latency_counts) = (
       select coalesce(array_agg(bin order by bin), '{}'), coalesce(array_agg(count order by bin), '{}')
       from (
-        select bin, sum(count)::bigint as count
+        select bin, sum(count)::integer as count
         from (
           select * from unnest(s.latency_bins, s.latency_counts)
           union all

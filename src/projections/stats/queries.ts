@@ -1,9 +1,13 @@
+import type { Pool } from 'pg';
+import { DomainError } from '../../domain/domain-error.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { Database } from '../database.ts';
+import { statsSql } from './counts-sql.ts';
 import {
   type LatencyPercentiles,
   percentilesOf,
   STATS_METRICS,
+  type StatsAttribution,
   type StatsDimension,
   type StatsGranularity,
   type StatsMetric,
@@ -13,8 +17,8 @@ type StatsCounts = Readonly<Record<StatsMetric, number>>;
 
 /** Buckets an answer may have: a year of hours would be a page nobody reads and a second of work. */
 export const STATS_BUCKETS_MAX = 2000;
-/** Groups an answer may have: those with most recipients accepted; the others are in the totals alone. */
-const STATS_GROUPS_MAX = 25;
+/** The longest a query may take. Higher lets few callers keep the database busy, lower refuses more of what is asked. */
+const QUERY_MS_MAX = 8000;
 
 export interface QueryStats {
   readonly organizationId: string;
@@ -26,6 +30,7 @@ export interface QueryStats {
   readonly granularity: StatsGranularity;
   /** IANA name. */
   readonly timezone: string;
+  readonly attribution: StatsAttribution;
   /** Two at most. */
   readonly groupBy: readonly StatsDimension[];
   /** Counts the period before too. */
@@ -58,55 +63,49 @@ export interface PeriodStats {
 
 export interface Stats extends PeriodStats {
   readonly previous?: PeriodStats;
+  /** Time of the newest event that is counted, of whatever kind; null: the log is empty. */
+  readonly completeUntil: string | null;
 }
 
-type Counted = Record<StatsMetric, string>;
-interface Row extends Counted {
-  /** null: the totals. */
-  readonly start: Date | null;
-  readonly grp: readonly string[] | null;
-  /** Ascending; in the totals a bin may come several times, once for each bucket. */
-  readonly bins: readonly string[] | null;
+interface Row extends Record<StatsMetric, string> {
+  readonly start: Date;
+  readonly groups: readonly string[];
+  /** Ascending. */
+  readonly bins: readonly number[] | null;
   readonly bin_counts: readonly string[] | null;
 }
 
 const countsBy = (count: (name: StatsMetric) => number) =>
   Object.fromEntries(STATS_METRICS.map((name) => [name, count(name)])) as StatsCounts; // of those very names
 
-const rowOf = (row: Row): StatsRow => ({
-  ...countsBy((name) => Number(row[name])),
-  latency: percentilesOf(
-    (row.bins ?? []).map((bin, at) => ({ bin: Number(bin), count: Number(row.bin_counts?.[at]) })),
-  ),
-});
+type Histogram = Map<number, number>;
 
-const NOTHING: StatsRow = { ...countsBy(() => 0), latency: null };
+const histogramOf = (rows: readonly Row[]): Histogram => {
+  const histogram: Histogram = new Map();
+  for (const { bins, bin_counts } of rows)
+    for (const [at, bin] of (bins ?? []).entries())
+      histogram.set(bin, (histogram.get(bin) ?? 0) + Number(bin_counts?.[at]));
+  return histogram;
+};
+
+/** The sum of rows. */
+const sumOf = (rows: readonly Row[]): StatsRow => {
+  const bins = [...histogramOf(rows)].sort(([left], [right]) => left - right);
+  return {
+    ...countsBy((name) => rows.reduce((sum, row) => sum + Number(row[name]), 0)),
+    latency: percentilesOf(bins.map(([bin, count]) => ({ bin, count }))),
+  };
+};
 
 const queryPeriod = async (
   db: Database,
-  { organizationId, environment, granularity, timezone, groupBy, where }: QueryStats,
+  by: QueryStats,
   { from, to }: Pick<PeriodStats, 'from' | 'to'>,
 ): Promise<PeriodStats> => {
-  const { rows } = await db.query<Row>(STATS_SQL(groupBy, granularity), [
-    organizationId,
-    environment === null ? ['live', 'test'] : [environment],
-    from,
-    to,
-    granularity,
-    timezone,
-    where.domain ?? null,
-    where.stream ?? null,
-    where.api_key ?? null,
-    where.recipient_domain ?? null,
-    where.template ?? null,
-    STATS_GROUPS_MAX,
-  ]);
-  const total = rows.find(({ start }) => start === null);
-  const data = rows.flatMap((row): StatsBucket[] => {
-    if (row.start === null) return [];
-    return [{ start: row.start.toISOString(), groups: row.grp ?? [], ...rowOf(row) }];
-  });
-  return { from, to, totals: total === undefined ? NOTHING : rowOf(total), data };
+  const { text, values } = statsSql({ ...by, from, to });
+  const { rows } = await db.query<Row>(text, values);
+  const data = rows.map((row) => ({ start: row.start.toISOString(), groups: row.groups, ...sumOf([row]) }));
+  return { from, to, totals: sumOf(rows), data };
 };
 
 /**
@@ -127,78 +126,39 @@ const previousPeriod = async (db: Database, by: QueryStats): Promise<Pick<Period
   return { from: from.toISOString(), to: to.toISOString() };
 };
 
-/** Counts by time and two dimensions at most. */
-export const queryStats = async (db: Database, by: QueryStats): Promise<Stats> => {
-  const stats = await queryPeriod(db, by, by);
+/** Time of the newest event that the projection has applied. */
+const COMPLETE_UNTIL = `select occurred_at as at from read_models.checkpoints where name = 'stats'`;
+
+const queryAll = async (db: Database, by: QueryStats): Promise<Stats> => {
+  const { rows } = await db.query<{ readonly at: Date | null }>(COMPLETE_UNTIL);
+  const stats = { ...(await queryPeriod(db, by, by)), completeUntil: rows[0]?.at?.toISOString() ?? null };
   if (!by.comparesPrevious) return stats;
   return { ...stats, previous: await queryPeriod(db, by, await previousPeriod(db, by)) };
 };
 
-const COLUMNS: Readonly<Record<StatsDimension, string>> = {
-  domain: 'domain_id',
-  stream: 'stream',
-  template: 'template_id',
-  api_key: 'key_id',
-  recipient_domain: 'recipient_domain',
-  environment: 'environment',
+/** One state of the counts for all statements. Compiling a statement takes longer than it saves here. */
+const BEGIN = `begin isolation level repeatable read read only; set local statement_timeout = ${QUERY_MS_MAX}; set local jit = off`;
+
+/** The server has cancelled a statement (SQLSTATE 57014). */
+const isTooMuch = (error: unknown): boolean => (error as { readonly code?: unknown } | null)?.code === '57014';
+
+/** Counts by time and two dimensions at most. @throws {DomainError} `unavailable`: it takes too long. */
+export const queryStats = async (pool: Pick<Pool, 'connect'>, by: QueryStats): Promise<Stats> => {
+  const client = await pool.connect();
+  let failure: Error | undefined;
+  try {
+    await client.query(BEGIN);
+    const stats = await queryAll(client, by);
+    await client.query('commit');
+    return stats;
+  } catch (error) {
+    failure = error as Error;
+    if (isTooMuch(error)) throw new DomainError('unavailable', TOO_MUCH);
+    throw error;
+  } finally {
+    client.release(failure);
+  }
 };
 
-const COUNTS = STATS_METRICS;
-
-/**
- * The start of every bucket. Days and longer are counted in local time, so that those around a change of the clocks have
- * 23 or 25 hours. An hour is what `date_trunc` makes of the quarters in it: a clock may change by half an hour. PostgreSQL
- * before 16 has no `generate_series` with a time zone.
- */
-const startsSql = (granularity: StatsGranularity): string =>
-  granularity === 'hour'
-    ? `select distinct date_trunc('hour', quarter, $6) as start
-    from range, generate_series(first, beyond - interval '1 microsecond', interval '15 minutes') quarter`
-    : `select local at time zone $6 as start
-    from range, generate_series(date_trunc('${granularity}', first at time zone $6),
-      (beyond - interval '1 microsecond') at time zone $6, interval '1 ${granularity}') local`;
-
-/**
- * $1 organization, $2 environments, $3 from, $4 to, $5 granularity, $6 time zone, $7 to $11 filters, $12 groups at most.
- * One row for each bucket (and group), and one with neither for the totals.
- */
-export const STATS_SQL = (groupBy: readonly StatsDimension[], granularity: StatsGranularity): string => {
-  const group = `array[${groupBy.map((dimension) => `b.${COLUMNS[dimension]}`).join(', ')}]::text[]`;
-  return `
-  with range as (
-    select date_bin('15 minutes', $3::timestamptz, 'epoch') as first,
-      date_bin('15 minutes', $4::timestamptz + interval '15 minutes' - interval '1 microsecond', 'epoch') as beyond
-  ), base as (
-    select date_trunc($5, b.bucket, $6) as start, ${group} as grp, ${COUNTS.map((name) => `b.${name}`).join(', ')}, b.latency_bins, b.latency_counts
-    from read_models.stats_buckets b, range
-    where b.organization_id = $1 and b.environment = any($2::text[])
-      and b.bucket >= range.first and b.bucket < range.beyond
-      and ($7::text is null or b.domain_id = $7) and ($8::text is null or b.stream = $8)
-      and ($9::text is null or b.key_id = $9) and ($10::text is null or b.recipient_domain = $10)
-      and ($11::text is null or b.template_id = $11)
-  ), counts as (
-    select grouping(start) as total, start, grp, ${COUNTS.map((name) => `sum(${name}) as ${name}`).join(', ')}
-    from base group by grouping sets ((start, grp), ())
-  ), bins as (
-    select start, grp, bin, sum(count) as count
-    from base, unnest(latency_bins, latency_counts) as histogram(bin, count)
-    group by start, grp, bin
-  ), latencies as (
-    select grouping(start) as total, start, grp, array_agg(bin order by bin) as bins,
-      array_agg(count order by bin) as bin_counts
-    from bins group by grouping sets ((start, grp), ())
-  ), groups as (
-    select grp from base group by grp order by sum(accepted) desc, grp limit $12
-  ), starts as (
-    ${startsSql(granularity)}
-  ), frame as (
-    select 0 as total, start, grp
-    from starts, ${groupBy.length === 0 ? "(select '{}'::text[] as grp) groups" : 'groups'}
-    union all select 1, null, null
-  )
-  select f.start, f.grp, ${COUNTS.map((name) => `coalesce(c.${name}, 0) as ${name}`).join(', ')}, l.bins, l.bin_counts
-  from frame f
-  left join counts c on c.total = f.total and c.start is not distinct from f.start and c.grp is not distinct from f.grp
-  left join latencies l on l.total = f.total and l.start is not distinct from f.start and l.grp is not distinct from f.grp
-  order by f.start, f.grp`;
-};
+const TOO_MUCH =
+  'these statistics take too long to count: ask for a shorter time, a longer granularity, a filter or fewer groups';

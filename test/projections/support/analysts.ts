@@ -11,7 +11,7 @@ export const ROWS_OF_VIEW = {
   recipients:
     "select r->>'id' from read_models.messages m, json_array_elements(m.recipients) r where m.organization_id = $1",
   events: 'select event_id from read_models.customer_events where organization_id = $1',
-  stats: 'select bucket::text from read_models.stats_buckets where organization_id = $1',
+  stats: `select bucket::text from read_models.stats_buckets where organization_id = $1 and split = 'recipient_domain' and not moved`,
   keys: 'select key_id from read_models.api_keys where organization_id = $1',
   domains: 'select domain_id from read_models.domains where organization_id = $1',
 } as const;

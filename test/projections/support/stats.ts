@@ -11,6 +11,7 @@ export const DAY: QueryStats = {
   to: '2026-11-21T00:00:00.000Z',
   granularity: 'day',
   timezone: 'UTC',
+  attribution: 'cohort',
   groupBy: [],
   comparesPrevious: false,
   where: {},
