@@ -112,18 +112,15 @@ const templateOf = ({ template, template_version, group_by = [] }: Asked, organi
 
 /** @throws {DomainError} `permission_missing` for a domain that the key may not see. */
 const filtersOf = (asked: Asked, caller: Caller): QueryStats['where'] => {
-  const { domain, stream, api_key, recipient_domain, mailbox_provider, bounce_class, template_version } = asked;
+  const { domain, stream, api_key, recipient_domain, mailbox_provider, bounce_class } = asked;
   const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {
     throw new DomainError('permission_missing', "API key lacks 'manage' permission: it sees its own domain only");
   }
   const template = templateOf(asked, caller.organizationId);
-  const version = template_version?.toString();
-  const entries = Object.entries({
-    domain: own ?? domain,
-    template_version: version,
-    ...{ stream, api_key, recipient_domain, mailbox_provider, bounce_class, template },
-  });
+  const template_version = asked.template_version?.toString();
+  const values = { stream, api_key, recipient_domain, mailbox_provider, bounce_class, template, template_version };
+  const entries = Object.entries({ domain: own ?? domain, ...values });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 };
 

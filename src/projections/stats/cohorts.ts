@@ -5,7 +5,8 @@ import { binOf, STATS_METRICS, type StatsMetric } from './metrics.ts';
 
 /**
  * What a batch adds to `stats_buckets`. Counting is by quarter and recipient domain; when the batch is written, these
- * rows are added up to the others (`rowsOf`), so that an event costs two additions at most.
+ * rows are added up to the others (`rowsOf`). A row is there if an event ever touched it, even if it adds up to nothing:
+ * so a rebuild, with other batches, makes the same rows.
  */
 
 /** The counted outcome of a recipient. */
@@ -135,15 +136,20 @@ export const counterOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDo
   const { messageId: _, acceptedAt, recipients: __, ...dimensions } = cohort;
   const accepted = startOf(acceptedAt, QUARTER_MS);
   const isMoved = (time: string): boolean => startOf(time, QUARTER_MS) !== accepted;
-  const inBucket = (bucket: string, moved: boolean, bounceClass: string): BucketChange =>
-    at(buckets, { ...dimensions, split: 'recipient_domain', splitValue: recipientDomain, bucket, moved, bounceClass });
 
   /** In the bucket of acceptance; if the event is of another, the difference is noted. */
   const each = (time: string, bounceClass: string, change: (bucket: BucketChange, sign: 1 | -1) => void): void => {
-    change(inBucket(accepted, false, bounceClass), 1);
+    const place = { ...dimensions, splitValue: recipientDomain, bounceClass };
+    const move = (split: Place['split'], lengthMs: number): void => {
+      const [from, to] = [startOf(acceptedAt, lengthMs), startOf(time, lengthMs)];
+      if (from === to) return;
+      change(at(buckets, { ...place, split, bucket: from, moved: true }), -1);
+      change(at(buckets, { ...place, split, bucket: to, moved: true }), 1);
+    };
+    change(at(buckets, { ...place, split: 'recipient_domain', bucket: accepted, moved: false }), 1);
     if (!isMoved(time)) return;
-    change(inBucket(accepted, true, bounceClass), -1);
-    change(inBucket(startOf(time, QUARTER_MS), true, bounceClass), 1);
+    move('recipient_domain', QUARTER_MS);
+    move('recipient_domain_day', DAY_MS);
   };
   return {
     acceptedAt,
@@ -174,14 +180,12 @@ const addAll = <Key>(to: Map<Key, number>, from: ReadonlyMap<Key, number>): void
   for (const [key, by] of from) add(to, key, by);
 };
 
-/** The kinds of rows that the counts by quarter and recipient domain are added up to. */
-const summed = (place: Place): readonly Place[] => [
-  { ...place, split: '', splitValue: '' },
-  { ...place, split: 'recipient_domain_day', bucket: startOf(place.bucket, DAY_MS) },
-];
-
-const isNothing = ({ counts, latency }: BucketChange): boolean =>
-  [...counts.values(), ...latency.values()].every((by) => by === 0);
+/** The other kinds of rows that the counts of this one are added up to. */
+const summed = (place: Place): readonly Place[] => {
+  if (place.split !== 'recipient_domain') return [];
+  const day: Place = { ...place, split: 'recipient_domain_day', bucket: startOf(place.bucket, DAY_MS) };
+  return [{ ...place, split: '', splitValue: '' }, ...(place.moved ? [] : [day])];
+};
 
 /** As `stats_buckets` holds them. */
 export const rowsOf = (buckets: Buckets): readonly object[] => {
@@ -191,15 +195,13 @@ export const rowsOf = (buckets: Buckets): readonly object[] => {
       addAll(sum.counts, counts);
       addAll(sum.latency, latency);
     }
-  return [...buckets.values(), ...sums.values()]
-    .filter((change) => !isNothing(change))
-    .map(({ place, counts, latency }) => {
-      const bins = [...latency].sort(([left], [right]) => left - right);
-      return {
-        ...place,
-        ...Object.fromEntries(STATS_METRICS.map((metric) => [metric, counts.get(metric) ?? 0])),
-        latencyBins: bins.map(([bin]) => bin),
-        latencyCounts: bins.map(([, count]) => count),
-      };
-    });
+  return [...buckets.values(), ...sums.values()].map(({ place, counts, latency }) => {
+    const bins = [...latency].sort(([left], [right]) => left - right);
+    return {
+      ...place,
+      ...Object.fromEntries(STATS_METRICS.map((metric) => [metric, counts.get(metric) ?? 0])),
+      latencyBins: bins.map(([bin]) => bin),
+      latencyCounts: bins.map(([, count]) => count),
+    };
+  });
 };

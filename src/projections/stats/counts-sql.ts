@@ -1,6 +1,24 @@
+import type { Environment } from '../../domain/environment.ts';
 import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from './mailbox-providers.ts';
-import { STATS_METRICS, type StatsDimension, type StatsGranularity } from './metrics.ts';
-import type { QueryStats } from './queries.ts';
+import { STATS_METRICS, type StatsAttribution, type StatsDimension, type StatsGranularity } from './metrics.ts';
+
+/** What is counted. */
+export interface CountedPeriod {
+  readonly organizationId: string;
+  /** null: both. */
+  readonly environment: Environment | null;
+  /** ISO 8601; counted in steps of 15 minutes, so earlier ones are rounded down and later ones up. */
+  readonly from: string;
+  readonly to: string;
+  readonly granularity: StatsGranularity;
+  /** IANA name. */
+  readonly timezone: string;
+  readonly attribution: StatsAttribution;
+  /** Two at most. */
+  readonly groupBy: readonly StatsDimension[];
+  /** Only what has these values. */
+  readonly where: Partial<Readonly<Record<Exclude<StatsDimension, 'environment'>, string>>>;
+}
 
 /** Groups an answer may have: those with most recipients accepted; the others are one more together. */
 const STATS_GROUPS_MAX = 25;
@@ -52,7 +70,7 @@ const BY_DAY = `
     where parts.first < parts.beyond`;
 
 /** The rows of a span `s`, and the parameters in it from $5. */
-const rowsSql = ({ attribution, environment, where }: QueryStats) => {
+const rowsSql = ({ attribution, environment, where }: CountedPeriod) => {
   const filters = Object.entries(where) as [StatsDimension, string][]; // of those very names
   const conditions = filters.map(([dimension], index) => `and ${VALUES[dimension]} = $${index + 6}`);
   const text = `from read_models.stats_buckets b
@@ -69,7 +87,7 @@ const SUMS = STATS_METRICS.map((name) => `sum(${name}) as ${name}`).join(', ');
  * One row for each bucket and group. Each span of time is looked up in the primary key by itself (`offset 0`), which saves
  * finding out the bucket of each row.
  */
-export const statsSql = (by: QueryStats) => {
+export const statsSql = (by: CountedPeriod) => {
   const { groupBy, where } = by;
   const ofRecipients = [...groupBy, ...Object.keys(where)].some((name) => OF_RECIPIENTS.has(name as StatsDimension));
   const rows = rowsSql(by);

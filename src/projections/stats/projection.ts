@@ -71,13 +71,11 @@ const accept = (
 /** The wait that the sender asked for is no latency. */
 const scheduled = (
   changes: StatsChanges,
-  { data }: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageScheduled' | 'MessageRescheduled' }>>,
-): void => {
-  const ids = new Set(data.recipientIds);
-  for (const recipient of known(changes.cohorts, data.messageId).recipients)
-    if (ids.has(recipient.id)) recipient.scheduledAt = data.scheduledAt;
-  changes.changed.add(data.messageId);
-};
+  event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageScheduled' | 'MessageRescheduled' }>>,
+): void =>
+  countEach(changes, event, (_, recipient) => {
+    recipient.scheduledAt = event.data.scheduledAt;
+  });
 
 const ended = (outcome: Outcome) => each((counter, recipient, time) => settle(counter, recipient, { outcome, time }));
 

@@ -1,14 +1,11 @@
 import type { Pool } from 'pg';
 import { DomainError } from '../../domain/domain-error.ts';
-import type { Environment } from '../../domain/environment.ts';
 import type { Database } from '../database.ts';
-import { statsSql } from './counts-sql.ts';
+import { type CountedPeriod, statsSql } from './counts-sql.ts';
 import {
   type LatencyPercentiles,
   percentilesOf,
   STATS_METRICS,
-  type StatsAttribution,
-  type StatsDimension,
   type StatsGranularity,
   type StatsMetric,
 } from './metrics.ts';
@@ -20,23 +17,9 @@ export const STATS_BUCKETS_MAX = 2000;
 /** The longest a query may take. Higher lets few callers keep the database busy, lower refuses more of what is asked. */
 const QUERY_MS_MAX = 8000;
 
-export interface QueryStats {
-  readonly organizationId: string;
-  /** null: both. */
-  readonly environment: Environment | null;
-  /** ISO 8601; counted in steps of 15 minutes, so earlier ones are rounded down and later ones up. */
-  readonly from: string;
-  readonly to: string;
-  readonly granularity: StatsGranularity;
-  /** IANA name. */
-  readonly timezone: string;
-  readonly attribution: StatsAttribution;
-  /** Two at most. */
-  readonly groupBy: readonly StatsDimension[];
+export interface QueryStats extends CountedPeriod {
   /** Counts the period before too. */
   readonly comparesPrevious: boolean;
-  /** Only what has these values. */
-  readonly where: Partial<Readonly<Record<Exclude<StatsDimension, 'environment'>, string>>>;
 }
 
 export interface StatsRow extends StatsCounts {
