@@ -1,8 +1,7 @@
-import { createKey } from '../../src/commands/api-key/create-key.ts';
+import { createKey } from '../../src/commands/api-key.ts';
 import type { CommandContext, Origin } from '../../src/commands/context.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
-import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
-import { verifyDomain } from '../../src/commands/sending-domain/verify-domain.ts';
+import { registerDomain, verifyDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { registerWebhook } from '../../src/commands/webhook.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import type { TestNameServer } from '../../test/support/name-server.ts';

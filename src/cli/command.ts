@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
-import { readDirectory } from '../composition/directory.ts';
+import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
 import type { OperatorHost } from '../domain/ports/event-store.ts';

@@ -1,8 +1,7 @@
 import { heldSince } from '../adapters/backup/restore-hold.ts';
 import { load } from '../commands/execute.ts';
-import { readDirectory } from '../composition/directory.ts';
-import type { MailSettings } from '../composition/mail-settings.ts';
-import type { Operator } from '../composition/open-operator.ts';
+import { readDirectory } from '../composition/first-start.ts';
+import type { MailSettings, Operator } from '../composition/open-operator.ts';
 import { type SmarthostTried, trySmarthost } from '../composition/try-smarthost.ts';
 import type { Config } from '../config.ts';
 import { message } from '../domain/message/message.ts';

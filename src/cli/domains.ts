@@ -1,9 +1,8 @@
 import { domainToASCII } from 'node:url';
 import type { CommandContext } from '../commands/context.ts';
+import { registerDomain, verifyDomain } from '../commands/sending-domain/change-domain.ts';
 import { serviceHosts } from '../commands/sending-domain/check-domain.ts';
-import { registerDomain } from '../commands/sending-domain/register-domain.ts';
-import { verifyDomain } from '../commands/sending-domain/verify-domain.ts';
-import { readDirectory } from '../composition/directory.ts';
+import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import { type DomainRecords, RECORDS_UNKNOWN } from '../domain/sending-domain/domain-records.ts';
 import { recordsToPublish } from '../domain/sending-domain/records-to-publish.ts';

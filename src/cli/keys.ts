@@ -1,11 +1,8 @@
 import { createSystem } from '../adapters/system.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
-import { type KeyChange, updateKey } from '../commands/api-key/change-key.ts';
-import { createKey } from '../commands/api-key/create-key.ts';
-import { deleteKey, revokeKey } from '../commands/api-key/end-key.ts';
-import { rotateKey } from '../commands/api-key/rotate-key.ts';
+import { createKey, deleteKey, type KeyChange, revokeKey, rotateKey, updateKey } from '../commands/api-key.ts';
 import type { CommandContext } from '../commands/context.ts';
-import { readDirectory } from '../composition/directory.ts';
+import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
 import type { UsageMark } from '../domain/ports/usage-marks.ts';

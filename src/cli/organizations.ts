@@ -1,5 +1,5 @@
 import { createOrganization, setCeilings } from '../commands/organization.ts';
-import { readDirectory } from '../composition/directory.ts';
+import { readDirectory } from '../composition/first-start.ts';
 import { type OperatorCommand, operatorHost, operatorOrigin, required } from './command.ts';
 import { ceilingsOf, limitOptions } from './key-options.ts';
 

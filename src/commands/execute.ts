@@ -11,6 +11,7 @@ import {
   type NewEvent,
   type Position,
   READ_STREAM_LIMIT,
+  type RecordedEvent,
   type Revision,
   type StreamName,
   WrongExpectedRevision,
@@ -74,6 +75,19 @@ export const load = async <State, E extends OutboxEvent>(
     const last = events.at(-1);
     if (last !== undefined) loaded = { state: fold(aggregate, events, loaded.state), revision: last.revision };
     if (events.length < READ_STREAM_LIMIT) return loaded;
+  }
+};
+
+/** All events of a stream, oldest first. */
+export const readWholeStream = async (
+  store: Pick<EventStore, 'readStream'>,
+  stream: StreamName,
+): Promise<readonly RecordedEvent[]> => {
+  const events: RecordedEvent[] = [];
+  for (;;) {
+    const page = await store.readStream(stream, { from: events.length });
+    events.push(...page);
+    if (page.length < READ_STREAM_LIMIT) return events;
   }
 };
 

@@ -36,7 +36,7 @@ import type { WebhookTimes } from '../workers/webhooks/post-webhook.ts';
 import type { Closers } from './lifecycle.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
-import { readPlans } from './read-plans.ts';
+import { readPlans } from './read-service-config.ts';
 import { followRenewals, readTls } from './tls-files.ts';
 
 type Decorator<Port> = (port: Port) => Port;

@@ -1,8 +1,50 @@
+import { z } from 'zod';
 import { createLogger } from '../adapters/logger.ts';
 import type { Config } from '../config.ts';
+import type { Secrets } from '../domain/ports/secrets.ts';
 import { createClosers } from './lifecycle.ts';
-import { type MailSettings, readMailSettings } from './mail-settings.ts';
 import { type Engines, openEngines } from './open-engines.ts';
+
+/** Vault row with the mail settings of the last started service, for the operator's commands. */
+const ROW = 'mail-settings';
+
+const schema = z.object({
+  kind: z.enum(['capture', 'direct', 'smarthost']),
+  bounceDomain: z.string().nullable(),
+  ehloName: z.string().nullable(),
+  /** null: links in mail use the address that the API listens on. */
+  publicUrl: z.string().nullable(),
+});
+
+/** The settings that a domain's DNS records depend on. Never the smarthost or its password. */
+export type MailSettings = Readonly<z.infer<typeof schema>>;
+
+/**
+ * Stores the settings for the operator's commands, whose shell seldom has the service's variables. Vault rows are
+ * replaced, not changed: a command at that very moment finds none.
+ */
+export const noteMailSettings = async (
+  secrets: Secrets,
+  { mail, bounceDomain, ehloName, publicUrl }: Pick<Config, 'mail' | 'bounceDomain' | 'ehloName' | 'publicUrl'>,
+): Promise<void> => {
+  const now: MailSettings = {
+    kind: mail.kind,
+    bounceDomain: bounceDomain ?? null,
+    ehloName: ehloName ?? null,
+    publicUrl: publicUrl ?? null,
+  };
+  const settings = JSON.stringify(now);
+  const noted = await secrets.get(ROW);
+  if (noted === settings) return;
+  if (noted !== undefined) await secrets.destroy([ROW]);
+  await secrets.put(ROW, '', settings);
+};
+
+/** Settings of the last started service; undefined: none has started. */
+export const readMailSettings = async (secrets: Pick<Secrets, 'get'>): Promise<MailSettings | undefined> => {
+  const noted = await secrets.get(ROW);
+  return noted === undefined ? undefined : schema.parse(JSON.parse(noted));
+};
 
 /** The engines for the operator's commands, with or without a running service. */
 export interface Operator extends Engines {

@@ -11,7 +11,7 @@ import {
   RETURNED_OUTCOMES,
   type ReturnedOutcome,
 } from '../workers/inbound-reports/take-inbound-report.ts';
-import { listenRefused } from './listen.ts';
+import { listenRefused } from './lifecycle.ts';
 import type { Engines } from './open-engines.ts';
 import { followRenewals, readTls } from './tls-files.ts';
 

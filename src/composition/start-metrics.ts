@@ -6,7 +6,7 @@ import { createMetricsServer } from '../http/metrics.ts';
 import type { Backlog } from '../projections/deliveries/backlog.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from '../workers/delivery/attempt-log.ts';
-import { listenRefused } from './listen.ts';
+import { listenRefused } from './lifecycle.ts';
 import type { Engines } from './open-engines.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { orUnavailable } from '../adapters/postgres/pool.ts';
+import { createPool, orUnavailable } from '../adapters/postgres/pool.ts';
 import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { retry, retryWhileAway } from '../async/retry.ts';
@@ -7,17 +7,42 @@ import { LOG_START } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { isInLog, requireReached, requireSameLog } from '../projections/checkpoints.ts';
+import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
-import { createClosers, type RoleEvents } from './lifecycle.ts';
-import { baseUrlOf } from './listen.ts';
-import { noteMailSettings } from './mail-settings.ts';
+import { baseUrlOf, createClosers, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEngines, type ServiceOverrides } from './open-engines.ts';
+import { noteMailSettings } from './open-operator.ts';
 import { type RunningApi, startApi } from './start-api.ts';
 import { startMetrics } from './start-metrics.ts';
-import { startProjections } from './start-projections.ts';
 import { openWorkers } from './start-workers.ts';
 import { watchEventLoop } from './watch-event-loop.ts';
+
+/**
+ * For one statement of a batch. Longer waits longer for a server that vanished, shorter repeats what a slow disk cannot
+ * finish in time.
+ */
+const STATEMENT_MS = 30_000;
+
+/** Keeps the read models up to date. @throws {StartRefused} they were made from another log. */
+export const startProjections = async (engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
+  const { store, logFollower: log, system, logger, databaseUrl, closers, decorate } = engines;
+  const options = { url: databaseUrl, logger, max: RUNNER_CONNECTIONS };
+  const pool = decorate.pool(createPool({ ...options, name: 'projections', statementTimeoutMs: STATEMENT_MS }));
+  closers.add('projections pool', () => pool.end());
+  // A rebuild's statements have no time limit.
+  const rebuildPool = createPool({ ...options, name: 'rebuilds', statementTimeoutMs: 0 });
+  closers.add('rebuilds pool', () => rebuildPool.end());
+  const stopping = new AbortController();
+  const runner = createProjectionRunner({ pool, rebuildPool, store, log, system, logger });
+  const ended = runner.run(stopping.signal).catch(onFatal);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await ended;
+    },
+  };
+};
 
 export interface Service {
   /** Absent: this process does not have the role `api`. */

@@ -5,8 +5,7 @@ import { neighbourhoodOf } from '../domain/address-ranges.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { createSubmission } from '../submission/submission.ts';
 import type { SubmissionContext } from '../submission/submit-message.ts';
-import type { Closers, RunningRole } from './lifecycle.ts';
-import { type ListenAddress, listenRefused } from './listen.ts';
+import { type Closers, type ListenAddress, listenRefused, type RunningRole } from './lifecycle.ts';
 import { followRenewals, readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 
 export interface RunningSubmission extends RunningRole {

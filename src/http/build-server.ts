@@ -2,8 +2,8 @@ import { createServer as createHttpServer, type ServerOptions } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createTemplateUses } from '../commands/template/use-template.ts';
 import type { AuthContext } from './auth/authenticate.ts';
-import { createCatchUpLimit } from './auth/catch-up-limit.ts';
 import { createKeyCache } from './auth/key-cache.ts';
+import { createCatchUpLimit } from './auth/rate-limits.ts';
 import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
@@ -14,8 +14,7 @@ import { oneAtATime } from './http-pipelining.ts';
 import { measureRequests } from './metrics.ts';
 import { collectOperations } from './openapi/operation.ts';
 import { sendErrorPage } from './pages/define-page.ts';
-import { isPage } from './route-paths.ts';
-import { isRouteName } from './route-table.ts';
+import { isPage, isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
 
 declare module 'fastify' {

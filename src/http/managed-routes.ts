@@ -16,30 +16,22 @@ import {
 
 /** Rows of the route table (`route-table.ts`) for what an organization sets up: keys, domains, webhooks, templates and lists. */
 export const MANAGED_ROUTES = {
-  'POST /v1/api-keys': {
-    ...MANAGE,
-    status: 201,
-    secret: true,
-    errors: [...BODY, ...ONE, ...WIDENING],
-  },
+  'POST /v1/api-keys': { ...MANAGE, status: 201, secret: true, errors: [...BODY, ...ONE, ...WIDENING] },
   'GET /v1/api-keys': { ...LOOK, errors: LIST },
   'GET /v1/api-keys/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/api-keys/:id': {
     ...MANAGE,
-    status: 200,
     errors: [...BODY, ...ONE_CHANGED, 'wider_than_own_key', 'key_not_active', 'last_admin_key'],
   },
   'DELETE /v1/api-keys/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
   'GET /v1/api-keys/:id/history': { ...LOOK, errors: [...ONE, ...LIST] },
   'POST /v1/api-keys/:id/rotate': {
     ...MANAGE,
-    status: 200,
     secret: true,
     errors: [...BODY, ...ONE_CHANGED, ...WIDENING, 'key_not_active', 'too_many_live_secrets'],
   },
   'POST /v1/api-keys/:id/revoke': {
     ...MANAGE,
-    status: 200,
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'last_admin_key'],
   },
 
@@ -54,7 +46,7 @@ export const MANAGED_ROUTES = {
       'resource_conflict',
     ],
   },
-  'PATCH /v1/domains/:id': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
+  'PATCH /v1/domains/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/domains/:id': { ...MANAGE_LIVE, status: 204, errors: [...CHANGED_LIVE, 'last_admin_key'] },
   'GET /v1/domains': { ...LOOK, errors: LIST },
   'GET /v1/domains/:id': { ...LOOK, errors: ONE },
@@ -66,7 +58,6 @@ export const MANAGED_ROUTES = {
   'GET /v1/domains/:id/warm-up': { ...LOOK, errors: ONE },
   'PUT /v1/domains/:id/warm-up': {
     ...MANAGE_LIVE,
-    status: 200,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
   'DELETE /v1/domains/:id/warm-up': {
@@ -74,28 +65,19 @@ export const MANAGED_ROUTES = {
     status: 204,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'resource_conflict'],
   },
-  'POST /v1/domains/:id/dkim/rotate': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
-  'POST /v1/domains/:id/verify': {
-    ...MANAGE_LIVE,
-    status: 200,
-    errors: [...CHANGED_LIVE, 'domain_already_exists'],
-  },
+  'POST /v1/domains/:id/dkim/rotate': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
+  'POST /v1/domains/:id/verify': { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, 'domain_already_exists'] },
 
   'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: [...BODY, ...ONE] },
   'GET /v1/webhooks': { ...LOOK, errors: LIST },
   'GET /v1/webhooks/:id': { ...LOOK, errors: ONE },
-  'PATCH /v1/webhooks/:id': { ...MANAGE, status: 200, errors: [...BODY, ...ONE_CHANGED] },
+  'PATCH /v1/webhooks/:id': { ...MANAGE, errors: [...BODY, ...ONE_CHANGED] },
   'POST /v1/webhooks/:id/rotate-secret': {
     ...MANAGE,
-    status: 200,
     secret: true,
     errors: [...BODY, ...ONE_CHANGED, 'too_many_live_secrets'],
   },
-  'POST /v1/webhooks/:id/ping': {
-    ...MANAGE,
-    status: 202,
-    errors: [...BODY, ...ONE_CHANGED, 'webhook_disabled'],
-  },
+  'POST /v1/webhooks/:id/ping': { ...MANAGE, status: 202, errors: [...BODY, ...ONE_CHANGED, 'webhook_disabled'] },
   'DELETE /v1/webhooks/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
   'GET /v1/webhooks/:id/deliveries': { ...LOOK, errors: [...ONE, ...LIST] },
   'GET /v1/webhooks/:id/deliveries/:delivery': { ...LOOK, errors: ONE },
@@ -120,20 +102,15 @@ export const MANAGED_ROUTES = {
   },
   'GET /v1/templates': { ...LOOK, errors: LIST },
   'GET /v1/templates/:id': { ...LOOK, errors: ONE },
-  'PATCH /v1/templates/:id': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
+  'PATCH /v1/templates/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/templates/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
-  'POST /v1/templates/:id/publish': {
-    ...MANAGE_LIVE,
-    status: 200,
-    errors: [...CHANGED_LIVE, 'template_invalid'],
-  },
-  'POST /v1/templates/:id/rollback': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
+  'POST /v1/templates/:id/publish': { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, 'template_invalid'] },
+  'POST /v1/templates/:id/rollback': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'GET /v1/templates/:id/versions': { ...LOOK, errors: [...ONE, ...LIST] },
   'GET /v1/templates/:id/versions/:version': { ...LOOK, errors: ONE },
   'GET /v1/templates/:id/versions/:version/diff': { ...LOOK, errors: ONE },
   'POST /v1/templates/:id/render': {
     ...LOOK,
-    status: 200,
     errors: [...BODY, ...ONE, 'template_invalid', 'template_variables_invalid'],
   },
   'POST /v1/templates/:id/test-send': {
@@ -153,7 +130,7 @@ export const MANAGED_ROUTES = {
   'GET /v1/suppressions': { ...READ, errors: LIST },
   'GET /v1/suppressions/check': { ...READ, errors: [] },
   'GET /v1/suppressions/export': { ...READ, errors: [] },
-  'POST /v1/suppressions/import': { ...MANAGE, status: 200, errors: BODY },
+  'POST /v1/suppressions/import': { ...MANAGE, errors: BODY },
   'GET /v1/suppressions/:id': { ...READ, errors: ONE },
   'DELETE /v1/suppressions/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
 
@@ -162,10 +139,10 @@ export const MANAGED_ROUTES = {
     status: 201,
     errors: [...BODY, ...ONE, 'environment_not_allowed', 'too_many_topics'],
   },
-  'POST /v1/topics/:id/opt-ins': { ...MANAGE, status: 200, errors: [...BODY, ...ONE, 'resource_conflict'] },
+  'POST /v1/topics/:id/opt-ins': { ...MANAGE, errors: [...BODY, ...ONE, 'resource_conflict'] },
   'GET /v1/topics/:id/opt-ins': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/topics': { ...LOOK, errors: LIST },
   'GET /v1/topics/:id': { ...LOOK, errors: ONE },
-  'PATCH /v1/topics/:id': { ...MANAGE_LIVE, status: 200, errors: CHANGED_LIVE },
+  'PATCH /v1/topics/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 } as const satisfies Readonly<Record<string, RouteRule>>;

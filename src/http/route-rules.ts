@@ -70,15 +70,16 @@ export const SENDING = [
   'quota_exceeded',
 ] as const;
 
-export const SEND = { permission: 'send', kind: 'send', environments: BOTH } as const;
+export const SEND = { permission: 'send', kind: 'send', environments: BOTH, status: 200 } as const;
 export const READ = { permission: 'read', kind: 'read', environments: BOTH, status: 200 } as const;
-export const MANAGE = { permission: 'manage', kind: 'manage', environments: BOTH } as const;
+export const MANAGE = { permission: 'manage', kind: 'manage', environments: BOTH, status: 200 } as const;
 export const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
 /** Reads of resources that `manage` manages. */
 export const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
 export const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
+export const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
 /** Changes by `admin`, which only live keys may make. */
-export const ADMIN_CHANGE_LIVE = { permission: 'admin', kind: 'manage', environments: LIVE, status: 200 } as const;
+export const ADMIN_CHANGE_LIVE = { ...ADMIN_CHANGE, environments: LIVE } as const;
 export const OPEN = { permission: null, status: 200 } as const;
 export const PAGE = { ...OPEN, page: true } as const;
 export const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;

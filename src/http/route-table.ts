@@ -1,9 +1,9 @@
 import { MANAGED_ROUTES } from './managed-routes.ts';
 import {
   ADMIN,
+  ADMIN_CHANGE,
   ADMIN_CHANGE_LIVE,
   BODY,
-  BOTH,
   CHANGED_LIVE,
   FORM_ERRORS,
   LIST,
@@ -23,12 +23,7 @@ import {
 
 /** Every route. Drives authentication, rate limits, the OpenAPI document and the tests. */
 export const ROUTES = {
-  'POST /v1/messages/send': {
-    ...SEND,
-    status: 202,
-    idempotent: true,
-    errors: [...BODY, ...SENDING],
-  },
+  'POST /v1/messages/send': { ...SEND, status: 202, idempotent: true, errors: [...BODY, ...SENDING] },
   'POST /v1/messages/batch': {
     ...SEND,
     status: 202,
@@ -38,7 +33,6 @@ export const ROUTES = {
   },
   'POST /v1/messages/analyze': {
     ...SEND,
-    status: 200,
     errors: [...BODY, 'from_domain_mismatch', 'template_not_published', 'template_variables_invalid'],
   },
   'GET /v1/messages': { ...READ, errors: LIST },
@@ -46,14 +40,9 @@ export const ROUTES = {
   'GET /v1/messages/:id/content': { ...READ, errors: [...ONE, 'content_gone'] },
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
-  'POST /v1/messages/:id/cancel': {
-    ...SEND,
-    status: 200,
-    errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'],
-  },
+  'POST /v1/messages/:id/cancel': { ...SEND, errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'] },
   'PATCH /v1/messages/:id': {
     ...SEND,
-    status: 200,
     errors: [
       ...BODY,
       ...ONE_CHANGED,
@@ -79,14 +68,8 @@ export const ROUTES = {
   'GET /v1/billing/usage': { ...ADMIN, errors: [] },
   'GET /v1/inbox': { ...ADMIN, errors: LIST },
   'GET /v1/inbox/:id': { ...ADMIN, errors: ['not_found'] },
-  'DELETE /v1/inbox': { permission: 'admin', kind: 'manage', environments: BOTH, status: 204, errors: BODY },
-  'DELETE /v1/inbox/:id': {
-    permission: 'admin',
-    kind: 'manage',
-    environments: BOTH,
-    status: 204,
-    errors: [...BODY, 'not_found'],
-  },
+  'DELETE /v1/inbox': { ...ADMIN_CHANGE, status: 204, errors: BODY },
+  'DELETE /v1/inbox/:id': { ...ADMIN_CHANGE, status: 204, errors: [...BODY, 'not_found'] },
   'GET /v1/destinations': { ...ADMIN, environments: LIVE, errors: [...LIST, 'environment_not_allowed'] },
   'POST /v1/destinations/release': {
     ...ADMIN_CHANGE_LIVE,
@@ -130,4 +113,39 @@ export const isRouteName = (name: string): name is RouteName => Object.hasOwn(RO
 export const methodAndUrl = (name: RouteName): { readonly method: string; readonly url: string } => {
   const [method = '', url = ''] = name.split(' ');
   return { method, url };
+};
+
+/** Methods of a path, in the order of the table; empty: no such path. */
+export const methodsOf = (path: string): readonly string[] => {
+  const named = PATHS.filter(({ url }) => url === path);
+  const found = named.length > 0 ? named : PATHS.filter(({ pattern }) => pattern.test(path));
+  return [...new Set(found.map(({ method }) => method))];
+};
+
+/**
+ * Whether a path without parameters was matched by another route's `:id` because of its method: `GET
+ * /v1/messages/send`.
+ */
+export const isNamedElsewhere = (path: string, routeUrl: string | undefined): boolean =>
+  routeUrl?.includes(':') === true && NAMED.has(path);
+
+const PATHS = Object.keys(ROUTES)
+  .filter(isRouteName)
+  .map((name) => ({ name, ...methodAndUrl(name) }))
+  .map(({ name, method, url }) => ({
+    name,
+    method,
+    url,
+    pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`),
+  }));
+
+/** Paths without a parameter. */
+const NAMED: ReadonlySet<string> = new Set(PATHS.map(({ url }) => url).filter((url) => !url.includes(':')));
+
+const PAGES = PATHS.filter(({ name }) => 'page' in ROUTES[name]);
+
+/** Whether the URL is of a page for people, with any method. */
+export const isPage = (url: string): boolean => {
+  const [path = ''] = url.split('?');
+  return PAGES.some(({ pattern }) => pattern.test(path));
 };

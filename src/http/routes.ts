@@ -1,25 +1,27 @@
 import type { Registration } from './endpoint.ts';
-import { deleteKeyRoute, getKeyRoute, listKeysRoute, revokeKeyRoute } from './routes/api-keys/api-keys.ts';
-import { createKeyRoute } from './routes/api-keys/create-key.ts';
+import {
+  deleteKeyRoute,
+  getKeyRoute,
+  listKeysRoute,
+  revokeKeyRoute,
+  rotateKeyRoute,
+} from './routes/api-keys/api-keys.ts';
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
-import { rotateKeyRoute } from './routes/api-keys/rotate-key.ts';
-import { updateKeyRoute } from './routes/api-keys/update-key.ts';
+import { createKeyRoute, updateKeyRoute } from './routes/api-keys/write-key.ts';
 import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './routes/billing.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
-import { docsRoute, openapiRoute, rootRoute } from './routes/documentation.ts';
 import {
   deleteDomainRoute,
   getDomainRoute,
   listDomainsRoute,
   registerDomainRoute,
   rotateDkimRoute,
+  updateDomainRoute,
   verifyDomainRoute,
 } from './routes/domains.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
-import { livezRoute, readyzRoute } from './routes/health.ts';
 import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
-import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
 import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
 import {
@@ -30,7 +32,7 @@ import {
   rescheduleMessageRoute,
 } from './routes/messages/messages.ts';
 import { sendBatchRoute } from './routes/messages/send-batch.ts';
-import { sendMessageRoute } from './routes/messages/send-message.ts';
+import { analyzeMessageRoute, sendMessageRoute } from './routes/messages/send-message.ts';
 import { getOrganizationRoute, updateOrganizationRoute } from './routes/organization.ts';
 import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
@@ -41,6 +43,7 @@ import {
   releaseOrganizationSendingRoute,
   releaseSendingRoute,
 } from './routes/sender-reputation.ts';
+import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
 import { getStatsRoute } from './routes/stats.ts';
 import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
 import { exportSuppressionsRoute } from './routes/suppressions/export-suppressions.ts';
@@ -76,7 +79,6 @@ import {
   updateTopicRoute,
 } from './routes/topics.ts';
 import { followLinkRoute, loadPixelRoute } from './routes/tracking.ts';
-import { updateDomainRoute } from './routes/update-domain.ts';
 import { endWarmUpRoute, getWarmUpRoute, startWarmUpRoute } from './routes/warm-up.ts';
 import {
   getWebhookDeliveryRoute,

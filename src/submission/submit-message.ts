@@ -4,7 +4,7 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { MailParser } from '../domain/ports/mail-parser.ts';
 import { type AuthContext, type Authenticated, authenticate, requirePermission } from '../http/auth/authenticate.ts';
-import { consumeRateLimit } from '../http/auth/consume-rate-limit.ts';
+import { consumeRateLimit } from '../http/auth/rate-limits.ts';
 import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http/bodies/body-budget.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
 import { originOf } from '../http/request-origin.ts';

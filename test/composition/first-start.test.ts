@@ -1,10 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
-import { revokeKey } from '../../src/commands/api-key/end-key.ts';
+import { revokeKey } from '../../src/commands/api-key.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
-import { firstAdminKey, readDirectory } from '../../src/composition/directory.ts';
-import { firstStart, noteKeysShown, serviceOrigin } from '../../src/composition/first-start.ts';
+import {
+  firstAdminKey,
+  firstStart,
+  noteKeysShown,
+  readDirectory,
+  serviceOrigin,
+} from '../../src/composition/first-start.ts';
 import { liveEarlierSecrets } from '../../src/domain/api-key/api-key.ts';
 import { secretFacts } from '../../src/domain/api-key/secret.ts';
 import { StoreUnavailable } from '../../src/domain/ports/event-store.ts';

@@ -2,8 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readPlans } from '../../src/composition/read-plans.ts';
-import { readServiceConfig } from '../../src/composition/read-service-config.ts';
+import { readPlans, readServiceConfig } from '../../src/composition/read-service-config.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
 import { type TlsPair, writeTlsPair } from '../submission/support/tls-pair.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { methodsOf } from '../../src/http/route-paths.ts';
+import { methodsOf } from '../../src/http/route-table.ts';
 import { type Service, startService } from './support/service.ts';
 import { expectAnswer, HOLDERS, openWalkTenant, requestOf, type WalkTenant } from './support/walk.ts';
 import {

@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERROR_CATALOGUE } from '../../src/domain/error-catalogue.ts';
 import { buildServer } from '../../src/http/build-server.ts';
 import { ERROR_STATUSES } from '../../src/http/errors/error-response.ts';
-import { methodsOf } from '../../src/http/route-paths.ts';
-import { isRouteName, methodAndUrl, ROUTES } from '../../src/http/route-table.ts';
+import { isRouteName, methodAndUrl, methodsOf, ROUTES } from '../../src/http/route-table.ts';
 import { createInMemoryInbox } from '../support/in-memory/inbox.ts';
 import { type Service, startService } from './support/service.ts';
 

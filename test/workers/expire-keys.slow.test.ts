@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { updateKey } from '../../src/commands/api-key/change-key.ts';
-import { createKey } from '../../src/commands/api-key/create-key.ts';
-import { deleteKey } from '../../src/commands/api-key/end-key.ts';
-import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
+import { createKey, deleteKey, updateKey } from '../../src/commands/api-key.ts';
+import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { createKeyCacheProjection } from '../../src/domain/key-cache.ts';
 import { apiKeyStream } from '../../src/domain/streams.ts';
 import { closedAfterTest } from '../support/after-test.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { internalOrigin } from '../../src/commands/context.ts';
 import { updateOrganization } from '../../src/commands/organization.ts';
-import { registerDomain } from '../../src/commands/sending-domain/register-domain.ts';
+import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { disableWebhook } from '../../src/commands/webhook.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { createSendNotices } from '../../src/workers/send-notices.ts';

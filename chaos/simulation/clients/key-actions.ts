@@ -1,7 +1,11 @@
-import { type KeyChange, updateKey } from '../../../src/commands/api-key/change-key.ts';
-import { createKey } from '../../../src/commands/api-key/create-key.ts';
-import { deleteKey, revokeKey } from '../../../src/commands/api-key/end-key.ts';
-import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
+import {
+  createKey,
+  deleteKey,
+  type KeyChange,
+  revokeKey,
+  rotateKey,
+  updateKey,
+} from '../../../src/commands/api-key.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import type { Life } from '../life.ts';

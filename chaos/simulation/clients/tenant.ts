@@ -1,7 +1,7 @@
-import { createKey } from '../../../src/commands/api-key/create-key.ts';
+import { createKey } from '../../../src/commands/api-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization, organizationSecret } from '../../../src/commands/organization.ts';
-import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
+import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { registerWebhook } from '../../../src/commands/webhook.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import type { Environment } from '../../../src/domain/environment.ts';

@@ -11,8 +11,7 @@ import { messageStream, suppressionStream } from '../../domain/streams.ts';
 import { type Suppression, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { execute, type Loaded, load } from '../execute.ts';
-import { findReturned, secretOfMessage } from './find-returned.ts';
-import type { ReportOutcome } from './record-report.ts';
+import { findReturned, type ReportOutcome, secretOfMessage } from './record-report.ts';
 
 /** A recipient's HTTP request to this service. */
 export interface RecipientRequest extends Required<Pick<Origin, 'sourceClass'>> {

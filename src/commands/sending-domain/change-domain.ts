@@ -1,9 +1,121 @@
-import { type ChangeDomain, changeDomain as decideChangeDomain } from '../../domain/sending-domain/change-domain.ts';
-import { requireOwnDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { parse } from 'tldts';
+import { requireOwn } from '../../domain/aggregate.ts';
+import type { KeyAuthority } from '../../domain/api-key/key-authority.ts';
+import type { KeyCacheState, KeyEntry, LoadKeyCache } from '../../domain/key-cache.ts';
+import { workingAdminKeys } from '../../domain/organization/release-admin-keys.ts';
+import {
+  type ChangeDomain,
+  changeDomain as decideChangeDomain,
+  deleteDomain as decideDeleteDomain,
+  registerDomain as decideRegisterDomain,
+  verifyByCapture,
+} from '../../domain/sending-domain/change-domain.ts';
+import { isTakenByAnother } from '../../domain/sending-domain/domain-name.ts';
+import { RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
+import {
+  requireOwnDomain,
+  type SendingDomain,
+  sendingDomain,
+  sendingDomainId,
+} from '../../domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute } from '../execute.ts';
-import type { DomainAtRevision } from './check-domain.ts';
+import {
+  type Condition,
+  execute,
+  executeOnce,
+  type Loaded,
+  load,
+  requireRevision,
+  retryConflicts,
+} from '../execute.ts';
+import { releaseAdminKeys } from '../organization.ts';
+import { type CheckedDomain, checkDomain, type DomainAtRevision, nameHolder, takeName } from './check-domain.ts';
+import { makeKeys } from './dkim-keys.ts';
+
+/** Use cases by which a customer changes a sending domain: register, verify, change its settings, delete. */
+
+/**
+ * Whether a registry gives away the names right below this one (`co.uk`), by the ICANN section of the list at
+ * publicsuffix.org: those of its other section (`github.io`) belong to somebody, who may send from them.
+ * @param name A-labels, lower case.
+ */
+export const isPublicSuffix = (name: string): boolean => {
+  const { publicSuffix, isIcann } = parse(name, { extractHostname: false, allowPrivateDomains: false });
+  return isIcann === true && publicSuffix === name;
+};
+
+const TOKEN_BYTES = 20;
+
+/**
+ * Registers a name and makes its keys; while mail is captured it is verified at once.
+ * @param name A-labels, lower case.
+ * @throws {DomainError} `domain_already_exists`, `domain_is_public_suffix`.
+ * @throws {DkimKeysBusy}
+ */
+export const registerDomain = async (
+  context: CommandContext,
+  origin: Origin,
+  { name }: { readonly name: string },
+): Promise<DomainAtRevision> => {
+  const { system, store, capturing } = context;
+  const domainId = sendingDomainId(origin.organizationId, name);
+  const { holder, formerHolder } = await nameHolder(store, name);
+  const takenByAnother = isTakenByAnother(holder.state, { domainId, capturing, formerHolder });
+  const token = Buffer.from(system.randomBytes(TOKEN_BYTES)).toString('hex');
+  const command = { domainId, name, token, takenByAnother, isPublicSuffix: isPublicSuffix(name) };
+  const stream = sendingDomainStream(domainId);
+  const known = await load(store, sendingDomain, stream);
+  decideRegisterDomain(known.state, { ...command, dkim: [] }); // what is refused costs no keys
+  const dkim = await makeKeys(context, origin.organizationId);
+  const { state, revision } = await execute(context, {
+    aggregate: sendingDomain,
+    stream,
+    known,
+    context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
+    decide: (before) => decideRegisterDomain(before, { ...command, dkim }),
+  });
+  if (capturing) return verifyDomain(context, origin, { domainId });
+  return { domain: requireOwn(state, origin.organizationId, 'domain'), revision: Number(revision) };
+};
+
+const capture = async (
+  context: CommandContext,
+  origin: Origin,
+  known: Loaded<SendingDomain>,
+  condition: Condition,
+): Promise<CheckedDomain> => {
+  const { organizationId } = origin;
+  const { name, domainId } = requireOwnDomain(known.state, organizationId);
+  await takeName(context, origin, { name, domainId, method: 'capture' });
+  const { state, revision } = await execute(context, {
+    aggregate: sendingDomain,
+    stream: sendingDomainStream(domainId),
+    known,
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (before) => verifyByCapture(requireOwnDomain(before, organizationId)),
+    ...condition,
+  });
+  return { domain: requireOwnDomain(state, organizationId), revision: Number(revision), records: RECORDS_UNKNOWN };
+};
+
+/**
+ * Looks for the domain's records now; without those it needs the domain stays as it is.
+ * @throws {DomainError} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
+ */
+export const verifyDomain = async (
+  context: CommandContext,
+  origin: Origin,
+  { domainId, ...condition }: Condition & { readonly domainId: string },
+): Promise<CheckedDomain> => {
+  const known = await load(context.store, sendingDomain, sendingDomainStream(domainId));
+  requireOwnDomain(known.state, origin.organizationId);
+  // Before the name is taken: a refused change leaves nothing behind.
+  requireRevision(condition, known);
+  return context.capturing
+    ? capture(context, origin, known, condition)
+    : checkDomain(context, origin, { known, isAsked: true, ...condition });
+};
 
 /**
  * Changes the settings of a domain. Mail that was accepted before keeps what it was accepted with.
@@ -30,4 +142,55 @@ export const changeDomain = async (
     ...condition,
   });
   return { domain: requireOwnDomain(state, organizationId), revision: Number(revision) };
+};
+
+export interface DeleteDomain extends Condition {
+  readonly by: KeyAuthority;
+  readonly domainId: string;
+  readonly loadKeyCache: LoadKeyCache;
+}
+
+const boundTo = ({ keys }: KeyCacheState, domainId: string): readonly KeyEntry[] =>
+  [...keys.values()].filter(
+    ({ key, endedWithDomain }) => key.domainId === domainId && key.status === 'active' && !endedWithDomain,
+  );
+
+/** @returns null: another writer came first. */
+const once = async (
+  context: CommandContext,
+  origin: Origin,
+  { by, domainId, loadKeyCache, ...condition }: DeleteDomain,
+): Promise<true | null> => {
+  const { store, system } = context;
+  const { organizationId } = origin;
+  const stream = sendingDomainStream(domainId);
+  const known = await load(store, sendingDomain, stream);
+  requireRevision(condition, known);
+  const now = system.now().toISOString();
+  const keys = boundTo(await loadKeyCache(), domainId).map(({ key }) => key);
+  const events = decideDeleteDomain(known.state, { by, organizationId, keys });
+  const adminKeys = (fresh: KeyCacheState): readonly KeyEntry[] =>
+    workingAdminKeys(fresh, organizationId, now).filter(({ key }) => key.domainId === domainId);
+  // Also without admin keys: one may be created at this moment, and another request may rely on it.
+  if (by !== 'operator') {
+    const domain = { domainId, revision: Number(known.revision) };
+    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, lost: adminKeys, domain }))) return null;
+  }
+  const done = await executeOnce(context, {
+    aggregate: sendingDomain,
+    stream,
+    known,
+    context: eventContext({ ...origin, environment: null }, now),
+    decide: () => events,
+  });
+  return done === null ? null : true;
+};
+
+/**
+ * Deletes a domain at the revision at which that was decided. The keys bound to it end with it.
+ * @throws {DomainError} of the decision; `last_admin_key`, `precondition_failed`, `unavailable`; `resource_conflict` after too
+ * many conflicts.
+ */
+export const deleteDomain = async (context: CommandContext, origin: Origin, command: DeleteDomain): Promise<void> => {
+  await retryConflicts(() => once(context, origin, command));
 };

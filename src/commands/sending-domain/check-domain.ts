@@ -1,9 +1,15 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
-import type { EventContext } from '../../domain/ports/event-store.ts';
+import type { EventContext, EventStore } from '../../domain/ports/event-store.ts';
 import { decidingPair, dkimHost, rsaOf } from '../../domain/sending-domain/dkim.ts';
+import {
+  type DomainName,
+  takeName as decideTakeName,
+  domainName,
+  releaseName,
+} from '../../domain/sending-domain/domain-name.ts';
 import { checkRecords, type DomainRecords, domainRecords } from '../../domain/sending-domain/domain-records.ts';
-import type { RecordSeen } from '../../domain/sending-domain/events.ts';
+import type { RecordSeen, VerificationMethod } from '../../domain/sending-domain/events.ts';
 import { recordsToPublish, type ServiceHosts } from '../../domain/sending-domain/records-to-publish.ts';
 import {
   type ExistingSendingDomain,
@@ -13,11 +19,62 @@ import {
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { settleDomain } from '../../domain/sending-domain/settle-domain.ts';
-import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
+import { domainNameStream, domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
-import { type Condition, execute, type Loaded, load } from '../execute.ts';
-import { leaveName, takeName } from './domain-name.ts';
+import { type Condition, execute, executeOnce, type Loaded, load, retryConflicts } from '../execute.ts';
 import { lookAtRecords } from './look-at-records.ts';
+
+/** Checks the DNS records of a sending domain; of domains of one name that verify it, one holds the name. */
+
+export interface NameHolder {
+  readonly holder: Loaded<DomainName>;
+  /** The domain that last verified the name and has since been deleted or failed. */
+  readonly formerHolder: string | null;
+}
+
+/** The holder of a name: the last domain that verified it. A failed domain has released it. */
+export const nameHolder = async (store: EventStore, name: string): Promise<NameHolder> => {
+  const holder = await load(store, domainName, domainNameStream(name));
+  if (holder.state.status === 'free') return { holder, formerHolder: null };
+  const { domainId } = holder.state;
+  const { state } = await load(store, sendingDomain, sendingDomainStream(domainId));
+  const holds = state.status === 'registered' && state.verification !== null;
+  return { holder, formerHolder: holds ? null : domainId };
+};
+
+type Tools = Pick<CommandContext, 'store' | 'system'>;
+type Named = Pick<ExistingSendingDomain, 'name' | 'domainId'>;
+
+/** Takes the name for a domain that has verified it. @throws {DomainError} `domain_already_exists`, `resource_conflict`. */
+export const takeName = async (
+  context: Tools,
+  origin: Origin,
+  { name, domainId, method }: Named & { readonly method: VerificationMethod },
+): Promise<void> => {
+  const metadata = eventContext({ ...origin, environment: null }, context.system.now().toISOString());
+  await retryConflicts(async () => {
+    const { holder, formerHolder } = await nameHolder(context.store, name);
+    // A name that was never verified has no former holder, so a conflict needs no new facts.
+    const append = holder.revision === 'no-stream' ? execute : executeOnce;
+    return append(context, {
+      aggregate: domainName,
+      stream: domainNameStream(name),
+      context: metadata,
+      known: holder,
+      decide: (state) => decideTakeName(state, { name, domainId, method, formerHolder }),
+    });
+  });
+};
+
+/** Releases the name of a domain that failed, if it still holds it. */
+export const leaveName = async (context: Tools, origin: Origin, { name, domainId }: Named): Promise<void> => {
+  await execute(context, {
+    aggregate: domainName,
+    stream: domainNameStream(name),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (state) => releaseName(state, { name, domainId }),
+  });
+};
 
 /** Host of the deciding DKIM key's record. */
 const decidingHost = ({ name, dkim }: ExistingSendingDomain): string | null => {

@@ -11,9 +11,8 @@ import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
 import type { RateLimiter, RateLimits } from '../../domain/rate-limits.ts';
 
 import type { GuardedRoute } from '../route-rules.ts';
-import type { CatchUpLimit } from './catch-up-limit.ts';
-import { consumeRateLimit } from './consume-rate-limit.ts';
 import type { KeyCache } from './key-cache.ts';
+import { type CatchUpLimit, consumeRateLimit } from './rate-limits.ts';
 import type { PresentedSecret } from './secret-index.ts';
 
 /**

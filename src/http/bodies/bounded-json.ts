@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../../domain/domain-error.ts';
-import { createBytes } from './bytes.ts';
-import { type ContentString, createContentString, notJson } from './content-string.ts';
+import { type ContentString, createBytes, createContentString, notJson } from './content-string.ts';
 import { createJsonStructure } from './json-structure.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import { type AuthContext, authenticateRequest, NOWHERE } from '../auth/authenticate.ts';
-import { isNamedElsewhere, methodsOf } from '../route-paths.ts';
+import { isNamedElsewhere, methodsOf } from '../route-table.ts';
 import { type ErrorAnswer, errorAnswer, refusalAnswer } from './error-response.ts';
 
 /**

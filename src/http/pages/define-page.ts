@@ -10,7 +10,7 @@ import { type Described, routeSchema } from '../openapi/operation.ts';
 import { methodAndUrl, type PageName } from '../route-table.ts';
 import { pageSchema } from '../schemas/envelope.ts';
 import { type Locale, localeFor } from './languages.ts';
-import type { Sentences } from './locales/sentences.ts';
+import type { Sentences } from './locales/en.ts';
 import { type Page, sendPage } from './page.ts';
 
 /** Title and text of error pages by code. */

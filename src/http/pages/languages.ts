@@ -1,10 +1,9 @@
 import { acceptedIn } from '../accept.ts';
 import { de } from './locales/de.ts';
-import { en } from './locales/en.ts';
+import { en, type Sentences } from './locales/en.ts';
 import { es } from './locales/es.ts';
 import { fr } from './locales/fr.ts';
 import { ja } from './locales/ja.ts';
-import type { Sentences } from './locales/sentences.ts';
 
 export interface Locale {
   /** Of `lang` and `Content-Language` (RFC 5646). */

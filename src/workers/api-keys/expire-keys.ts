@@ -1,4 +1,4 @@
-import { expireKey } from '../../commands/api-key/end-key.ts';
+import { expireKey } from '../../commands/api-key.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { Leadership } from '../leadership.ts';

@@ -1,5 +1,5 @@
 import type { Loaded } from '../../commands/execute.ts';
-import { type Claim, type ClaimAttempt, claimAttempt } from '../../commands/message/claim-attempt.ts';
+import { type Claim, type ClaimAttempt, claimAttempt } from '../../commands/message/attempt.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { random } from '../../domain/jitter.ts';
 import type { Message } from '../../domain/message/message.ts';

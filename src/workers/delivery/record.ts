@@ -1,5 +1,5 @@
 import { retryBy } from '../../async/retry.ts';
-import { recordAttempt } from '../../commands/message/record-attempt.ts';
+import { recordAttempt } from '../../commands/message/attempt.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
 import { isOwnDestination } from '../../domain/destination/suspension.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPublicSuffix } from '../../../src/commands/sending-domain/register-domain.ts';
+import { isPublicSuffix } from '../../../src/commands/sending-domain/change-domain.ts';
 
 test.each(['com', 'co.uk', 'xn--fiqs8s', 'xn--55qx5d.cn', 'anything.ck', 'kawasaki.jp'])('%s is nobody’s own', (name) =>
   expect(isPublicSuffix(name)).toBe(true),

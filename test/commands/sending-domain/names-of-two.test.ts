@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { nameHolder } from '../../../src/commands/sending-domain/domain-name.ts';
+import { nameHolder } from '../../../src/commands/sending-domain/check-domain.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import { type ExistingSendingDomain, lifeOf } from '../../../src/domain/sending-domain/sending-domain.ts';
 import type { NameData } from '../../support/dns-zone.ts';

@@ -2,9 +2,8 @@ import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generat
 import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
+import { registerDomain, verifyDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { type CheckedDomain, checkDomainWhenDue } from '../../../src/commands/sending-domain/check-domain.ts';
-import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
-import { verifyDomain } from '../../../src/commands/sending-domain/verify-domain.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { RecordKind, RecordSeen } from '../../../src/domain/sending-domain/events.ts';
 import { type RecordToPublish, recordsToPublish } from '../../../src/domain/sending-domain/records-to-publish.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
+import { rotateKey } from '../../../src/commands/api-key.ts';
 import { formatSecret } from '../../../src/domain/api-key/secret.ts';
 import { createKeyCacheProjection } from '../../../src/domain/key-cache.ts';
 import { createSteppableSystem } from '../../support/system.ts';

@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';

@@ -9,10 +9,10 @@ import { createTemplateCompiler } from '../../../src/adapters/templates/compiler
 import { createLiquidRenderer } from '../../../src/adapters/templates/liquid.ts';
 import { createInMemoryUsageMarks } from '../../../src/adapters/usage-marks/postgres.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
-import { type CreateKey, createKey } from '../../../src/commands/api-key/create-key.ts';
+import { type CreateKey, createKey } from '../../../src/commands/api-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
-import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
+import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import type { RateLimits } from '../../../src/domain/rate-limits.ts';

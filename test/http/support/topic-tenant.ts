@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { load } from '../../../src/commands/execute.ts';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { addressDigest } from '../../../src/commands/suppression/change-suppression.ts';
 import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';

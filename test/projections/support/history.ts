@@ -1,15 +1,12 @@
-import { createKey } from '../../../src/commands/api-key/create-key.ts';
-import { revokeKey } from '../../../src/commands/api-key/end-key.ts';
-import { rotateKey } from '../../../src/commands/api-key/rotate-key.ts';
+import { createKey, revokeKey, rotateKey } from '../../../src/commands/api-key.ts';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
+import { claimAttempt, recordAttempt } from '../../../src/commands/message/attempt.ts';
 import { cancelMessage, rescheduleMessage } from '../../../src/commands/message/change-message.ts';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
-import { recordAttempt } from '../../../src/commands/message/record-attempt.ts';
 import { sendMessage } from '../../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
-import { registerDomain } from '../../../src/commands/sending-domain/register-domain.ts';
+import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import type { Caller } from '../../../src/domain/api-key/key-authority.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';

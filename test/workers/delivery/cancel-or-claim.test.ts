@@ -3,8 +3,8 @@ import { createPostgresEventStore } from '../../../src/adapters/event-store/post
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { type Loaded, load } from '../../../src/commands/execute.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { type EventStore, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';

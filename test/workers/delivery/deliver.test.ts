@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { Queue, QueueName, Queues } from '../../../src/domain/ports/queue.ts';
 import type { DeliveryJob } from '../../../src/workers/delivery/due.ts';

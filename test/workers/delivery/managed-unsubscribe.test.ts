@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
 import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
 import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';

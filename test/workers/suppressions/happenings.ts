@@ -1,5 +1,5 @@
 import { load } from '../../../src/commands/execute.ts';
-import { claimAttempt } from '../../../src/commands/message/claim-attempt.ts';
+import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import type { BounceCategory } from '../../../src/domain/bounce/categories.ts';
 import type { SuppressionEvent } from '../../../src/domain/events.ts';
 import { message, numbered, type UnnumberedEvent } from '../../../src/domain/message/message.ts';

@@ -1,6 +1,4 @@
-import type { Sentences } from './sentences.ts';
-
-export const en: Sentences = {
+export const en = {
   unsubscribeTitle: 'Unsubscribe?',
   unsubscribeQuestion: '{sender} sent you the mail that this link was in. Do you want no more mail like it?',
   leaveTopicQuestion: '{sender} sent you the mail that this link was in. Do you want no more “{topic}”?',
@@ -35,3 +33,6 @@ export const en: Sentences = {
   faultTitle: 'Something went wrong',
   fault: 'The fault is ours and has been logged. Try again later.',
 };
+
+/** Sentences of the pages for recipients. A language that lacks one does not compile. */
+export type Sentences = Readonly<Record<keyof typeof en, string>>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readWholeStream } from '../../../commands/execute.ts';
 import { requireOwn } from '../../../domain/aggregate.ts';
 import type { ApiKey } from '../../../domain/api-key/api-key.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -8,7 +9,6 @@ import { isId } from '../../../domain/ids.ts';
 import type { EventStore, RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../../../domain/streams.ts';
 import { endpoint } from '../../endpoint.ts';
-import { readWholeStream } from '../../read-whole-stream.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   type KeyHistoryEvent,

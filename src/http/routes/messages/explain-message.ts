@@ -1,5 +1,5 @@
 import { withTimeout } from '../../../async/with-timeout.ts';
-import { load } from '../../../commands/execute.ts';
+import { load, readWholeStream } from '../../../commands/execute.ts';
 import { type Aggregate, fold } from '../../../domain/aggregate.ts';
 import { apiKey } from '../../../domain/api-key/api-key.ts';
 import { customerEvents } from '../../../domain/customer-events.ts';
@@ -31,7 +31,6 @@ import { subscribesTo } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
-import { readWholeStream } from '../../read-whole-stream.ts';
 import { explanationSchema } from '../../schemas/explanation.ts';
 import { type Circumstances, explainMessage, type Known } from '../../serialize/explain/explain-message.ts';
 import { explained, type Happening, quotedIn } from '../../serialize/explain/explanation.ts';

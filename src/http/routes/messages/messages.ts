@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { load } from '../../../commands/execute.ts';
+import { load, readWholeStream } from '../../../commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../commands/message/change-message.ts';
 import { requireOwn } from '../../../domain/aggregate.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -14,7 +14,6 @@ import { visibleDomainId } from '../../auth/authenticate.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { readWholeStream } from '../../read-whole-stream.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
 import { messageSchema, type SerializedMessage, serializeMessage } from '../../schemas/message.ts';

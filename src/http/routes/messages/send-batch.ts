@@ -7,7 +7,7 @@ import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/messa
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { AuthContext } from '../../auth/authenticate.ts';
-import { consumeRateLimit, limitOf } from '../../auth/consume-rate-limit.ts';
+import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { ERROR_STATUSES } from '../../errors/error-response.ts';

@@ -1,18 +1,25 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { SendRequest } from '../../../commands/message/prepare-message.ts';
+import { requireFromDomain, type SendRequest } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
 import type { UseTemplate } from '../../../commands/template/use-template.ts';
 import { usableTopic } from '../../../commands/topic.ts';
+import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { DomainFacts } from '../../../domain/ports/analyzer.ts';
+import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
+import {
+  analysisSchema,
+  sentMessageSchema,
+  serializeAnalysis,
+  serializeSentMessage,
+} from '../../schemas/sent-message.ts';
 import { type BeyondBody, draftOf, isHtmlAlone, type SendBody } from './send-body.ts';
 import { completeSend, type SendRequestBody, sendRequestBody, sendRequestProblems } from './send-by-template.ts';
 
@@ -191,3 +198,34 @@ export const sendMessageRoute = (route: RouteContext): void => {
     },
   );
 };
+
+/** Invalid HTML is a finding here, not a refusal. */
+const UNCHECKED: HtmlChecker = { check: async () => [], close: async () => undefined };
+
+const DESCRIPTION = `Takes the body of a send, sends nothing and stores nothing. The same message gets the same answer:
+nothing is looked up. A finding is an \`error\` where the message should not leave as it is, a \`warning\` where it will
+suffer, an \`info\` where it is worth knowing; the verdict is \`fail\` with any error, \`warn\` with any warning.
+The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
+${RULES_VERSION}.`;
+
+export const analyzeMessageRoute = endpoint(
+  'POST /v1/messages/analyze',
+  {
+    summary: 'Analyse a message without sending it',
+    description: DESCRIPTION,
+    body: sendRequestBody,
+    examples: SEND_EXAMPLES,
+    answer: analysisSchema,
+    bounds: SEND_BOUNDS,
+    problems: sendRequestProblems(UNCHECKED),
+  },
+  async ({ caller, body }, route) => {
+    const { analyzer } = route.deps;
+    const complete = await completeSend(route.templates.of(caller.organizationId), caller, body);
+    if (complete.refusal !== null) throw complete.refusal;
+    const draft = draftOf(complete.body);
+    requireFromDomain(caller, draft.from.address);
+    const domain = await domainFactsFor(route.auth.keyCache, caller);
+    return serializeAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
+  },
+);

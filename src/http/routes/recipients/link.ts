@@ -10,7 +10,7 @@ import { sendingDomainStream, topicStream } from '../../../domain/streams.ts';
 import { type ExistingTopic, topic } from '../../../domain/topic/topic.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { PageCall } from '../../pages/define-page.ts';
-import type { Sentences } from '../../pages/locales/sentences.ts';
+import type { Sentences } from '../../pages/locales/en.ts';
 import type { Sender } from '../../pages/page.ts';
 import { TOPICS_MAX } from '../topics.ts';
 

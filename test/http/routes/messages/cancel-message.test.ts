@@ -1,7 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Claim, claimAttempt } from '../../../../src/commands/message/claim-attempt.ts';
-import { recordAttempt } from '../../../../src/commands/message/record-attempt.ts';
+import { type Claim, claimAttempt, recordAttempt } from '../../../../src/commands/message/attempt.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import type { AttemptOutcome } from '../../../../src/domain/message/record-attempt.ts';
 import { messageStream } from '../../../../src/domain/streams.ts';

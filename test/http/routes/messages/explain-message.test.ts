@@ -1,8 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { suspendDestination } from '../../../../src/commands/destination.ts';
-import { claimAttempt } from '../../../../src/commands/message/claim-attempt.ts';
-import { recordAttempt } from '../../../../src/commands/message/record-attempt.ts';
+import { claimAttempt, recordAttempt } from '../../../../src/commands/message/attempt.ts';
 import { customerEvents } from '../../../../src/domain/customer-events.ts';
 import type { AttemptOutcome } from '../../../../src/domain/message/record-attempt.ts';
 import { LOG_START } from '../../../../src/domain/ports/event-store.ts';

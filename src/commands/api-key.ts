@@ -1,0 +1,254 @@
+import { fold, requireOwn } from '../domain/aggregate.ts';
+import {
+  type ApiKey,
+  apiKey,
+  type ExistingApiKey,
+  type KeyCircumstances,
+  requireOwnKey,
+  works,
+} from '../domain/api-key/api-key.ts';
+import { createKey as decideCreateKey, type CreateKey as NewKey } from '../domain/api-key/create-key.ts';
+import {
+  deleteKey as decideDeleteKey,
+  expireKey as decideExpireKey,
+  revokeKey as decideRevokeKey,
+} from '../domain/api-key/end-key.ts';
+import type { KeyAuthority } from '../domain/api-key/key-authority.ts';
+import {
+  noteRefusal as decideNoteRefusal,
+  type KeyChangeName,
+  keyRefusals,
+  REFUSALS_PER_MINUTE_MAX,
+} from '../domain/api-key/key-refusals.ts';
+import { rotateKey as decideRotateKey, type RotateKey as Rotation } from '../domain/api-key/rotate-key.ts';
+import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../domain/api-key/secret.ts';
+import { updateKey as decideUpdateKey, type KeyChanges } from '../domain/api-key/update-key.ts';
+import type { ErrorCode } from '../domain/error-catalogue.ts';
+import type { ApiKeyEvent } from '../domain/events.ts';
+import { formatId, ID_BYTES } from '../domain/ids.ts';
+import type { LoadKeyCache } from '../domain/key-cache.ts';
+import { replaces } from '../domain/organization/release-admin-keys.ts';
+import { requireOwnDomain, sendingDomain } from '../domain/sending-domain/sending-domain.ts';
+import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../domain/streams.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
+import { type Condition, execute, executeOnce, load, requireRevision, retryConflicts } from './execute.ts';
+import { type ReleaseAdminKeys, releaseAdminKeys } from './organization.ts';
+
+/**
+ * Use cases of API keys: create, update, rotate, revoke, delete, expire, and note what was refused. Every change of an
+ * existing key goes through `changeKey`, which keeps the last admin key.
+ */
+
+/** Which key changes, and with whose authority. */
+export interface KeyChange extends Condition {
+  readonly by: KeyAuthority;
+  readonly keyId: string;
+  readonly loadKeyCache: LoadKeyCache;
+}
+
+interface Decision extends KeyChange {
+  decide(key: ExistingApiKey, circumstances: KeyCircumstances): readonly ApiKeyEvent[];
+  /** Whether these events would lock out the requester. */
+  shutsOut?(events: readonly ApiKeyEvent[]): boolean;
+}
+
+export interface KeyAtRevision {
+  readonly key: ExistingApiKey;
+  readonly revision: number;
+}
+
+type Lost = ReturnType<ReleaseAdminKeys['lost']>;
+
+/** Whether a working admin key stops working, or expires earlier. */
+const losesPower = (key: ExistingApiKey, after: ApiKey, circumstances: KeyCircumstances): boolean =>
+  key.permissions.includes('admin') &&
+  works(key, circumstances) &&
+  (after.status === 'absent' || !replaces(after, key));
+
+/** @returns null: another writer came first. */
+const once = async (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision | null> => {
+  const { store, system } = context;
+  const { by, keyId, loadKeyCache } = change;
+  const stream = apiKeyStream(keyId);
+  const known = await load(store, apiKey, stream);
+  const key = requireOwnKey(known.state, origin.organizationId);
+  const revision = Number(known.revision);
+  requireRevision(change, known);
+  const { keys } = await loadKeyCache();
+  const circumstances: KeyCircumstances = {
+    now: system.now().toISOString(),
+    endedWithDomain: keys.get(keyId)?.endedWithDomain ?? false,
+  };
+  const events = change.decide(key, circumstances);
+  if (events.length === 0) return { key, revision };
+  const metadata = eventContext({ ...origin, environment: key.environment }, circumstances.now);
+  const after = events.reduce<ApiKey>((state, event) => apiKey.evolve(state, event, metadata), key);
+  const takesPower = losesPower(key, change.shutsOut?.(events) === true ? apiKey.initial : after, circumstances);
+  if (by !== 'operator' && takesPower) {
+    const lost = (): Lost => [{ key, revision }];
+    if (!(await releaseAdminKeys(context, origin, { loadKeyCache, domain: null, lost }))) return null;
+  }
+  const decide = (): readonly ApiKeyEvent[] => events;
+  const done = await executeOnce(context, { aggregate: apiKey, stream, context: metadata, decide, known });
+  return done === null ? null : { key: done.state as ExistingApiKey, revision: Number(done.revision) }; // it existed before
+};
+
+/**
+ * Changes a key at the revision at which the change was decided. Before an admin key loses power, that is recorded in the
+ * organization's stream, so that two requests cannot remove the last two. Only the operator may remove the last one.
+ * @throws {DomainError} of the decision; `not_found`, `other_organization`, `last_admin_key`, `precondition_failed`,
+ * `unavailable`; `resource_conflict` after too many conflicts.
+ */
+export const changeKey = (context: CommandContext, origin: Origin, change: Decision): Promise<KeyAtRevision> =>
+  retryConflicts(() => once(context, origin, change));
+
+export interface UpdateKey extends KeyChange {
+  readonly changes: KeyChanges;
+  /** The networks in `changes` exclude the address of the requester. */
+  readonly leavesOutRequester: boolean;
+}
+
+/**
+ * Changes a key's name, permissions, limits, networks or expiry.
+ * @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`.
+ */
+export const updateKey = (
+  context: CommandContext,
+  origin: Origin,
+  { changes, leavesOutRequester, ...change }: UpdateKey,
+): Promise<KeyAtRevision> =>
+  changeKey(context, origin, {
+    ...change,
+    decide: (state, circumstances) =>
+      decideUpdateKey(state, { ...circumstances, changes, by: change.by, organizationId: origin.organizationId }),
+    shutsOut: (events) =>
+      leavesOutRequester && events.some(({ type, data }) => type === 'KeyUpdated' && data.allowedCidrs !== undefined),
+  });
+
+export interface CreateKey extends Omit<NewKey, 'keyId' | 'secret'> {
+  /** Chosen by the operator, well-formed (`readSecret`). Absent: generated. */
+  readonly value?: string;
+}
+
+export interface KeyWithValue {
+  readonly key: ExistingApiKey;
+  /** The full key value, shown only now. */
+  readonly value: string;
+  readonly revision: number;
+}
+
+/**
+ * Creates a key bound to a domain of the organization (spec §4).
+ * @throws {DomainError} `not_found`, `other_organization` (the domain); `permission_missing`, `environment_not_allowed`.
+ */
+export const createKey = async (context: CommandContext, origin: Origin, command: CreateKey): Promise<KeyWithValue> => {
+  const { system, store } = context;
+  const { value: given, ...rest } = command;
+  const domain = await load(store, sendingDomain, sendingDomainStream(rest.domainId));
+  requireOwnDomain(domain.state, origin.organizationId);
+  const value = given ?? formatSecret(rest.environment, system.randomBytes(SECRET_RANDOM_BYTES));
+  const keyId = formatId('key', system.randomBytes(ID_BYTES));
+  const { state, revision } = await execute(context, {
+    aggregate: apiKey,
+    stream: apiKeyStream(keyId),
+    context: eventContext({ ...origin, environment: rest.environment }, system.now().toISOString()),
+    decide: (before) => decideCreateKey(before, { ...rest, keyId, secret: secretFacts(value) }),
+    known: { state: apiKey.initial, revision: 'no-stream' },
+  });
+  const key = requireOwn(state, origin.organizationId, 'API key');
+  return { key, value, revision: Number(revision) };
+};
+
+export interface RotateKey extends KeyChange, Pick<Rotation, 'gracePeriodMinutes' | 'revokePrevious'> {
+  /** Chosen by the operator. Absent: generated. */
+  readonly value?: string;
+}
+
+export interface RotatedKey extends KeyWithValue {
+  readonly previousKeyExpiresAt: string;
+}
+
+/**
+ * Gives a key a new secret; the old one works until its grace period ends (spec §4).
+ * @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`, `too_many_live_secrets`.
+ */
+export const rotateKey = async (context: CommandContext, origin: Origin, command: RotateKey): Promise<RotatedKey> => {
+  const { value: given, gracePeriodMinutes, revokePrevious, ...change } = command;
+  const random = context.system.randomBytes(SECRET_RANDOM_BYTES);
+  const valueFor = ({ environment }: ExistingApiKey): string => given ?? formatSecret(environment, random);
+  const { key, revision } = await changeKey(context, origin, {
+    ...change,
+    decide: (before, circumstances) =>
+      decideRotateKey(before, {
+        ...circumstances,
+        by: change.by,
+        gracePeriodMinutes,
+        revokePrevious,
+        organizationId: origin.organizationId,
+        secret: secretFacts(valueFor(before)),
+      }),
+  });
+  // The rotation added the earlier secret.
+  return {
+    key,
+    value: valueFor(key),
+    revision,
+    previousKeyExpiresAt: key.earlierSecrets.at(-1)?.expiresAt ?? key.createdAt,
+  };
+};
+
+/** Ends a key and all its secrets. @throws {DomainError} of `changeKey`; `permission_missing`, `key_not_active`. */
+export const revokeKey = (context: CommandContext, origin: Origin, change: KeyChange): Promise<KeyAtRevision> =>
+  changeKey(context, origin, {
+    ...change,
+    decide: (state, circumstances) =>
+      decideRevokeKey(state, { ...circumstances, by: change.by, organizationId: origin.organizationId }),
+  });
+
+/** Ends a key and removes it from the lists. @throws {DomainError} of `changeKey`; `permission_missing`. */
+export const deleteKey = (context: CommandContext, origin: Origin, change: KeyChange): Promise<KeyAtRevision> =>
+  changeKey(context, origin, {
+    ...change,
+    decide: (state) => decideDeleteKey(state, { by: change.by, organizationId: origin.organizationId }),
+  });
+
+/** Records that a key has expired, once. */
+export const expireKey = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  { keyId, actor }: { readonly keyId: string; readonly actor: string },
+): Promise<void> => {
+  const { store, system } = context;
+  const stream = apiKeyStream(keyId);
+  const known = await load(store, apiKey, stream);
+  if (known.state.status === 'absent') return;
+  const { organizationId, environment } = known.state;
+  const now = system.now().toISOString();
+  const origin = internalOrigin({ actor, organizationId, environment, causeId: system.uuid() });
+  await execute(context, {
+    aggregate: apiKey,
+    stream,
+    known,
+    context: eventContext(origin, now),
+    decide: (state) => decideExpireKey(state, now),
+  });
+};
+
+/** Records a refused change for the key's history. */
+export const noteRefusal = async (
+  context: CommandContext,
+  origin: Origin,
+  refused: { readonly key: ExistingApiKey; readonly change: KeyChangeName; readonly code: ErrorCode },
+): Promise<void> => {
+  const { keyId, environment } = refused.key;
+  const stream = keyRefusalsStream(keyId);
+  const latest = await context.store.readStream(stream, { direction: 'backwards', limit: REFUSALS_PER_MINUTE_MAX });
+  const at = context.system.now().toISOString();
+  await execute(context, {
+    aggregate: keyRefusals,
+    stream,
+    context: eventContext({ ...origin, environment }, at),
+    known: { state: fold(keyRefusals, latest.toReversed()), revision: latest[0]?.revision ?? 'no-stream' },
+    decide: (state) =>
+      decideNoteRefusal(state, { keyId, change: refused.change, code: refused.code, actor: origin.actor, at }),
+  });
+};

@@ -1,0 +1,175 @@
+import { SANDBOX_DOMAIN } from '../../domain/email-address.ts';
+import type { MessageEvent } from '../../domain/events.ts';
+import { claimable, claimAttempt as decideClaimAttempt, type Hold } from '../../domain/message/claim-attempt.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
+import { isOpen, type Recipient } from '../../domain/message/recipient.ts';
+import { type AttemptOutcome, recordAttempt as decideRecordAttempt } from '../../domain/message/record-attempt.ts';
+import type { MessageContents } from '../../domain/ports/contents.ts';
+import { messageStream, suppressionStream } from '../../domain/streams.ts';
+import type { SuppressionReason } from '../../domain/suppression/events.ts';
+import {
+  hasOptedIn,
+  type Suppression,
+  strongestEntry,
+  suppression,
+  suppressionId,
+} from '../../domain/suppression/suppression.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
+import { execute, type Loaded, load } from '../execute.ts';
+
+/** A delivery attempt: who is due and not suppressed, the claim that one worker gets, and what came of it. */
+
+/** A claimed message, or none. */
+export type Claim =
+  | {
+      readonly claimed: true;
+      readonly message: Loaded<ExistingMessage>;
+      readonly attempt: number;
+      readonly recipientIds: readonly string[];
+      readonly events: readonly MessageEvent[];
+    }
+  /** `events`: what was recorded instead. */
+  | { readonly claimed: false; readonly events: readonly MessageEvent[] };
+
+/** Workers act on a message for the organization it belongs to. */
+export const workerOrigin = ({ organizationId, environment, accepted }: ExistingMessage, job: string): Origin =>
+  internalOrigin({ actor: `worker:${job}`, organizationId, environment, causeId: accepted.messageId });
+
+type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>;
+const isStarted = (event: MessageEvent): event is Started => event.type === 'AttemptStarted';
+
+export interface ClaimAttempt {
+  readonly messageId: string;
+  /** Only recipients of this domain. Absent: all. */
+  readonly destination?: string | undefined;
+  /** How long no other worker may send; longer than any attempt takes. */
+  readonly leaseMs: number;
+  /** In [0, 1). */
+  readonly random: number;
+  /** Whether the sending domain was deleted. Absent: never. */
+  isDomainDeleted?(message: ExistingMessage): boolean;
+  /** Why due recipients must wait; null: they need not. Absent: none must. */
+  holdOf?(message: ExistingMessage, recipients: readonly Recipient[]): Promise<Hold | null> | Hold | null;
+  /** The message as loaded before, possibly stale: saves the read. */
+  readonly known?: Loaded<Message> | undefined;
+}
+
+/** Claims the next attempt by appending `AttemptStarted` at the revision read, so one worker gets it. */
+export const claimAttempt = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  { messageId, destination, leaseMs, random, isDomainDeleted, holdOf, ...at }: ClaimAttempt,
+): Promise<Claim> => {
+  const stream = messageStream(messageId);
+  const known = at.known ?? (await load(context.store, message, stream));
+  if (known.state.status === 'absent') return { claimed: false, events: [] };
+  const now = context.system.now();
+  const leaseUntil = new Date(now.getTime() + leaseMs).toISOString();
+  const domainDeleted = isDomainDeleted?.(known.state) ?? false;
+  const open = known.state.recipients.filter(
+    ({ status, domain }) => isOpen(status) && (destination === undefined || domain === destination),
+  );
+  const suppressed = await suppressedRecipients(
+    context,
+    known.state,
+    open.map(({ id }) => id),
+  );
+  const due = claimable(known.state, { destination, now: now.toISOString(), domainDeleted, suppressed });
+  const held = due.length === 0 ? null : ((await holdOf?.(known.state, due)) ?? null);
+  const { state, revision, events } = await execute(context, {
+    aggregate: message,
+    stream,
+    context: eventContext(workerOrigin(known.state, 'deliver-message'), now.toISOString()),
+    decide: (before) =>
+      decideClaimAttempt(before, {
+        destination,
+        now: now.toISOString(),
+        leaseUntil,
+        random,
+        domainDeleted,
+        suppressed,
+        held,
+      }),
+    known,
+  });
+  const started = events.find(isStarted);
+  if (started === undefined || state.status === 'absent') return { claimed: false, events };
+  const { attempt, recipientIds } = started.data;
+  return { claimed: true, message: { state, revision }, attempt, recipientIds, events };
+};
+
+const SENTENCES: Readonly<Record<SuppressionReason, string>> = {
+  bounce: 'the address is suppressed: an earlier message to it bounced',
+  complaint: 'the address is suppressed: its owner complained about an earlier message',
+  unsubscribe: 'the address is suppressed: its owner unsubscribed',
+  manual: 'the address is suppressed: it was put on the list',
+  import: 'the address is suppressed: it was imported into the list',
+};
+
+/** What keeps the message from an address, in a sentence; null: nothing does. */
+const reasonOf = (state: Suppression, { accepted: { stream, topic } }: ExistingMessage, now: string): string | null => {
+  const entry = strongestEntry(state, { stream, topicId: topic?.id ?? null }, now);
+  if (entry !== null)
+    return entry.scope === 'topic' ? `${SENTENCES[entry.reason]} (${entry.topicId})` : SENTENCES[entry.reason];
+  if (topic?.default !== 'out' || hasOptedIn(state, topic.id)) return null;
+  return `its owner has not opted in to topic ${topic.id}, which is sent only to those who have`;
+};
+
+/** The fate of a sandbox address is in its name, at every message again. */
+const isForced = ({ environment }: ExistingMessage, domain: string): boolean =>
+  environment === 'test' && domain === SANDBOX_DOMAIN;
+
+/**
+ * Which of these recipients are to be sent nothing, by what the log says at this moment, with the reason in a sentence.
+ * Reads of one moment share a query.
+ */
+export const suppressedRecipients = async (
+  { store, system }: Pick<CommandContext, 'store' | 'system'>,
+  message: ExistingMessage,
+  recipientIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const { environment, accepted } = message;
+  const wanted = accepted.recipients.filter(
+    ({ id, domain }) => recipientIds.includes(id) && !isForced(message, domain),
+  );
+  const found = await Promise.all(
+    wanted.map(async ({ id, digest }): Promise<readonly (readonly [string, string])[]> => {
+      const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
+      const reason = reasonOf(state, message, system.now().toISOString());
+      return reason === null ? [] : [[id, reason]];
+    }),
+  );
+  return new Map(found.flat());
+};
+
+export interface RecordAttempt {
+  /** As claimed: saves reading it again. */
+  readonly message: Loaded<ExistingMessage>;
+  /** The one that was claimed: what is read anew may be in the middle of somebody else's. */
+  readonly attempt: number;
+  readonly outcomes: readonly AttemptOutcome[];
+  /** Texts of the replies that the outcomes name. */
+  readonly replies: readonly MessageContents[];
+  /** In [0, 1). */
+  readonly random: number;
+}
+
+/**
+ * Records what the claimed attempt came to. Nothing is written when the claim was lost meanwhile.
+ * @returns the message as it stands then.
+ */
+export const recordAttempt = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  { message: claimed, attempt, outcomes, replies, random }: RecordAttempt,
+): Promise<Loaded<ExistingMessage>> => {
+  const now = context.system.now().toISOString();
+  const { state, revision } = await execute<Message, Parameters<typeof message.evolve>[1]>(context, {
+    aggregate: message,
+    stream: messageStream(claimed.state.accepted.messageId),
+    context: eventContext(workerOrigin(claimed.state, 'deliver-message'), now),
+    contents: replies,
+    isUrgent: true,
+    decide: (before) => decideRecordAttempt(before, { attempt, outcomes, now, random }),
+    known: claimed,
+  });
+  return state.status === 'absent' ? claimed : { state, revision };
+};
