@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { releaseDestination } from '../../commands/destination.ts';
 import type { Suspension } from '../../domain/destination/suspension.ts';
-import { readYourWrites } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
-import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
-import { pageParameters } from '../validation/fields.ts';
+import { listEndpoint } from '../lists.ts';
+import { timeSchema } from '../schemas/envelope.ts';
 
 /** Name of a mailbox provider in A-labels, or `@` and a recipient domain. */
 export const DESTINATION = /^@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
@@ -48,10 +46,7 @@ export const serializeSuspension = (suspension: Suspension): z.infer<typeof susp
   };
 };
 
-const LIST = 'destinations';
-const query = z.strictObject(pageParameters);
-
-export const listDestinationsRoute = endpoint(
+export const listDestinationsRoute = listEndpoint(
   'GET /v1/destinations',
   {
     summary: 'List suspended destinations, newest first',
@@ -60,15 +55,13 @@ export const listDestinationsRoute = endpoint(
       'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
       'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
       'see `GET /v1/messages/{id}/explain`.',
-    query,
-    answer: listSchema(suspensionSchema),
+    of: 'destinations',
+    item: suspensionSchema,
+    ids: DESTINATION,
   },
-  async ({ query: { limit, after: cursor } }, { deps }) => {
-    const after = decodeCursor(LIST, cursor, DESTINATION);
-    await readYourWrites(deps, ['destinations']);
-    const now = deps.context.system.now().toISOString();
-    const page = await deps.readModels.destinations.suspended({ now, limit, after });
-    return listOf(page.items.map(serializeSuspension), page.hasMore, encodeCursor(LIST, page.next));
+  async (by, _caller, { deps }) => {
+    const page = await deps.readModels.destinations.suspended({ now: deps.context.system.now().toISOString(), ...by });
+    return { ...page, items: page.items.map(serializeSuspension) };
   },
 );
 

@@ -22,13 +22,12 @@ import {
 } from '../../domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../domain/streams.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
-import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
+import { ifMatch, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
+import { listEndpoint } from '../lists.ts';
 import { domainSchema, type SerializedDomain, serializeDomain } from '../schemas/domain.ts';
-import { listOf, listSchema } from '../schemas/envelope.ts';
-import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
-import { pageParameters, shownLine } from '../validation/fields.ts';
+import { shownLine } from '../validation/fields.ts';
 import { tracking } from './messages/send-fields.ts';
 
 /** Loads a domain of the caller's organization. @throws {DomainError} `not_found`, `other_organization`. */
@@ -87,27 +86,14 @@ export const registerDomainRoute = endpoint(
   },
 );
 
-const LIST = 'domains';
-const query = z.strictObject(pageParameters);
-
-export const listDomainsRoute = endpoint(
+export const listDomainsRoute = listEndpoint(
   'GET /v1/domains',
-  { summary: 'List sending domains, newest first', query, answer: listSchema(domainSchema) },
-  async ({ caller, query: { limit, after: cursor } }, route) => {
+  { summary: 'List sending domains, newest first', of: 'domains', item: domainSchema },
+  async (by, caller, route) => {
     const { deps, auth } = route;
-    const after = decodeCursor(LIST, cursor);
-    await Promise.all([readYourWrites(deps, ['domains']), auth.keyCache.catchUp()]);
-    const { items, hasMore, next } = await deps.readModels.domains.list({
-      organizationId: caller.organizationId,
-      domainId: visibleDomainId(caller),
-      limit,
-      after,
-    });
-    return listOf(
-      items.map((domain) => serializeDomainOf(route, domain)),
-      hasMore,
-      encodeCursor(LIST, next),
-    );
+    const wanted = { organizationId: caller.organizationId, domainId: visibleDomainId(caller), ...by };
+    const [page] = await Promise.all([deps.readModels.domains.list(wanted), auth.keyCache.catchUp()]);
+    return { ...page, items: page.items.map((domain) => serializeDomainOf(route, domain)) };
   },
 );
 

@@ -3,8 +3,8 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { CapturedMail, InboxFilter } from '../../domain/ports/inbox.ts';
 import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import { decodePlace, encodePlace } from '../lists.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
-import { decodePlace, encodePlace } from '../validation/cursor.ts';
 import { pageParameters } from '../validation/fields.ts';
 
 export const capturedMailSchema = z

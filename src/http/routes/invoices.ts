@@ -4,11 +4,10 @@ import type { InvoiceLine } from '../../domain/billing/events.ts';
 import { requirePeriod } from '../../domain/billing/period.ts';
 import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
 import type { ClosedInvoice } from '../../projections/invoices.ts';
-import { readYourWrites, setRevision } from '../consistency.ts';
+import { setRevision } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
-import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
-import { pageParameters } from '../validation/fields.ts';
+import { listEndpoint } from '../lists.ts';
+import { timeSchema } from '../schemas/envelope.ts';
 import { billedPlanSchema, periodSchema, serializePeriod, serializePlan } from './billing.ts';
 import { encodeFeedCursor, START } from './events/event-pages.ts';
 
@@ -76,17 +75,12 @@ const serializeInvoice = ({
   closed_at: closedAt,
 });
 
-const LIST = 'invoices';
-const query = z.strictObject(pageParameters);
-
-export const listInvoicesRoute = endpoint(
+export const listInvoicesRoute = listEndpoint(
   'GET /v1/billing/invoices',
-  { summary: 'List invoices, newest first', query, answer: listSchema(invoiceSchema) },
-  async ({ caller: { organizationId }, query: { limit, after: cursor } }, { deps }) => {
-    const after = decodeCursor(LIST, cursor);
-    await readYourWrites(deps, ['billing']);
-    const { items, hasMore, next } = await deps.readModels.billing.invoices({ organizationId, limit, after });
-    return listOf(items.map(serializeInvoice), hasMore, encodeCursor(LIST, next));
+  { summary: 'List invoices, newest first', of: 'billing', list: 'invoices', item: invoiceSchema },
+  async (by, { organizationId }, { deps }) => {
+    const page = await deps.readModels.billing.invoices({ organizationId, ...by });
+    return { ...page, items: page.items.map(serializeInvoice) };
   },
 );
 

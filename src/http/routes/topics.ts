@@ -4,11 +4,11 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
-import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
+import { ifMatch, setRevision } from '../consistency.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
-import { decodeCursor, encodeCursor } from '../validation/cursor.ts';
-import { pageParameters, shownLine } from '../validation/fields.ts';
+import { listEndpoint } from '../lists.ts';
+import { timeSchema } from '../schemas/envelope.ts';
+import { shownLine } from '../validation/fields.ts';
 import { loadDomain } from './domains.ts';
 
 export const topicSchema = z
@@ -94,17 +94,12 @@ export const createTopicRoute = (route: RouteContext): void => {
   );
 };
 
-const LIST = 'topics';
-const query = z.strictObject(pageParameters);
-
-export const listTopicsRoute = endpoint(
+export const listTopicsRoute = listEndpoint(
   'GET /v1/topics',
-  { summary: 'List topics, newest first', query, answer: listSchema(topicSchema) },
-  async ({ caller: { organizationId }, query: { limit, after: cursor } }, { deps }) => {
-    const after = decodeCursor(LIST, cursor);
-    await readYourWrites(deps, ['topics']);
-    const page = await deps.readModels.topics.list({ organizationId, domainId: null, limit, after });
-    return listOf(page.items.map(serializeTopic), page.hasMore, encodeCursor(LIST, page.next));
+  { summary: 'List topics, newest first', of: 'topics', item: topicSchema },
+  async (by, { organizationId }, { deps }) => {
+    const page = await deps.readModels.topics.list({ organizationId, domainId: null, ...by });
+    return { ...page, items: page.items.map(serializeTopic) };
   },
 );
 

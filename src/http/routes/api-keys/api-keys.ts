@@ -10,13 +10,11 @@ import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { apiKeyStream } from '../../../domain/streams.ts';
-import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
+import { listEndpoint } from '../../lists.ts';
 import { apiKeySchema, rotatedKeySchema, type SerializedApiKey, serializeApiKey } from '../../schemas/api-key.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
-import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
-import { pageParameters } from '../../validation/fields.ts';
 
 /** Listing, reading, rotating, revoking and deleting API keys. */
 
@@ -92,23 +90,13 @@ export const changeOwnKey = async <Changed>(
   }
 };
 
-const LIST = 'api-keys';
-const query = z.strictObject(pageParameters);
-
-export const listKeysRoute = endpoint(
+export const listKeysRoute = listEndpoint(
   'GET /v1/api-keys',
-  { summary: 'List API keys, newest first', query, answer: listSchema(apiKeySchema) },
-  async ({ caller, query: { limit, after: cursor } }, route) => {
-    const { deps } = route;
-    const after = decodeCursor(LIST, cursor);
-    await readYourWrites(deps, ['api-keys']);
-    const { items, hasMore, next } = await deps.readModels.apiKeys.list({
-      organizationId: caller.organizationId,
-      environment: caller.environment === 'test' ? 'test' : null,
-      limit,
-      after,
-    });
-    return listOf(await serializeKeys(route, items), hasMore, encodeCursor(LIST, next));
+  { summary: 'List API keys, newest first', of: 'api-keys', item: apiKeySchema },
+  async (by, { organizationId, environment }, route) => {
+    const shown = environment === 'test' ? environment : null;
+    const page = await route.deps.readModels.apiKeys.list({ organizationId, environment: shown, ...by });
+    return { ...page, items: await serializeKeys(route, page.items) };
   },
 );
 

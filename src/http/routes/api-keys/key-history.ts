@@ -9,6 +9,7 @@ import { isId } from '../../../domain/ids.ts';
 import type { EventStore, RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { apiKeyStream, keyRefusalsStream, sendingDomainStream } from '../../../domain/streams.ts';
 import { endpoint } from '../../endpoint.ts';
+import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   type KeyHistoryEvent,
@@ -16,7 +17,6 @@ import {
   serializeKeyHistoryEntry,
   statesBefore,
 } from '../../schemas/key-history.ts';
-import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/fields.ts';
 
 /** An event in the life of a key, and the key before it. */

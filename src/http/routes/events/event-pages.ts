@@ -5,7 +5,7 @@ import { type SerializedEvent, serializeEvents } from '../../../projections/even
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { decodeParts, encodeParts, invalidCursor } from '../../validation/cursor.ts';
+import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
 import { type EventFilters, furtherFilter } from './event-filter.ts';
 
 /** Cursors of the feed, and its pages as the read model has them. Pages and streams share both. */

@@ -9,9 +9,9 @@ import { templateLabel } from '../../../projections/messages/queries.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
+import { decodeCursor, encodeCursor } from '../../lists.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { listedMessageSchema, serializeListedMessage } from '../../schemas/message.ts';
-import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
 import { integerParameter, pageParameters, timeParameter } from '../../validation/fields.ts';
 
 const LIST = 'messages';

@@ -14,11 +14,11 @@ import { visibleDomainId } from '../../auth/authenticate.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
+import { decodePlace, encodePlace } from '../../lists.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
 import { messageSchema, type SerializedMessage, serializeMessage } from '../../schemas/message.ts';
 import { messageContentSchema, requireContent, serializeMessageContent } from '../../schemas/message-content.ts';
-import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters, timeField } from '../../validation/fields.ts';
 
 const notFound = (): DomainError => new DomainError('not_found', 'message not found');

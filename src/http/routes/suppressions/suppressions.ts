@@ -16,18 +16,16 @@ import {
   suppression,
   suppressionId,
 } from '../../../domain/suppression/suppression.ts';
-import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { listEndpoint } from '../../lists.ts';
 import {
   serializeSuppression,
   serializeSuppressions,
   suppressionCheckSchema,
   suppressionSchema,
 } from '../../schemas/suppression.ts';
-import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
-import { pageParameters } from '../../validation/fields.ts';
 import { addressField } from './add-suppressions.ts';
 
 /** Loads a suppression of the caller's environment. @throws {DomainError} `not_found`, `other_organization`. */
@@ -54,43 +52,31 @@ export const idOfAddress = async (
     ? null
     : suppressionId(environment, addressDigest(await organizationSecret(secrets, organizationId), address));
 
-const LIST = 'suppressions';
-const listQuery = z.strictObject({
-  ...pageParameters,
+const filters = {
   reason: z.enum(SUPPRESSION_REASONS).optional().describe('With an active entry of this reason.'),
   scope: z.enum(SUPPRESSION_SCOPES).optional().describe('With an active entry of this scope.'),
   address: addressField().optional().describe('Only this address.'),
-});
+};
 
 const LIST_DESCRIPTION = `Those in force, the latest addition first. The list is the organization's in the key's environment, whichever
 domain the key is bound to: what is suppressed is so for all of its domains.`;
 
-export const listSuppressionsRoute = endpoint(
+export const listSuppressionsRoute = listEndpoint(
   'GET /v1/suppressions',
   {
     summary: 'List suppressed addresses, newest first',
     description: LIST_DESCRIPTION,
-    query: listQuery,
-    answer: listSchema(suppressionSchema),
+    of: 'suppressions',
+    filters,
+    item: suppressionSchema,
   },
-  async ({ caller, query: { limit, after: cursor, reason = null, scope = null, address } }, { deps }) => {
-    const { contents, system } = deps.context;
+  async ({ address, reason = null, scope = null, limit, after }, caller, { deps }) => {
     const { organizationId, environment } = caller;
-    const after = decodeCursor(LIST, cursor);
-    const id = await idOfAddress(deps, caller, address);
-    await readYourWrites(deps, ['suppressions']);
-    const now = system.now().toISOString();
-    const { items, hasMore, next } = await deps.readModels.suppressions.list({
-      organizationId,
-      environment,
-      now,
-      reason,
-      scope,
-      suppressionId: id,
-      limit,
-      after,
-    });
-    return listOf(await serializeSuppressions(contents, items, now), hasMore, encodeCursor(LIST, next));
+    const suppressionId = await idOfAddress(deps, caller, address);
+    const now = deps.context.system.now().toISOString();
+    const by = { organizationId, environment, now, reason, scope, suppressionId, limit, after };
+    const page = await deps.readModels.suppressions.list(by);
+    return { ...page, items: await serializeSuppressions(deps.context.contents, page.items, now) };
   },
 );
 

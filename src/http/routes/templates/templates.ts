@@ -9,9 +9,9 @@ import {
 import { draftContent, loadTemplate } from '../../../commands/template/template-content.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
-import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { listEndpoint } from '../../lists.ts';
 import {
   listedTemplateSchema,
   publishedVersionSchema,
@@ -20,8 +20,6 @@ import {
   serializeVersion,
   templateSchema,
 } from '../../schemas/template.ts';
-import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
-import { pageParameters } from '../../validation/fields.ts';
 import { analyzeRendered } from './render-template.ts';
 import { changeBody, changedContent, contentOfFields, createBody } from './template-fields.ts';
 
@@ -65,21 +63,12 @@ export const createTemplateRoute = endpoint(
   },
 );
 
-const LIST = 'templates';
-
-export const listTemplatesRoute = endpoint(
+export const listTemplatesRoute = listEndpoint(
   'GET /v1/templates',
-  {
-    summary: 'List templates, newest first',
-    query: z.strictObject(pageParameters),
-    answer: listSchema(listedTemplateSchema),
-  },
-  async ({ caller: { organizationId }, query: { limit, after: cursor } }, { deps }) => {
-    const after = decodeCursor(LIST, cursor);
-    await readYourWrites(deps, ['templates']);
-    const page = await deps.readModels.templates.list({ organizationId, limit, after });
-    const items = page.items.map((each) => ({ ...serializeTemplate(each), object: 'template' as const }));
-    return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
+  { summary: 'List templates, newest first', of: 'templates', item: listedTemplateSchema },
+  async (by, { organizationId }, { deps }) => {
+    const page = await deps.readModels.templates.list({ organizationId, ...by });
+    return { ...page, items: page.items.map(serializeTemplate) };
   },
 );
 

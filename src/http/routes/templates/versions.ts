@@ -8,6 +8,7 @@ import { differencesOf } from '../../../domain/template/differences.ts';
 import type { ExistingTemplate, TemplateVersion } from '../../../domain/template/template.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
+import { decodePlace, encodePlace } from '../../lists.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import {
   listedVersionSchema,
@@ -16,7 +17,6 @@ import {
   templateDiffSchema,
   versionSchema,
 } from '../../schemas/template.ts';
-import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { integerParameter, pageParameters } from '../../validation/fields.ts';
 
 const VERSION_MAX = 999_999_999;

@@ -9,8 +9,8 @@ import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/w
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
+import { decodePlace, encodePlace } from '../../lists.ts';
 import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { decodePlace, encodePlace } from '../../validation/cursor.ts';
 import { pageParameters } from '../../validation/fields.ts';
 import { loadWebhook } from './webhooks.ts';
 

@@ -15,10 +15,10 @@ import type { Revision } from '../../../domain/ports/event-store.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
 import { webhookStream } from '../../../domain/streams.ts';
 import { type ExistingWebhook, requireWebhook, webhook } from '../../../domain/webhook/webhook.ts';
-import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { listEndpoint } from '../../lists.ts';
 import {
   createdWebhookSchema,
   pingedWebhookSchema,
@@ -26,8 +26,6 @@ import {
   serializeWebhook,
   webhookSchema,
 } from '../../schemas/webhook.ts';
-import { decodeCursor, encodeCursor } from '../../validation/cursor.ts';
-import { pageParameters } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';
 import { filtersOf, headersOf, webhookFields } from './webhook-fields.ts';
 
@@ -101,17 +99,12 @@ export const registerWebhookRoute = (route: RouteContext): void => {
   );
 };
 
-const LIST = 'webhooks';
-const listQuery = z.strictObject(pageParameters);
-
-export const listWebhooksRoute = endpoint(
+export const listWebhooksRoute = listEndpoint(
   'GET /v1/webhooks',
-  { summary: 'List webhooks, newest first', query: listQuery, answer: listSchema(webhookSchema) },
-  async ({ caller: { organizationId, environment }, query: { limit, after: cursor } }, { deps }) => {
-    const after = decodeCursor(LIST, cursor);
-    await readYourWrites(deps, ['webhooks']);
-    const page = await deps.readModels.webhooks.list({ organizationId, environment, limit, after });
-    return listOf(page.items.map(serializeWebhook), page.hasMore, encodeCursor(LIST, page.next));
+  { summary: 'List webhooks, newest first', of: 'webhooks', item: webhookSchema },
+  async (by, { organizationId, environment }, { deps }) => {
+    const page = await deps.readModels.webhooks.list({ organizationId, environment, ...by });
+    return { ...page, items: page.items.map(serializeWebhook) };
   },
 );
 

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { Caller } from '../domain/api-key/key-authority.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { ListCursor, ListPage } from '../projections/page-of.ts';
+import type { ProjectionName } from '../projections/projection.ts';
+import { readYourWrites } from './consistency.ts';
+import { endpoint, type Registration, type RouteContext } from './endpoint.ts';
+import type { Described } from './openapi/operation.ts';
+import type { GuardedRouteName } from './route-table.ts';
+import { listOf, listSchema } from './schemas/envelope.ts';
+import { pageParameters, timeOf } from './validation/fields.ts';
+
+/** Lists: their cursors, and the route of a list that is a read model. */
+
+/** Separates the parts of a cursor; in none of them. */
+const SEPARATOR = '\n';
+const ID = /^[a-z]{3}_[a-z2-7]{26}$/;
+/** Row numbers: 64 bits, from 1. */
+const PLACE = /^[1-9]\d{0,17}$/;
+
+export const invalidCursor = (): DomainError =>
+  new DomainError('invalid_cursor', 'after is not a cursor of this list', {
+    details: { after: ['after is not a cursor of this list'] },
+  });
+
+/** Encodes parts as an opaque cursor. */
+export const encodeParts = (parts: readonly string[]): string =>
+  Buffer.from(parts.join(SEPARATOR)).toString('base64url');
+
+/** @throws {DomainError} `invalid_cursor` unless made by `encodeParts`. */
+export const decodeParts = (cursor: string, count: number): readonly string[] => {
+  const parts = Buffer.from(cursor, 'base64url').toString().split(SEPARATOR);
+  if (parts.length !== count || encodeParts(parts) !== cursor) throw invalidCursor();
+  return parts;
+};
+
+/** @param list its name: a cursor is valid for its own list only. */
+export const encodeCursor = (list: string, cursor: ListCursor | null): string | null =>
+  cursor === null ? null : encodeParts([list, cursor.createdAt, cursor.id]);
+
+/** @param ids form of the ids in the list. @throws {DomainError} `invalid_cursor`. */
+export const decodeCursor = (list: string, text: string | undefined, ids = ID): ListCursor | null => {
+  if (text === undefined) return null;
+  const [name, createdAt = '', id = ''] = decodeParts(text, 3);
+  if (name !== list || timeOf(Date.parse(createdAt)) !== createdAt || !ids.test(id)) throw invalidCursor();
+  return { createdAt, id };
+};
+
+/**
+ * Cursor of a list whose items are numbered.
+ * @param list its name, with the id of its owner if there are several.
+ */
+export const encodePlace = (list: string, place: string | null): string | null =>
+  place === null ? null : encodeParts([list, place]);
+
+/** @throws {DomainError} `invalid_cursor`. */
+export const decodePlace = (list: string, text: string | undefined): { readonly after?: string } => {
+  if (text === undefined) return {};
+  const [name, place = ''] = decodeParts(text, 2);
+  if (name !== list || !PLACE.test(place)) throw invalidCursor();
+  return { after: place };
+};
+
+interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
+  extends Pick<Described, 'summary' | 'description'> {
+  /** Its read model, which catches up with the log first. */
+  readonly of: ProjectionName;
+  readonly item: Item;
+  /** Query parameters besides those of every list. */
+  readonly filters?: Filters;
+  /** Name of the list in its cursors. Default: that of the read model. */
+  readonly list?: string;
+  /** Form of the ids in the list. Default: ids of this service. */
+  readonly ids?: RegExp;
+}
+
+type ListBy<Filters extends z.ZodRawShape> = z.output<z.ZodObject<Filters>> & {
+  readonly limit: number;
+  readonly after: ListCursor | null;
+};
+
+/** The route of a newest-first list. @param read the page of its read model, serialized. */
+export const listEndpoint = <Item extends z.ZodType, const Filters extends z.ZodRawShape = Record<never, never>>(
+  name: GuardedRouteName,
+  { of, item, filters, list = of, ids, ...described }: ListDefinition<Item, Filters>,
+  read: (by: ListBy<Filters>, caller: Caller, route: RouteContext) => Promise<ListPage<z.output<Item>>>,
+): Registration =>
+  endpoint(
+    name,
+    { ...described, query: z.strictObject({ ...pageParameters, ...filters }), answer: listSchema(item) },
+    async ({ caller, query: { after: cursor, ...asked } }, route) => {
+      const after = decodeCursor(list, cursor, ids);
+      await readYourWrites(route.deps, [of]);
+      const by = { ...asked, after } as unknown as ListBy<Filters>; // what the schema above has parsed
+      const { items, hasMore, next } = await read(by, caller, route);
+      return listOf(items, hasMore, encodeCursor(list, next));
+    },
+  );
