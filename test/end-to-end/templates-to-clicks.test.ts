@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { CHROMIUM, chromiumIsMissing, HEADLESS } from '../support/chromium.ts';
 import { operator } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
 /** As a person's: that of a headless browser tells that it is a program. */
 const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36';
@@ -107,19 +106,14 @@ describe('mail by a template that was pushed from files, tracked', () => {
     expect(raw).toMatch(/^DKIM-Signature:/m);
   });
 
-  test.skipIf(!existsSync(CHROMIUM))(
+  test.skipIf(chromiumIsMissing)(
     'is opened and clicked in Chromium',
     async () => {
       page = `${html}<script>addEventListener('load', () => document.querySelector('#sale').click())</script>`;
       await sleep(AFTER_DELIVERY_MS);
       const chromium = execFile(CHROMIUM, [
-        ...[
-          '--headless',
-          '--no-sandbox',
-          '--disable-gpu',
-          '--disable-dev-shm-usage',
-          `--user-data-dir=${data.path}/chromium`,
-        ],
+        ...HEADLESS,
+        `--user-data-dir=${data.path}/chromium`,
         ...[`--user-agent=${USER_AGENT}`, '--timeout=10000', '--dump-dom', `${webUrl}/mail`],
       ]);
       await eventually(

@@ -77,5 +77,5 @@ const row = ({ name, depth, shape, required }: Field): string =>
 export const fieldTable = (shape: Shape, schemas: Schemas): string => {
   const target = shape.$ref === undefined ? shape : (schemas[nameIn(shape.$ref)] ?? {});
   const rows = fieldsOf(target, 0).map(row);
-  return rows.length === 0 ? `<p>${typeOf(target)}</p>` : `<div class="wide"><table>${rows.join('')}</table></div>`;
+  return rows.length === 0 ? `<p>${typeOf(target)}</p>` : `<table>${rows.join('')}</table>`;
 };

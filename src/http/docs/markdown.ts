@@ -18,7 +18,7 @@ const row = (line: string, tag: 'td' | 'th'): string =>
     .join('')}</tr>`;
 
 const table = ([head = '', , ...lines]: readonly string[]): string =>
-  `<div class="wide"><table>${row(head, 'th')}${lines.map((line) => row(line, 'td')).join('')}</table></div>`;
+  `<table>${row(head, 'th')}${lines.map((line) => row(line, 'td')).join('')}</table>`;
 
 const list = (lines: readonly string[]): string =>
   `<ul>${lines.map((line) => `<li>${inline(line.slice('- '.length))}</li>`).join('')}</ul>`;

@@ -54,7 +54,7 @@ const parameterTable = ({ parameters }: ApiOperation): string => {
       `<tr><td><code>${escapeHtml(name)}</code>${required ? ' <b title="required">*</b>' : ''}<br><small>${escapeHtml(place)}</small></td>` +
       `<td>${typeOf(schema)}${description === '' ? '' : markdown(description)}</td></tr>`,
   );
-  return `<h4>Parameters</h4><div class="wide"><table>${rows.join('')}</table></div>`;
+  return `<h4>Parameters</h4><table>${rows.join('')}</table>`;
 };
 
 const requestBody = ({ requestBody: body }: ApiOperation, { components }: ApiDocument): string => {
@@ -95,14 +95,14 @@ const responses = (operation: ApiOperation, document: ApiDocument): string => {
     const response = resolve(one, document);
     return response === undefined ? [] : [responseRow(status, response)];
   });
-  return `<h4>Answers</h4><div class="wide"><table>${rows.join('')}</table></div>`;
+  return `<h4>Answers</h4><table>${rows.join('')}</table>`;
 };
 
 /** What we send to others: no command of theirs, but what they will see. */
 export const webhookSection = (operation: ApiOperation, document: ApiDocument): string => {
   const given = Object.values(operation.requestBody?.content[JSON_TYPE]?.examples ?? {});
   return `<section id="${escapeHtml(operation.operationId)}">
-<p class="summary">${escapeHtml(operation.summary)}</p>
+<h3>${escapeHtml(operation.summary)}</h3>
 ${markdown(operation.description)}
 ${parameterTable(operation)}
 ${requestBody(operation, document)}

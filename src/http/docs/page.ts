@@ -25,18 +25,17 @@ nav summary { cursor: pointer; font-weight: 600; }
   nav summary { list-style: none; pointer-events: none; }
   main { padding-left: 2.5rem; }
 }
-a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
+a { color: var(--link); } nav a, h3 a { text-decoration: none; } nav a:hover, h3 a:hover { text-decoration: underline; }
 h1 { font-size: 1.9rem; line-height: 1.2; } h2 { font-size: 1.35rem; margin: 2.5rem 0 .5rem; }
 h3 { font: 600 1.02rem/1.4 ui-monospace, monospace; margin: 0; } h3 a { color: inherit; }
 h4 { font-size: .95rem; margin: 1.4rem 0 .4rem; }
 section { border-top: 1px solid var(--line); margin-top: 2rem; padding-top: 1.4rem; }
 .method { color: var(--link); } .summary { font-size: 1.08rem; margin: .3rem 0; } small { color: var(--quiet); }
 code, pre { font-family: ui-monospace, monospace; font-size: .86em; }
-pre { background: var(--shade); padding: .8rem 1rem; overflow: auto; border-radius: .4rem; user-select: all; }
-.wide { overflow-x: auto; }
+pre { background: var(--shade); padding: .8rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; border-radius: .4rem; user-select: all; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
-td, th { text-align: left; vertical-align: top; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); }
-td:first-child { white-space: nowrap; } td p, td ul { margin: .15rem 0; } td ul { padding-left: 1.1rem; }
+td, th { overflow-wrap: anywhere; text-align: left; vertical-align: top; padding: .45rem .8rem .45rem 0; border-bottom: 1px solid var(--line); }
+@media (min-width: 64rem) { td:first-child { white-space: nowrap; } } td p, td ul { margin: .15rem 0; } td ul { padding-left: 1.1rem; }
 td b { color: #c4432b; }
 .d1 { padding-left: 1.2rem; } .d2 { padding-left: 2.4rem; } .d3 { padding-left: 3.6rem; } .d4, .d5, .d6 { padding-left: 4.8rem; }
 `;
