@@ -4,7 +4,7 @@ import { createPostmaster, type Postmaster } from '../adapters/inbound-reports/p
 import { createInboundReportTask } from '../adapters/inbound-reports/receive-inbound-reports.ts';
 import { startSmtpListener } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
-import { neighbourhoodOf } from '../domain/address-ranges.ts';
+import { clientNetworkOf } from '../domain/address-ranges.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
 import {
   createTakeInboundReport,
@@ -65,7 +65,7 @@ export const startInboundReport = async (
     host,
     port: bouncePort,
     tls,
-    neighbourOf: neighbourhoodOf,
+    networkOf: clientNetworkOf,
     logger,
   }).catch((error: unknown) => {
     throw listenRefused(error, { host, port: bouncePort, variable: 'BOUNCE_PORT' });

@@ -1,7 +1,7 @@
 import { createMailParser } from '../adapters/mail-parser/mail-parser.ts';
 import { type SmtpListener, startSmtpListener } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
-import { neighbourhoodOf } from '../domain/address-ranges.ts';
+import { clientNetworkOf } from '../domain/address-ranges.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { createSubmission } from '../submission/submission.ts';
 import type { SubmissionContext } from '../submission/submit-message.ts';
@@ -42,7 +42,7 @@ export const startSubmission = async (
       port,
       tls,
       tlsBegins,
-      neighbourOf: neighbourhoodOf,
+      networkOf: clientNetworkOf,
       logger,
     }).catch((error: unknown) => {
       throw listenRefused(error, { host, port, variable });

@@ -39,8 +39,8 @@ export const isWithin = (ranges: readonly AddressRange[], text: string): boolean
   return ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 };
 
-/** What failures are counted by: one IPv4 address, or the 64 bits that one IPv6 customer is usually given. */
-export const neighbourhoodOf = (text: string): string => {
+/** The client network that failures and connections are counted by: an IPv4 address, or an IPv6 /64, as a customer mostly has. */
+export const clientNetworkOf = (text: string): string => {
   if (!text.includes(':') || !ipaddr.isValid(text)) return text;
   const address = ipaddr.process(text);
   return address.kind() === 'ipv4' ? address.toString() : (address as ipaddr.IPv6).parts.slice(0, 4).join(':');

@@ -147,13 +147,13 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     throw new Error('the log ended its subscription');
   };
 
-  const gather = async (): Promise<void> => {
+  const waitForMore = async (): Promise<void> => {
     const waitMs = pullFromMs - system.monotonicMs();
     if (waitMs > 0) await system.sleep(waitMs);
   };
 
   const pull = async (): Promise<void> => {
-    await gather();
+    await waitForMore();
     subscription ??= open(end);
     const current = subscription;
     const isLeft = (): boolean => current !== subscription; // by a jump, meanwhile

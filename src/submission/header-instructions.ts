@@ -4,9 +4,9 @@ import type { Mailbox, ShownRecipients } from '../domain/ports/contents.ts';
 import type { ParsedMail, WrittenAddress } from '../domain/ports/mail-parser.ts';
 import type { Problem } from '../http/validation/problems.ts';
 
-/** What a client tells this service by headers that never leave it. */
+/** Send options that a client sets by `X-Outbox-*` headers. They are removed before delivery. */
 export interface Instructions {
-  /** Fields of a send's body; what is wrong with their values its schema says. */
+  /** Fields of a send body. Its schema validates their values. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** As HTTP's `Idempotency-Key`; null: none. */
   readonly idempotencyKey: string | null;
@@ -18,7 +18,7 @@ const IDEMPOTENCY_KEY = 'idempotency-key';
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
 const DIGITS = /^\d{1,10}$/;
 
-/** Instructions that are given once, and the field each writes. */
+/** Headers allowed once, and the body field that each sets. */
 const SINGLE: Readonly<Record<string, string>> = {
   'x-outbox-stream': 'stream',
   'x-outbox-scheduled-at': 'scheduled_at',
@@ -55,7 +55,7 @@ const once = (mail: ParsedMail, header: string, problems: Problem[]): string | u
   return values[0];
 };
 
-/** Copies of one message for several recipients have one Message-ID: each of them is a message of its own. */
+/** Includes the envelope: copies of one message for several recipients share a Message-ID, and each is a message of its own. */
 const keyOfMessageId = (mail: ParsedMail, envelope: readonly string[], problems: Problem[]): string | null => {
   const id = once(mail, 'message-id', problems) ?? '';
   if (id === '') {
@@ -128,28 +128,28 @@ export const instructionsOf = (mail: ParsedMail, envelope: readonly string[]): I
   };
 };
 
-/** Who gets a message, in the words of a send's body, and who is seen to. */
+/** Recipients of a message as fields of a send body, and those that its headers show. */
 export interface Addressed {
   readonly to?: readonly string[];
   readonly cc?: readonly string[];
   readonly bcc?: readonly string[];
-  /** `To` and `Cc` as written, where they name others than those who get it. */
+  /** `To` and `Cc` as written, if they name addresses outside the envelope. */
   readonly shown?: ShownRecipients;
 }
 
-/** All of them travel with the message; a thread of a hundred people is one for a list. */
+/** Each delivered copy carries them all. Discussions among more people belong on a mailing list. */
 const SHOWN_MAX = 100;
 
-/** One address as a send's body has it; a quoted name cannot be taken for anything else. */
+/** An address as a string of a send body. The quotes make the name unambiguous. */
 export const addressText = ({ name, address }: Mailbox): string =>
   name === undefined || name === '' ? address : `"${name.replace(/[\\"]/g, '\\$&')}" <${address}>`;
 
-/** An address that can be written as it stands, though no mail goes there from here: `root@server`. */
+/** An address that is shown as written although this service cannot send to it: `root@server`. */
 const PLAIN_ADDRESS = /^[\w!#$%&'*+/=?^`{|}~.-]{1,64}@[\w.-]{1,253}$/;
-/** What fits on a line, and nothing that could end it. */
+/** Text that fits on a header line and cannot end it. */
 const SHOWN_TEXT = /^\P{Cc}{1,256}$/u;
 
-/** What is shown need not be where mail goes: the envelope says that. @returns the reason why it cannot be shown. */
+/** Parses an address that is only shown; the envelope says where mail goes. @returns a string: why it cannot be shown. */
 const readShown = (one: WrittenAddress): Mailbox | string => {
   const parsed = parseMailbox(addressText(one));
   if (typeof parsed !== 'string') return parsed;
@@ -167,10 +167,10 @@ const readAll = (field: 'To' | 'Cc', written: readonly WrittenAddress[], problem
   });
 
 /**
- * The envelope says who gets a message, its header who is seen to: a recipient named in `To` or `Cc` is of that kind,
- * any other is a blind copy. Programs that send each recipient a separate copy leave the same header in all of them:
- * it stays as it is written.
- * @param envelope addresses, as parsed, each once.
+ * Recipients named in the headers. They may differ from the envelope, which decides who gets the message: an envelope
+ * recipient named in `To` or `Cc` is of that kind, any other is a blind copy. Programs that send each recipient a separate
+ * copy leave the same headers in all of them: these are kept as written.
+ * @param envelope parsed addresses without duplicates.
  */
 export const addressed = (
   { to, cc }: Pick<ParsedMail, 'to' | 'cc'>,

@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/domain-error.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 
-/** A reply that says no: `responseCode` and the text, its enhanced code (RFC 3463) first, are what the client is sent. */
+/** A negative reply: `responseCode`, and a text that begins with the enhanced code (RFC 3463). */
 export class SmtpRefusal extends Error {
   override readonly name = 'SmtpRefusal';
   readonly responseCode: number;
@@ -21,7 +21,7 @@ const SENTENCES_MAX = 5;
 const CONTENT: Reply = [554, '5.6.0'];
 const POLICY: Reply = [550, '5.7.1'];
 const LATER: Reply = [451, '4.3.0'];
-/** By the status that HTTP answers the same with; any other is about the message. */
+/** By the HTTP status of the same error. Any other status is about the message. */
 const REPLIES: Readonly<Record<number, Reply>> = {
   401: POLICY,
   403: POLICY,
@@ -31,7 +31,7 @@ const REPLIES: Readonly<Record<number, Reply>> = {
   500: LATER,
   503: LATER,
 };
-/** Of an AUTH (RFC 4954 §6): a client must not take a moment of ours for a wrong password. */
+/** Replies to AUTH (RFC 4954 §6). A temporary fault of this service must not look like a wrong password. */
 const AUTH_REPLIES: Readonly<Record<number, Reply>> = {
   401: [535, '5.7.8'],
   403: [535, '5.7.8'],
@@ -40,9 +40,9 @@ const AUTH_LATER: Reply = [454, '4.7.0'];
 
 /** The first problems, if any, on one line in ASCII. */
 const textOf = (error: unknown, message: string): string => {
-  // Of a key there is nothing more to say: its details are about a header of HTTP.
-  const isToldAll = !(error instanceof DomainError) || error.code === 'unauthorized';
-  const sentences = isToldAll ? [] : Object.values(error.details ?? {}).flat();
+  // The details of `unauthorized` are about an HTTP header.
+  const hasNoDetails = !(error instanceof DomainError) || error.code === 'unauthorized';
+  const sentences = hasNoDetails ? [] : Object.values(error.details ?? {}).flat();
   const text = sentences.length === 0 ? message : sentences.slice(0, SENTENCES_MAX).join('; ');
   return text.replace(/[^ -~]/gu, '?').slice(0, TEXT_CHARACTERS_MAX);
 };
@@ -54,13 +54,13 @@ const replyOf = (error: unknown, replies: (status: number) => Reply): SmtpRefusa
   return new SmtpRefusal(code, `${enhanced} ${textOf(error, body.error.message)}`);
 };
 
-/** How a message that is not taken is answered: what HTTP answers by its status, in the codes of RFC 5321. */
+/** The reply to a refused message: the HTTP status of the error as a code of RFC 5321. */
 export const messageRefusal = (error: unknown): SmtpRefusal =>
   replyOf(error, (status) => {
     const isUnverified = error instanceof DomainError && error.code === 'domain_not_verified';
     return isUnverified ? POLICY : (REPLIES[status] ?? CONTENT);
   });
 
-/** How an AUTH that does not succeed is answered. */
+/** The reply to a failed AUTH. */
 export const authRefusal = (error: unknown): SmtpRefusal =>
   replyOf(error, (status) => AUTH_REPLIES[status] ?? AUTH_LATER);

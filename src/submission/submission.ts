@@ -16,58 +16,58 @@ import {
 import { RECIPIENTS_MAX } from './submitted-body.ts';
 
 export interface SubmissionOptions {
-  /** false: clients of this machine alone are served. */
+  /** false: only clients on loopback are accepted. */
   readonly hasTls: boolean;
-  /** What it calls itself; this machine's name when absent. */
+  /** Name in the greeting. Absent: the host name. */
   readonly name?: string | undefined;
-  /** Networks from which a key may come without TLS: this machine, unless a test says otherwise. */
-  readonly plainFrom?: readonly string[];
-  /** Shorter for tests alone. */
+  /** Networks from which plaintext AUTH is accepted. Default: loopback; tests set others. */
+  readonly plaintextNetworks?: readonly string[];
+  /** Shorter in tests. */
   readonly times?: { readonly authMs?: number; readonly dataMs?: number };
 }
 
 /** The connections of the listener. */
 interface Connections {
-  /** The client has given a key: it may stay. */
-  welcome(session: SMTPServerSession): void;
-  /** Ends it at once, whatever it does. */
+  /** Ends the time limit for authentication. */
+  authenticated(session: SMTPServerSession): void;
+  /** Closes the connection at once. */
   end(session: SMTPServerSession): void;
 }
 
 /** What the listener needs. */
 export interface Submission {
-  readonly bounds: { readonly perNeighbour: number; readonly strangerMs: number; readonly durationMs: number };
+  readonly bounds: { readonly perNetwork: number; readonly authMs: number; readonly durationMs: number };
   serve(connections: Connections): SMTPServerOptions;
 }
 
-const THIS_MACHINE = ['127.0.0.0/8', '::1'];
-/** A pool of a busy program; more lets one client take the places of all others. */
-const CONNECTIONS_PER_NEIGHBOUR_MAX = 100;
-/** Until there is a key. Longer lets strangers hold places, shorter refuses clients behind slow lines. */
+const LOOPBACK = ['127.0.0.0/8', '::1'];
+/** The pool of a busy program. More lets one client use up the connections of all others. */
+const CONNECTIONS_PER_NETWORK_MAX = 100;
+/** Time to authenticate. Longer lets unauthenticated clients hold connections, shorter refuses clients on slow lines. */
 const AUTH_MS_MAX = 60_000;
-/** A pool opens another one; what never ends would outlive every other bound. */
+/** Pools reconnect. Without it a busy connection would never end. */
 const CONNECTION_MS_MAX = 3_600_000;
-/** Each costs some kilobytes, and what it sends is bounded by bytes. */
+/** Each costs some kilobytes. The messages in flight are bounded by bytes. */
 const CLIENTS_MAX = 500;
-/** RFC 5321 §4.5.3.2.7 asks for five minutes; a client that says nothing for one has gone, and pools open another. */
+/** RFC 5321 §4.5.3.2.7 asks for five minutes; a client that is silent for one has mostly gone, and pools reconnect. */
 const IDLE_MS = 60_000;
 /** 25 MB at 0.7 Mbit/s. Longer lets slow clients hold memory that others wait for. */
 const DATA_MS_MAX = 300_000;
-/** As long as HTTP takes; RFC 5321 §4.5.3.2.6 has clients wait ten minutes. */
+/** As for HTTP; RFC 5321 §4.5.3.2.6 has clients wait ten minutes. */
 const DEADLINE_MS = 15_000;
-/** What is in hand at the end is answered within it. */
+/** On shutdown, messages in flight are answered within it. */
 const CLOSE_MS = 5_000;
-/** RFC 5321 §4.5.3.1.4 asks for 512 octets; a key in base64 and long addresses fit many times. */
+/** RFC 5321 §4.5.3.1.4 asks for 512 octets; a key in base64 and long addresses fit several times. */
 const COMMAND_BYTES_MAX = 4_096;
-/** Jests of another time. */
-const JESTS = ['WIZ', 'SHELL', 'KILL'];
+/** Joke commands of `smtp-server`. */
+const JOKE_COMMANDS = ['WIZ', 'SHELL', 'KILL'];
 
 /** RFC 4954 §6, its enhanced code with it. */
 const AUTHENTICATION_REQUIRED = '5.7.0 Authentication required';
 
 type Callback = (error?: Error | null) => void;
 
-/** What SMTP has callbacks for, as promises; what fails is a reply. */
+/** Passes the result of a promise to a callback of `smtp-server`; an error becomes a reply. */
 const answer = (work: Promise<unknown>, callback: Callback, refuse: (error: unknown) => SmtpRefusal): void => {
   work.then(
     () => callback(),
@@ -81,7 +81,7 @@ const principalOf = ({ user, secure }: SMTPServerSession): Principal => {
   throw new SmtpRefusal(530, secure ? AUTHENTICATION_REQUIRED : '5.7.0 Must issue a STARTTLS command first');
 };
 
-/** Whose room a message takes. */
+/** Owner of the bytes that a message reserves. */
 const organizationOf = ({ user, remoteAddress }: SMTPServerSession): string =>
   user !== undefined && user !== false ? (user as Principal).organizationId : remoteAddress;
 
@@ -97,18 +97,18 @@ const requireMailbox = ({ address }: SMTPServerAddress): string => {
   return parsed.address;
 };
 
-/** A key never travels in clear beyond this machine: AUTH is neither offered nor taken before TLS. */
-const greet = (session: SMTPServerSession, options: SubmissionOptions): void => {
-  const ranges = (options.plainFrom ?? THIS_MACHINE).map(parseRange).filter((range) => range !== null);
+/** Plaintext AUTH is accepted on loopback only. Other clients are offered AUTH after STARTTLS. */
+const restrictPlaintext = (session: SMTPServerSession, options: SubmissionOptions): void => {
+  const ranges = (options.plaintextNetworks ?? LOOPBACK).map(parseRange).filter((range) => range !== null);
   if (isWithin(ranges, session.remoteAddress)) return;
   if (!options.hasTls) {
-    throw new SmtpRefusal(554, '5.7.0 only clients of this machine are served: this service has no TLS certificate');
+    throw new SmtpRefusal(554, '5.7.0 only clients on loopback are accepted: this service has no TLS certificate');
   }
-  session.disabledCommands = [...JESTS, 'AUTH'];
+  session.disabledCommands = [...JOKE_COMMANDS, 'AUTH'];
 };
 
 /**
- * What clients of this service send by (RFC 6409): the same keys, limits, checks and command as
+ * Message submission (RFC 6409), with the same keys, limits, checks and command as
  * `POST /v1/messages/send`. Uses the API's key cache, which must be ready before this listens.
  */
 export const createSubmission = (submission: SubmissionContext, options: SubmissionOptions): Submission => {
@@ -126,14 +126,14 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
     ({ password }, session, callback) => {
       authenticateKey(auth, password ?? '', session.remoteAddress).then(
         (user) => {
-          connections.welcome(session);
+          connections.authenticated(session);
           callback(null, { user });
         },
         (error: unknown) => callback(authRefusal(error)),
       );
     };
 
-  const take =
+  const receive =
     (connections: Connections): Required<SMTPServerOptions>['onData'] =>
     (stream, session, callback) => {
       const requestId = `req_${context.system.uuid().replaceAll('-', '')}`;
@@ -162,15 +162,15 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
 
   return {
     bounds: {
-      perNeighbour: CONNECTIONS_PER_NEIGHBOUR_MAX,
-      strangerMs: options.times?.authMs ?? AUTH_MS_MAX,
+      perNetwork: CONNECTIONS_PER_NETWORK_MAX,
+      authMs: options.times?.authMs ?? AUTH_MS_MAX,
       durationMs: CONNECTION_MS_MAX,
     },
     serve: (connections) => ({
       ...(options.name === undefined ? {} : { name: options.name }),
       banner: 'Outbox',
-      disabledCommands: JESTS,
-      allowInsecureAuth: true, // where it is offered at all, see `greet`
+      disabledCommands: JOKE_COMMANDS,
+      allowInsecureAuth: true, // `restrictPlaintext` decides who is offered it
       authMethods: ['PLAIN', 'LOGIN'],
       authRequiredMessage: AUTHENTICATION_REQUIRED,
       size: MESSAGE_BYTES_MAX,
@@ -179,16 +179,17 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
       maxCommandLength: COMMAND_BYTES_MAX,
       socketTimeout: IDLE_MS,
       closeTimeout: CLOSE_MS,
-      onConnect: (session, callback) => answer((async () => greet(session, options))(), callback, messageRefusal),
+      onConnect: (session, callback) =>
+        answer((async () => restrictPlaintext(session, options))(), callback, messageRefusal),
       onSecure: (_socket, session, callback) => {
-        session.disabledCommands = JESTS;
+        session.disabledCommands = JOKE_COMMANDS;
         callback();
       },
       onAuth: authenticate(connections),
       onMailFrom: (_address, session, callback) =>
         answer((async () => authorizeMessage(auth, principalOf(session)))(), callback, refusalOf),
       onRcptTo: (address, _session, callback) => answer((async () => requireMailbox(address))(), callback, refusalOf),
-      onData: take(connections),
+      onData: receive(connections),
     }),
   };
 };

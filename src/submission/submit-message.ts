@@ -13,16 +13,16 @@ import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-mes
 import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
 
-/** Who gave a key on this connection, so that it can be looked at again: keys end while connections last. */
+/** The authenticated client of a connection. The key is kept to authenticate again: it may be revoked meanwhile. */
 export interface Principal {
   readonly key: string;
-  /** The client's, of its socket. */
+  /** IP address of the client's socket. */
   readonly address: string;
   /** Of the key. */
   readonly organizationId: string;
 }
 
-/** The same key may do the same by either way. */
+/** A key needs the same permission as over HTTP. */
 const RULE = ROUTES['POST /v1/messages/send'];
 
 const authenticateSender = async (
@@ -40,36 +40,36 @@ export const authenticateKey = async (auth: AuthContext, key: string, address: s
   return { key, address, organizationId: caller.organizationId };
 };
 
-/** The same, as one more message begins, which counts against the key's limit. @throws {DomainError} by the catalogue. */
+/** Authenticates again, and consumes the key's rate limit for one message. @throws {DomainError} by the catalogue. */
 export const authorizeMessage = async (auth: AuthContext, principal: Principal): Promise<void> => {
   await consumeRateLimit(auth, await authenticateSender(auth, principal), { kind: RULE.kind, count: 1 }, null);
 };
 
-/** Who asks, as of now: a message may take long to arrive. @throws {DomainError} by the catalogue. */
+/** Authenticates again: a message may take long to arrive. @throws {DomainError} by the catalogue. */
 export const reauthenticate = async (auth: AuthContext, principal: Principal): Promise<Caller> =>
   (await authenticateSender(auth, principal)).caller;
 
-/** As much as HTTP takes of a message that is encoded, and its headers. */
+/** What HTTP accepts, in base64 and with headers. */
 export const MESSAGE_BYTES_MAX = 26_500_000;
-/** Pieces are copied together: each that is kept by itself costs some hundred bytes, however short it is. */
+/** Chunks are copied into blocks: a chunk that is kept by itself costs some hundred bytes, however short it is. */
 const BLOCK_BYTES = 65_536;
 const FIRST_BLOCK_BYTES = 8_192;
 
 const tooLarge = (): SmtpRefusal => new SmtpRefusal(552, `5.3.4 the message is larger than ${MESSAGE_BYTES_MAX} bytes`);
 const noRoom = (): SmtpRefusal =>
-  new SmtpRefusal(451, '4.3.0 too many large messages are in hand: try again in some seconds');
-const broken = (): SmtpRefusal => new SmtpRefusal(451, '4.4.2 the message did not come to its end');
+  new SmtpRefusal(451, '4.3.0 too many large messages are in flight: try again in a few seconds');
+const broken = (): SmtpRefusal => new SmtpRefusal(451, '4.4.2 the connection ended before the message');
 
 export interface ReceivedMessage {
   readonly chunks: readonly Uint8Array[];
-  /** The share of the byte budget; released when the message is done with. */
+  /** Its share of the byte budget, to be released at the end. */
   readonly reservation: Reservation;
 }
 
 export interface Receiving {
   readonly bodies: BodyBudget;
   readonly organizationId: string;
-  /** `SIZE` of the client's MAIL (RFC 1870); null: it said nothing. */
+  /** `SIZE` of the client's MAIL (RFC 1870); null: absent. */
   readonly declaredBytes: number | null;
 }
 
@@ -89,7 +89,7 @@ const createBlocks = () => {
   return { add, chunks: (): readonly Uint8Array[] => [...full, block.subarray(0, used)] };
 };
 
-/** Room for what is declared, or for a small message. The client waits meanwhile: nothing is read. */
+/** Reserves the declared size, or that of a small message. The client waits meanwhile: nothing is read. */
 const reserveFirst = ({ bodies, organizationId, declaredBytes }: Receiving): Promise<Reservation | null> => {
   const bytes = Math.min(MESSAGE_BYTES_MAX, declaredBytes ?? SMALL_BODY_BYTES_MAX);
   return bodies.reserve(organizationId, bytes, { waits: true });
@@ -109,9 +109,9 @@ const readToEnd = async (
 };
 
 /**
- * A message as it arrives, within what all bodies in flight may take: its room is reserved before it is read. One that is
- * refused is read to its end, as the protocol wants, and not kept.
- * @throws {SmtpRefusal} too large, no room, or it did not come to its end; then nothing of the budget is kept.
+ * Receives a message within the byte budget of all bodies in flight: bytes are reserved before they are read. A refused
+ * message is read to its end, as the protocol requires, and dropped.
+ * @throws {SmtpRefusal} too large, no room, or incomplete; then nothing stays reserved.
  */
 export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Receiving): Promise<ReceivedMessage> => {
   const { bodies, organizationId } = receiving;
@@ -119,10 +119,10 @@ export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Re
   let reservation = await reserveFirst(receiving);
   let bytes = 0;
 
-  /** What is reserved already stays until there is room for all. */
+  /** Keeps the reservation until a larger one is made. */
   const hasRoom = async (): Promise<boolean> => {
     if (reservation === null || bytes <= reservation.bytes()) return reservation !== null;
-    // A client that counts its line ends as one byte declares too little: an ordinary message stays a small one.
+    // Clients that count CRLF as one byte declare too little: an ordinary message still reserves what a small one does.
     const wanted = bytes <= SMALL_BODY_BYTES_MAX ? SMALL_BODY_BYTES_MAX : MESSAGE_BYTES_MAX;
     const wider = await bodies.reserve(organizationId, wanted, { waits: true });
     reservation.release();
@@ -144,7 +144,7 @@ export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Re
   throw refusal ?? noRoom();
 };
 
-/** What submission is built on: of the API, and what it shares with it. */
+/** What submission shares with the API, and its parser. */
 export interface SubmissionContext {
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
@@ -152,24 +152,24 @@ export interface SubmissionContext {
   readonly mailParser: MailParser;
 }
 
-export interface Submission {
+export interface SubmittedMessage {
   readonly principal: Principal;
   /** `req_…` */
   readonly requestId: string;
-  /** Addresses, as parsed, each once. */
+  /** Parsed addresses without duplicates. */
   readonly envelope: readonly string[];
-  /** The message as it arrived, in pieces. */
+  /** The message as it arrived. */
   readonly chunks: readonly Uint8Array[];
-  /** Aborted once its sender was told to come again: it is not accepted any more. */
+  /** Aborted when the client was told to try again: the message must not be accepted any more. */
   readonly late: AbortSignal;
 }
 
 /**
- * Accepts a message that came by SMTP durably, by the same command as HTTP.
+ * Accepts a submitted message durably, with the same command as HTTP.
  * @returns its id.
  * @throws {DomainError} by the catalogue.
  */
-export const submitMessage = async (context: SubmissionContext, submission: Submission): Promise<string> => {
+export const submitMessage = async (context: SubmissionContext, submission: SubmittedMessage): Promise<string> => {
   const { deps, auth, mailParser } = context;
   const touch = (): void => deps.eventLoop?.touch({ route: 'SMTP DATA', requestId: submission.requestId });
   const { organizationId } = await reauthenticate(auth, submission.principal);

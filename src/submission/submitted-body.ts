@@ -26,18 +26,18 @@ import { headerText } from '../http/validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from '../http/validation/problems.ts';
 import { addressed, addressText, instructionsOf, isInstruction } from './header-instructions.ts';
 
-/** A message that came by SMTP, in the words of HTTP. */
+/** A submitted message as the body of a send over HTTP. */
 export interface SubmittedBody {
-  /** As `POST /v1/messages/send` takes it, but that `to` may be absent: all may be blind copies. Not checked yet. */
+  /** Body of `POST /v1/messages/send`, not validated yet. `to` may be absent: all recipients may be blind copies. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** What HTTP has no words for; checked. */
+  /** What that body has no fields for; validated. */
   readonly beyond: BeyondBody;
   readonly idempotencyKey: string | null;
-  /** What cannot be sent as it is, and would be lost or changed. */
+  /** Parts that cannot be sent unchanged, and other errors. */
   readonly problems: readonly Problem[];
 }
 
-/** What mail servers on its way here have added; more are no message of anybody's. */
+/** Includes those that mail servers on the way have added. Ordinary messages have fewer. */
 export const HEADERS_MAX = 100;
 /** It is written without encoding, in one piece: 10 ms. */
 const MESSAGE_BASE64_MAX = 6_000_000;
@@ -52,13 +52,13 @@ const REPORT = 'report';
 const AT_MOST_ONCE =
   /^(?:from|subject|reply-to|in-reply-to|references|list-(?:id|help|subscribe|owner|post|archive)|auto-submitted|feedback-id)$/;
 /**
- * Of the way here, which ends here: `Received` of all sorts, and what servers found out or sealed (RFC 8601, RFC 8617),
- * which is not true any more of a message that is built anew.
+ * Trace headers: `Received` of all sorts, and results and seals of servers (RFC 8601, RFC 8617), which do not hold for a
+ * message that is composed again.
  */
 const TRACE =
   /^(?:x-received|received-spf|authentication-results|arc-(?:seal|message-signature|authentication-results)|domainkey-signature|x-google-dkim-signature)$/;
 
-/** As the API takes it (`send-fields.ts`). Searching for a longer one in hostile HTML takes time by the product of both. */
+/** As in the API (`send-fields.ts`). Searching for a longer one in hostile HTML takes time by the product of both. */
 const CONTENT_ID_CHARACTERS_MAX = 200;
 
 /** By its id (RFC 2392 §2), which is percent-encoded in a URL. */
@@ -71,7 +71,7 @@ const attachmentOf = ({ filename, contentType, contentId, content }: ParsedPart,
   content,
   // The API attaches none as what it is.
   ...(isMessageType(contentType) ? {} : { content_type: contentType }),
-  // Some programs number every part: what the HTML does not show would be hidden in it.
+  // Some programs give every part an id. A part that the HTML does not show would be hidden as inline.
   ...(contentId !== undefined && isShownIn(html, contentId) ? { content_id: contentId } : {}),
 });
 
@@ -91,7 +91,7 @@ interface Headers {
   readonly repeated: readonly RepeatedHeader[];
 }
 
-/** A line without a colon: what follows it may not be what its writer took it for. */
+/** A line without a colon: what follows it may be misread. */
 const isNoHeader = ({ name, value }: ParsedMail['headers'][number]): boolean => value === '' && !isHeaderName(name);
 
 const repeatedProblem = ({ name, value }: RepeatedHeader): string | null => {
@@ -152,7 +152,7 @@ const alternativesOf = ({ alternatives }: ParsedMail, problems: Problem[]): read
   return alternatives.map(storedAlternative);
 };
 
-/** What would be another message if it were composed anew. */
+/** Reports messages that would change if they were composed again. */
 const requireComposable = (mail: ParsedMail, problems: Problem[]): void => {
   if (isSealed(mail)) {
     problems.push(['attachments', 'a signed or encrypted message cannot be sent unchanged: send it without']);
@@ -172,7 +172,7 @@ const isSealed = ({ attachments, alternatives, multiparts }: ParsedMail): boolea
 /** HTML that is refused for its length is not searched for every attachment. */
 const searchable = (html = ''): string => (html.length > BODY_CHARACTERS_MAX ? '' : html);
 
-/** The last line's end is that of the message: another is written behind it. */
+/** Removes the last line end: composing adds one. */
 const withoutLastEnd = (text: string): string => {
   if (!text.endsWith('\n')) return text;
   return text.slice(0, text.endsWith('\r\n') ? -2 : -1);
@@ -187,7 +187,7 @@ const contentOf = ({ html, text, attachments }: ParsedMail): Readonly<Record<str
     : { attachments: attachments.map((each, index) => attachmentOf(each, index, searchable(html))) }),
 });
 
-/** @param envelope addresses, as parsed, each once: they alone get it. */
+/** @param envelope parsed addresses without duplicates: they alone get the message. */
 export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): SubmittedBody => {
   const { shown, problems: wrong, ...recipients } = addressed(mail, envelope);
   const instructions = instructionsOf(mail, envelope.map(canonicalAddress));
@@ -220,14 +220,14 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
 /** RFC 5321 §4.5.3.1.8: a server takes a hundred in one transaction. */
 export const RECIPIENTS_MAX = 100;
 
-/** The envelope has somebody, whatever the header says; and a message may have no subject (RFC 5322 §3.6). */
+/** `to` may be empty, since the envelope has recipients, and so may the subject (RFC 5322 §3.6). */
 const submittedBody = sendBody.extend({
   to: mailboxes.default([]),
   subject: headerText(SUBJECT_CHARACTERS_MAX, 0).default(''),
   headers: headersUpTo(HEADERS_MAX).default({}),
 });
 
-/** The very same checks as of a body that came by HTTP. @throws {DomainError} `invalid_request`, `invalid_html`. */
+/** Validates it as a body of HTTP. @throws {DomainError} `invalid_request`, `invalid_html`. */
 export const readSubmitted = async (
   checker: HtmlChecker,
   { body, problems }: SubmittedBody,

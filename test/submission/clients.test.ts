@@ -58,7 +58,7 @@ const told = (attachments: readonly Attachment[]) =>
 
 const CALENDAR = /^BEGIN:VCALENDAR\r\n[\s\S]*ATTENDEE;[^\r]*:mailto:\r\n bob@example\.org\r\n[\s\S]*END:VCALENDAR\r\n$/;
 
-describe('an invitation arrives as an invitation, to the byte', () => {
+describe('an invitation arrives byte for byte', () => {
   test.each<[string, Tree, object]>([
     [
       'outlook-invitation',
@@ -95,14 +95,14 @@ describe('an invitation arrives as an invitation, to the byte', () => {
     expect(raw).not.toContain('Content-Disposition: attachment\r\n');
   });
 
-  test('and AMP stands between text and html, as it was', async () => {
+  test('and AMP stays between text and html', async () => {
     const { tree, postal } = await through('amp');
     expect(tree).toEqual(['multipart/alternative', 'text/plain', 'text/x-amp-html', 'text/html']);
     const [amp] = postal.attachments;
     expect(Buffer.from(String(amp?.content), 'base64').toString()).toContain('<html ⚡4email data-css-strict>');
   });
 
-  test('by nodemailer, with AMP and a form of its own, in their order', async () => {
+  test('by nodemailer, with AMP and another alternative, keeps their order', async () => {
     const content = 'BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\nEND:VCALENDAR\r\n';
     const reply = await submitting.send({
       to: 'bob@example.org',
@@ -155,7 +155,7 @@ describe('what a mail program attaches keeps its bytes, its type with all parame
     expect(withoutNames(told(after.attachments))).toEqual(withoutNames(expected));
   });
 
-  test('so that a program reads the charset of a list of prices, and a patch applies', async () => {
+  test('so that programs can read the charset of a CSV file and apply a patch', async () => {
     const { after } = await through('thunderbird');
     const [prices, patch] = after.attachments;
     expect(new TextDecoder('iso-8859-15').decode(prices?.content)).toBe('item;price\r\ntea;3,50 €\r\n');
@@ -163,7 +163,7 @@ describe('what a mail program attaches keeps its bytes, its type with all parame
   });
 });
 
-describe('what readers see is what was written', () => {
+describe('readers see what was written', () => {
   test('Outlook: a folded subject, images in the html, names in Latin-1', async () => {
     const { after, tree } = await through('outlook-related');
     expect(after.subject).toBe('Angebot für März: ein langer Betreff, der auf mehrere Zeilen verteilt ist');
@@ -176,14 +176,14 @@ describe('what readers see is what was written', () => {
     ]);
   });
 
-  test('Apple Mail: what stands before and after a file is one page', async () => {
+  test('Apple Mail: text before and after a file becomes one body', async () => {
     const { after } = await through('apple-mail');
     expect(String(after.html).match(/<html|<body|<\/body|<\/html/g)).toEqual(['<html', '<body', '</body', '</html']);
     expect(after.html).toMatch(/Before[\s\S]*After…/);
     expect(after.text).toContain('After…');
   });
 
-  test('Thunderbird: paragraphs and quotes of flowed text are whole', async () => {
+  test('Thunderbird: paragraphs and quotes of flowed text stay whole', async () => {
     const { after } = await through('thunderbird');
     expect(after.text).toContain(
       [
@@ -198,14 +198,14 @@ describe('what readers see is what was written', () => {
     );
   });
 
-  test('Gmail: seals of servers on the way, which would not hold, are not there; all else is', async () => {
+  test('Gmail: seals of earlier servers, which would be broken, are removed; all else stays', async () => {
     const { raw } = await through('gmail');
     expect(raw).not.toMatch(/^(?:ARC-|Authentication-Results|X-Received|Received)/im);
     expect(raw).toContain('\r\nX-Gm-Message-State: AOJu0YxExample\r\n');
     expect(raw).toContain('\r\nReferences: <a@mail.gmail.com> <b@mail.gmail.com>\r\n');
   });
 
-  test('a message that is forwarded whole stays a message, to the byte', async () => {
+  test('a message that is forwarded as an attachment stays a message, byte for byte', async () => {
     const { after, raw, tree, stored } = await through('forwarded');
     expect(tree).toEqual(['multipart/mixed', 'text/plain', 'message/rfc822']);
     expect(raw).toContain(
@@ -218,7 +218,7 @@ describe('what readers see is what was written', () => {
     expect(after.attachments).toMatchObject([{ contentType: 'message/rfc822', filename: 'Hello.eml' }]);
   });
 
-  test('cron: a name without an address is shown, and headers of one name are all there', async () => {
+  test('cron: a name without an address is shown, and repeated headers are kept', async () => {
     const { raw, after } = await through('cron');
     expect(raw).toContain('\r\nTo: root:;\r\n');
     expect(raw.match(/^X-Cron-Env: .*$/gm)).toEqual([

@@ -14,7 +14,7 @@ const kindsOf = async (reply: string) =>
 const headerOf = async (reply: string): Promise<string> =>
   (await submitting.composed(reply)).toString('utf8').split('\r\n\r\n')[0] ?? '';
 
-describe('a message that comes by SMTP', () => {
+describe('a submitted message', () => {
   test.each([
     ['no subject', ''],
     ['an empty subject', 'Subject:\r\n'],
@@ -47,7 +47,7 @@ describe('a message that comes by SMTP', () => {
     expect((await kindsOf(reply)).map(([, address]) => address)).toEqual(to);
   });
 
-  test('may be folded with HTAB, in every header (RFC 5322 §2.2.2)', async () => {
+  test('may fold every header with HTAB (RFC 5322 §2.2.2)', async () => {
     const reply = await submitting.sendRaw(
       [
         ...['From: Ann', '\t<ann@example.test>', 'To: "Bob', '\tJones"', '\t<bob@example.org>,', '\tcarol@example.org'],
@@ -85,7 +85,7 @@ describe('a message that comes by SMTP', () => {
     expect(await headerOf(reply)).toContain('\r\nTo: Bob Jones <bob@example.org>,\r\n carol@example.org\r\n');
   });
 
-  test('may have References of any length, folded, and leaves with lines that all servers take', async () => {
+  test('may have folded References of any length, and is sent with lines that all servers accept', async () => {
     const ids = Array.from({ length: 150 }, (_, at) => `<${at}.0123456789abcdef@mail.example.org>`);
     const reply = await submitting.sendRaw(
       `From: ann@example.test\r\nSubject: x\r\nReferences: ${ids.join('\r\n\t')}\r\n\r\nHi`,
@@ -95,7 +95,7 @@ describe('a message that comes by SMTP', () => {
     expect(header.replace(/\r\n /g, ' ')).toContain(`\r\nReferences: ${ids.join(' ')}\r\n`);
   });
 
-  test('may say several times what may be said several times (RFC 5322 §3.6)', async () => {
+  test('may repeat headers that may occur several times (RFC 5322 §3.6)', async () => {
     const reply = await submitting.sendRaw(
       [
         ...['From: ann@example.test', 'Subject: x', 'Comments: one', 'Keywords: a, b', 'comments: two', 'Keywords: c'],

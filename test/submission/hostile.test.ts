@@ -51,7 +51,7 @@ describe('smuggling', () => {
     expect(accepted).toBeLessThanOrEqual(1);
   });
 
-  test('a dot that travels alone is content', async () => {
+  test('a dot in a packet of its own is content', async () => {
     const talk = await inData();
     talk.socket.write(`${HEADER}\r\n`);
     for (const piece of ['.', '.', '\r', '\n', '..x\r\n', '\r\n']) {
@@ -65,7 +65,7 @@ describe('smuggling', () => {
 });
 
 describe('a client', () => {
-  test('that goes away in the middle of a message has sent nothing, and holds nothing', async () => {
+  test('that disconnects during a message has sent nothing, and holds no budget', async () => {
     const accepted = await acceptedBy(async () => {
       const talk = await inData();
       talk.socket.write(`${HEADER}\r\n${'Hi\r\n'.repeat(100_000)}`);
@@ -80,17 +80,17 @@ describe('a client', () => {
     expect(submitting.bodies.held()).toBe(0);
   });
 
-  test('is told to come back when too much is in hand', async () => {
+  test('is told to try again when too many bytes are in flight', async () => {
     const hasty = await startSubmitting({}, { bodies: createBodyBudget({ ...BODY_LIMITS, patienceMs: 300 }) });
     const release = await holdAllRoom(hasty.bodies);
     const reply = await hasty.sendRaw(`${HEADER}\r\nHi`);
     release();
-    expect(reply).toMatch(/^451 4\.3\.0 too many large messages are in hand/);
+    expect(reply).toMatch(/^451 4\.3\.0 too many large messages are in flight/);
     expect(await hasty.sendRaw(`${HEADER}\r\nHi`)).toMatch(/^250/);
     await hasty.close();
   });
 
-  test('is told to come back while the log is away, and the message is whole or not there', async () => {
+  test('is told to try again while the log is unavailable; the message is stored whole or not at all', async () => {
     const { store } = submitting.service.deps.context;
     const { append } = store;
     const { StoreUnavailable } = await import('../../src/domain/ports/event-store.ts');
@@ -102,7 +102,7 @@ describe('a client', () => {
     expect(accepted).toBe(0);
   });
 
-  test('that is too slow is sent away: with its key, and with its message', async () => {
+  test('that takes too long to authenticate or to send is disconnected', async () => {
     const hasty = await startSubmitting({ times: { authMs: 300, dataMs: 300 } });
     const stranger = await talkSmtp(hasty.port);
     const talk = await hasty.talk();
@@ -116,7 +116,7 @@ describe('a client', () => {
     await hasty.close();
   });
 
-  test('that talks nonsense is sent away', async () => {
+  test('that sends nonsense is disconnected', async () => {
     const talk = await talkSmtp(submitting.port);
     let last = '';
     for (let at = 0; at < 12 && (at === 0 || last !== ''); at += 1)
@@ -128,7 +128,7 @@ describe('a client', () => {
     long.close();
   });
 
-  test('may have a hundred connections, and not one more', async () => {
+  test('may have a hundred connections, and no more', async () => {
     const talks = [];
     for (let round = 0; round < 10; round += 1) {
       talks.push(...(await Promise.all(Array.from({ length: 10 }, () => talkSmtp(submitting.port)))));

@@ -22,7 +22,7 @@ const recorded = () => {
 
 const streamOf = (pieces: readonly Buffer[]) => Readable.from(pieces) as unknown as SMTPServerDataStream;
 
-describe('room for a message', () => {
+describe('bytes reserved for a message', () => {
   test.each([
     ['that is as large as declared', 10, 10, [10 * KILOBYTE]],
     ['that is larger than declared, and small', 10, 11, [10 * KILOBYTE, 256 * KILOBYTE]],

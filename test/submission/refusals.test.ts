@@ -19,7 +19,7 @@ const acceptedBy = async (work: () => Promise<unknown>): Promise<number> => {
   return (await submitting.accepted()) - before;
 };
 
-describe('what cannot be said is refused in one line, and nothing is sent', () => {
+describe('what cannot be expressed is refused in one line, and nothing is sent', () => {
   const multipart = (type: string, ...parts: readonly string[]): string =>
     [
       `${HEADER}MIME-Version: 1.0`,
@@ -204,7 +204,7 @@ describe('what cannot be said is refused in one line, and nothing is sent', () =
     talk.close();
   });
 
-  test('more bytes than are taken, declared or not', async () => {
+  test('more bytes than are accepted, declared or not', async () => {
     const talk = await submitting.talk();
     expect(await talk.ask(`MAIL FROM:<a@example.test> SIZE=${MESSAGE_BYTES_MAX + 1}\r\n`)).toMatch(/^552/);
     for (const line of [MAIL, RCPT, 'DATA\r\n']) await talk.ask(line);

@@ -14,8 +14,8 @@ const kindsOf = async (reply: string) =>
 const headerOf = async (reply: string): Promise<string> =>
   (await submitting.composed(reply)).toString('utf8').split('\r\n\r\n')[0] ?? '';
 
-describe('a message that comes by SMTP', () => {
-  test('is the message that HTTP would have taken', async () => {
+describe('a submitted message', () => {
+  test('is the message that HTTP would have accepted', async () => {
     const reply = await submitting.send({
       from: 'Ann Ünal <ann@example.test>',
       to: 'Bob <bob@example.org>',
@@ -75,7 +75,7 @@ describe('a message that comes by SMTP', () => {
     ]);
   });
 
-  test('goes to its envelope alone: whom its header does not name is a blind copy, in no header', async () => {
+  test('goes to its envelope only: recipients that no header names are blind copies, shown in no header', async () => {
     const reply = await submitting.sendRaw(
       'From: ann@example.test\r\nTo: bob@example.org\r\nBcc: eve@example.org\r\nSubject: x\r\n\r\nHi',
       ['bob@example.org', 'dan@example.org'],
@@ -89,7 +89,7 @@ describe('a message that comes by SMTP', () => {
     expect(header).not.toMatch(/dan@|eve@|bcc/i);
   });
 
-  test('of which each recipient gets a copy of his own shows the same header in all of them', async () => {
+  test('that is sent once per recipient shows the same headers in all copies', async () => {
     const message =
       'From: ann@example.test\r\nTo: Bob <bob@example.org>\r\nCc: carol@example.org\r\nSubject: x\r\n\r\nHi';
     for (const [recipient, kind] of [
@@ -103,7 +103,7 @@ describe('a message that comes by SMTP', () => {
     }
   });
 
-  test('leaves nothing of what it told this service, and nothing that this service writes', async () => {
+  test('keeps neither its X-Outbox headers nor headers that this service writes', async () => {
     const reply = await submitting.sendRaw(
       [
         ...[
@@ -123,7 +123,7 @@ describe('a message that comes by SMTP', () => {
     expect(header).toContain('\r\nTo: undisclosed-recipients:;\r\n');
   });
 
-  test('has two recipients with results of their own where one is no address', async () => {
+  test('has a result for each recipient if one is not an address', async () => {
     const talk = await submitting.talk();
     expect(await talk.ask('MAIL FROM:<>\r\n')).toMatch(/^250/);
     expect(await talk.ask('RCPT TO:<"quoted one"@example.org>\r\n')).toMatch(/^5/);
@@ -137,7 +137,7 @@ describe('a message that comes by SMTP', () => {
     talk.close();
   });
 
-  test('reads odd charsets, flowed text and nested parts as their readers would', async () => {
+  test('decodes unusual charsets, flowed text and nested parts', async () => {
     const reply = await submitting.sendRaw(
       Buffer.concat([
         Buffer.from(
@@ -184,7 +184,7 @@ describe('a message that comes by SMTP', () => {
     ]);
   });
 
-  test('may have ten megabytes attached, while others are served', async () => {
+  test('may have attachments of ten megabytes while others are served', async () => {
     const content = Buffer.alloc(10_000_000, 'ten megabytes ');
     const reply = await submitting.send({ to: 'bob@example.org', attachments: [{ filename: 'a.bin', content }] });
     const { attachments } = await submitting.shown(reply);
@@ -202,7 +202,7 @@ describe('a repeat', () => {
   const message = (subject: string, header: string) =>
     `From: ann@example.test\r\nTo: bob@example.org\r\nSubject: ${subject}\r\nMessage-ID: <m1@client.test>\r\n${header}\r\n\r\nHi`;
 
-  test('by the same Idempotency-Key has the id of the first; with another body it is refused', async () => {
+  test('with the same Idempotency-Key gets the first id; with another body it is refused', async () => {
     const first = await submitting.sendRaw(message('x', 'Idempotency-Key: order 1'));
     expect(first).toMatch(/^250 2\.0\.0 Ok: queued as msg_/);
     expect(await submitting.sendRaw(message('x', 'Idempotency-Key: order 1'))).toBe(first);
@@ -211,7 +211,7 @@ describe('a repeat', () => {
     );
   });
 
-  test('by its Message-ID, where it asks for that, is known by each envelope', async () => {
+  test('by Message-ID, if requested, is recognized for each envelope', async () => {
     const asked = message('x', 'X-Outbox-Idempotency: message-id');
     const first = await submitting.sendRaw(asked);
     expect(await submitting.sendRaw(asked)).toBe(first);
@@ -222,7 +222,7 @@ describe('a repeat', () => {
     expect(unasked).not.toBe(await submitting.sendRaw(message('x', 'X-Other: 1')));
   });
 
-  test('at the same moment is one message', async () => {
+  test('sent at the same moment is one message', async () => {
     const before = await submitting.accepted();
     const asked = message('z', 'Idempotency-Key: order 2');
     const replies = await Promise.all(Array.from({ length: 8 }, () => submitting.sendRaw(asked)));

@@ -164,8 +164,8 @@ export const openFeed = async (
   };
 };
 
-/** What has arrived from beyond the position, until nothing more does or it is enough. */
-export const gather = async (feed: Feed, after: Position, bounds: Bounds): Promise<readonly Item[]> => {
+/** Items that have arrived after the position, until no more do or the bounds are reached. */
+export const collect = async (feed: Feed, after: Position, bounds: Bounds): Promise<readonly Item[]> => {
   const items: Item[] = [];
   const takeAll = (): number => {
     const before = items.length;

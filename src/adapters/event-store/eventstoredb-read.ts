@@ -129,7 +129,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
   };
 
   /** Collects up to `limit` events; the position is that of the last event of ours that was looked at. */
-  const gather = (filter: Filter | undefined, bounds: ForwardsBounds, start: Position) => {
+  const createPage = (filter: Filter | undefined, bounds: ForwardsBounds, start: Position) => {
     const { limit, lookMax, bytesMax } = bounds;
     const events: RecordedEvent[] = [];
     let position = start;
@@ -150,7 +150,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
   };
 
   const forwards: Reader['forwards'] = async (from, filter, bounds) => {
-    const found = gather(filter, bounds, from);
+    const found = createPage(filter, bounds, from);
     await scan<Position>(
       (at, count, visit) => visitAfter(at, count, visit, bounds.signal),
       from,
@@ -161,7 +161,7 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
   };
 
   const backwards = async (from: Position | undefined, filter: Filter | undefined, limit: number): Promise<Page> => {
-    const found = gather(filter, { limit, lookMax: Number.POSITIVE_INFINITY }, from ?? LOG_START);
+    const found = createPage(filter, { limit, lookMax: Number.POSITIVE_INFINITY }, from ?? LOG_START);
     await scan<Position | undefined>(visitBefore, from, limit, found.visit);
     return found.isFull() ? found.page() : { ...found.page(), position: LOG_START };
   };

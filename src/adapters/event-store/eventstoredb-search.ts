@@ -12,7 +12,15 @@ import {
 import { heldBytes } from '../../domain/ports/held-bytes.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { readFault } from './eventstoredb-faults.ts';
-import { type Bounds, eventsOf, gather, isFull, openFeed, positionOf, trustsCheckpoints } from './eventstoredb-feed.ts';
+import {
+  type Bounds,
+  collect,
+  eventsOf,
+  isFull,
+  openFeed,
+  positionOf,
+  trustsCheckpoints,
+} from './eventstoredb-feed.ts';
 import type { RawEvent } from './eventstoredb-protocol-read.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { matches, recordedEvent } from './eventstoredb-records.ts';
@@ -64,7 +72,7 @@ async function* follow(
   const feed = await openFeed(connection, { after, filter, signal, trusted });
 
   const arrived = async (position: Position): Promise<FollowedPage | undefined> => {
-    const items = await gather(feed, position, PAGE);
+    const items = await collect(feed, position, PAGE);
     if (items.length === 0) return undefined;
     const page = pageOf(codec, filter, eventsOf(items), lastOf(items.map(positionOf)));
     return { ...page, isFull: isFull(items, PAGE) };

@@ -10,7 +10,7 @@ import {
 } from '../../domain/ports/event-store.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { NoAnswer, type Recovery } from './eventstoredb-faults.ts';
-import { type Bounds, eventsOf, type Feed, gather, openFeed, positionOf } from './eventstoredb-feed.ts';
+import { type Bounds, collect, eventsOf, type Feed, openFeed, positionOf } from './eventstoredb-feed.ts';
 import { bytesBetween, type RawEvent } from './eventstoredb-protocol-read.ts';
 import type { Reader } from './eventstoredb-read.ts';
 import { matches, recordedEvent } from './eventstoredb-records.ts';
@@ -158,7 +158,7 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
   const fetch = async (): Promise<void> => {
     if (feed === null || kept === null) return open();
     const [into, from] = [kept, feed];
-    const items = await gather(from, into.end, FETCHED);
+    const items = await collect(from, into.end, FETCHED);
     const last = items.at(-1);
     if (last !== undefined) {
       missed = null;

@@ -200,7 +200,7 @@ export const createAppending = (
     }
   };
 
-  const gather = createBatcher<EncodedAppend, Appended>({
+  const batcher = createBatcher<EncodedAppend, Appended>({
     name: 'the log',
     inFlightMax: APPENDS_IN_FLIGHT_MAX,
     waitingMax: WAITING_APPENDS_MAX,
@@ -211,5 +211,5 @@ export const createAppending = (
     run: commit,
   });
 
-  return { append: async (append) => gather.add(await encode(codecs, append)), close: gather.close };
+  return { append: async (append) => batcher.add(await encode(codecs, append)), close: batcher.close };
 };

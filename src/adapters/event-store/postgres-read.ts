@@ -145,39 +145,26 @@ const INTEGER_MAX = 2_147_483_647;
 const streamColumns = EVENT_COLUMNS.map((column) => `e.${column}`).join(', ');
 
 /**
- * Many streams in one query, as workers read the streams of hundreds of messages at once: a walk down the index
+ * Many streams in one query, as workers read the streams of hundreds of messages at once: a walk along the index
  * (stream, revision) for each, in the partitions that the stream is in. The stream's last revision tells whether events
  * are missing.
  */
-const FORWARDS = {
-  name: 'event-log-read-streams',
+const readStreams = (name: string, comparison: '>=' | '<=', order: 'asc' | 'desc') => ({
+  name,
   text: `
     select m.ord, h.revision, ${streamColumns}
     from unnest($1::text[], $2::integer[], $3::integer[]) with ordinality as m (stream, start, size, ord)
     join event_log.streams h on h.stream = m.stream collate "C"
     left join lateral (
       select * from event_log.events s
-      where s.stream = m.stream collate "C" and s.revision >= m.start
+      where s.stream = m.stream collate "C" and s.revision ${comparison} m.start
         and s.position >= h.first_position and s.position <= h.last_position
-      order by s.revision limit m.size
+      order by s.revision ${order} limit m.size
     ) e on true
-    order by m.ord, e.revision`,
-} as const;
-
-const BACKWARDS = {
-  name: 'event-log-read-streams-backwards',
-  text: `
-    select m.ord, h.revision, ${streamColumns}
-    from unnest($1::text[], $2::integer[], $3::integer[]) with ordinality as m (stream, start, size, ord)
-    join event_log.streams h on h.stream = m.stream collate "C"
-    left join lateral (
-      select * from event_log.events s
-      where s.stream = m.stream collate "C" and s.revision <= m.start
-        and s.position >= h.first_position and s.position <= h.last_position
-      order by s.revision desc limit m.size
-    ) e on true
-    order by m.ord, e.revision desc`,
-} as const;
+    order by m.ord, e.revision ${order}`,
+});
+const FORWARDS = readStreams('event-log-read-streams', '>=', 'asc');
+const BACKWARDS = readStreams('event-log-read-streams-backwards', '<=', 'desc');
 
 interface StreamRead {
   readonly stream: StreamName;
@@ -222,7 +209,7 @@ export const createStreamReading = (
   patienceMs: number,
 ): StreamReading => {
   const query = async (
-    statement: typeof FORWARDS | typeof BACKWARDS,
+    statement: typeof FORWARDS,
     reads: readonly StreamRead[],
   ): Promise<readonly PromiseSettledResult<StreamRows>[]> => {
     const values = [
@@ -240,7 +227,7 @@ export const createStreamReading = (
     return reads.map((read, index) => allOf(read, found[index] ?? [], statement === BACKWARDS));
   };
 
-  const gatherOf = (statement: typeof FORWARDS | typeof BACKWARDS): Batcher<StreamRead, StreamRows> =>
+  const batcherOf = (statement: typeof FORWARDS): Batcher<StreamRead, StreamRows> =>
     createBatcher({
       name: 'the log',
       inFlightMax: READS_IN_FLIGHT_MAX,
@@ -250,7 +237,7 @@ export const createStreamReading = (
       run: (reads) => query(statement, reads),
     });
 
-  const [forwards, backwards] = [gatherOf(FORWARDS), gatherOf(BACKWARDS)];
+  const [forwards, backwards] = [batcherOf(FORWARDS), batcherOf(BACKWARDS)];
 
   return {
     readStream: async (stream, { from, direction = 'forwards', limit = READ_STREAM_LIMIT } = {}) => {

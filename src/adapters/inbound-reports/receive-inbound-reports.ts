@@ -119,7 +119,7 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
   };
 
   return {
-    bounds: { perNeighbour: CLIENTS_PER_ADDRESS_MAX, durationMs: SESSION_MS_MAX },
+    bounds: { perNetwork: CLIENTS_PER_ADDRESS_MAX, durationMs: SESSION_MS_MAX },
     serve: () => ({
       name: domain,
       banner: 'receives what comes back, and answers nothing',

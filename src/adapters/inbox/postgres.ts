@@ -154,7 +154,7 @@ const idsWith = async (subject: string, rows: readonly Beginning[]): Promise<rea
 const nextOf = (rows: readonly Row[]): string | null =>
   rows.length === Number(rows[0]?.candidates ?? 0) ? null : (rows.at(-1)?.id ?? null);
 
-/** An inbox in PostgreSQL. While one insert runs, the next gathers. */
+/** An inbox in PostgreSQL. Mail that arrives while an insert runs shares the next one. */
 export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox => {
   let untrimmedMails = 0;
   let untrimmedBytes = 0;
@@ -176,7 +176,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
 
   const isTrimDue = (): boolean => untrimmedMails >= TRIM_AFTER_MAILS || untrimmedBytes >= TRIM_AFTER_BYTES;
 
-  const gather = createBatcher<ReceivedMail, void>({
+  const inserts = createBatcher<ReceivedMail, void>({
     name: 'the inbox',
     inFlightMax: 1,
     waitingMax: WAITING_MAILS_MAX,
@@ -233,7 +233,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
 
   return {
     store: (mail) => {
-      const [stored, before] = [gather.add(mail), storing];
+      const [stored, before] = [inserts.add(mail), storing];
       storing = stored.catch(() => {}).then(() => before);
       return stored;
     },
@@ -248,7 +248,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     },
     close: async () => {
       await storing;
-      await gather.close();
+      await inserts.close();
     },
   };
 };

@@ -6,7 +6,7 @@ import type { System } from '../../domain/ports/system.ts';
 export interface BullmqOptions {
   readonly system: System;
   readonly logger: Logger;
-  /** How long `close` waits for the jobs in hand. */
+  /** How long `close` waits for running jobs. */
   readonly closeLimitMs?: number;
   /** A job whose worker has not been heard of for this long goes to another. */
   readonly lockMs?: number;

@@ -1,9 +1,9 @@
 import type { Server, Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** How many connections a neighbour may have, and for how long. */
+/** How many connections a client network may have, and for how long. */
 
-/** One end of a connection, as a session knows it too. */
+/** The client's end of a connection. */
 export interface Peer {
   readonly remoteAddress: string;
   readonly remotePort: number;
@@ -11,42 +11,41 @@ export interface Peer {
 
 type Session = Peer & { readonly id: string };
 
-/** What no client may hold for longer, or more of. */
+/** Bounds of a listener's connections. */
 export interface ConnectionBounds {
-  /** At the same time, of one neighbour. */
-  readonly perNeighbour: number;
-  /** From the connection until it is welcome; absent: everybody is. */
-  readonly strangerMs?: number;
-  /** However busy it is. */
+  /** At the same time, from one client network. */
+  readonly perNetwork: number;
+  /** Time from connecting to authentication; absent: none is required. */
+  readonly authMs?: number;
+  /** Longest time of a connection, however busy it is. */
   readonly durationMs: number;
 }
 
 export interface Connections {
-  /** false: this neighbour has as many as it may; otherwise it counts until `leave`. */
+  /** Counts a session until `leave`. @returns false: its network has as many as it may. */
   enter(session: Session): boolean;
   leave(session: Session): void;
-  /** It has said who it is: it may stay. */
-  welcome(peer: Peer): void;
-  /** Ends it at once, whatever it does. */
+  /** Ends the time limit for authentication. */
+  authenticated(peer: Peer): void;
+  /** Closes the connection at once. */
   end(peer: Peer): void;
 }
 
 interface Held {
   readonly socket: Socket;
-  readonly stranger: NodeJS.Timeout | undefined;
-  readonly longest: NodeJS.Timeout;
+  readonly authTimer: NodeJS.Timeout | undefined;
+  readonly durationTimer: NodeJS.Timeout;
 }
 
 /**
- * TLS on top of it hears of its end first, and ends from above: destroyed from below in the middle of a handshake, it
- * takes the process with it (Node 24).
+ * Tells TLS on top of the socket first. Destroying only the socket in the middle of a handshake crashes the process (Node 24).
  */
 const endSocket = (socket: Socket): void => {
   socket.emit('close', false);
   socket.destroy();
 };
 
-/** TLS that was put on a socket a moment ago is left alone for so long: ended in the same turn, it crashes Node 24. */
+/** Time before a socket that just got TLS is ended: in the same turn that crashes Node 24. */
 export const NEW_TLS_MS = 50;
 
 /** Sockets and sessions write one address in several ways. */
@@ -54,43 +53,43 @@ const nameOf = ({ remoteAddress = '', remotePort }: Pick<Socket, 'remoteAddress'
   `${ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress) : ''} ${remotePort}`;
 
 /**
- * Sockets of a neighbour for each connection that it may have; those beyond are ended without a word. Fewer would leave no
- * room for telling it that it has too many; more let one neighbour take every place before the handshake of TLS.
+ * Sockets of a network for each connection that it may have; more are ended without a reply. Fewer leave no room for the
+ * reply that there are too many; more let one network use up all sockets before the TLS handshake.
  */
 const SOCKETS_PER_CONNECTION = 2;
 
 /**
  * Bounds the connections of a listener. Sockets are ended from here: nothing a client sends can put that off.
- * @param neighbourOf what an address is counted by.
+ * @param networkOf the network that an address counts for.
  */
 export const boundConnections = (
   server: Server,
-  { perNeighbour, strangerMs, durationMs }: ConnectionBounds,
-  neighbourOf: (address: string) => string,
+  { perNetwork, authMs, durationMs }: ConnectionBounds,
+  networkOf: (address: string) => string,
 ): Connections => {
-  const neighbours = new Map<string, string>();
+  const networks = new Map<string, string>();
   const counts = new Map<string, number>();
   const sockets = new Map<string, Held>();
-  /** Sockets by neighbour. */
+  /** Sockets by network. */
   const opened = new Map<string, number>();
 
   const forget = (name: string): void => {
-    const { stranger, longest } = sockets.get(name) ?? {};
-    clearTimeout(stranger);
-    clearTimeout(longest);
+    const { authTimer, durationTimer } = sockets.get(name) ?? {};
+    clearTimeout(authTimer);
+    clearTimeout(durationTimer);
     sockets.delete(name);
   };
 
-  /** All sockets of a neighbour, also those that have not shaken hands for TLS and those refused that have not left. */
+  /** Counts all sockets of a network, also those in a TLS handshake and those refused but still open. */
   const hasRoom = (socket: Socket): boolean => {
-    const neighbour = neighbourOf(socket.remoteAddress ?? '');
-    const count = opened.get(neighbour) ?? 0;
-    if (count >= perNeighbour * SOCKETS_PER_CONNECTION) return false;
-    opened.set(neighbour, count + 1);
+    const network = networkOf(socket.remoteAddress ?? '');
+    const count = opened.get(network) ?? 0;
+    if (count >= perNetwork * SOCKETS_PER_CONNECTION) return false;
+    opened.set(network, count + 1);
     socket.once('close', () => {
-      const left = (opened.get(neighbour) ?? 1) - 1;
-      if (left > 0) opened.set(neighbour, left);
-      else opened.delete(neighbour);
+      const left = (opened.get(network) ?? 1) - 1;
+      if (left > 0) opened.set(network, left);
+      else opened.delete(network);
     });
     return true;
   };
@@ -106,29 +105,29 @@ export const boundConnections = (
       endSocket(socket);
     };
     forget(name);
-    const stranger = strangerMs === undefined ? undefined : setTimeout(end, strangerMs).unref();
-    sockets.set(name, { socket, stranger, longest: setTimeout(end, durationMs).unref() });
+    const authTimer = authMs === undefined ? undefined : setTimeout(end, authMs).unref();
+    sockets.set(name, { socket, authTimer, durationTimer: setTimeout(end, durationMs).unref() });
   });
 
   return {
     enter: ({ id, remoteAddress }) => {
-      const neighbour = neighbourOf(remoteAddress);
-      const count = counts.get(neighbour) ?? 0;
-      if (count >= perNeighbour) return false;
-      counts.set(neighbour, count + 1);
-      neighbours.set(id, neighbour);
+      const network = networkOf(remoteAddress);
+      const count = counts.get(network) ?? 0;
+      if (count >= perNetwork) return false;
+      counts.set(network, count + 1);
+      networks.set(id, network);
       return true;
     },
     leave: ({ id, ...peer }) => {
-      const neighbour = neighbours.get(id);
+      const network = networks.get(id);
       forget(nameOf(peer));
-      if (neighbour === undefined) return;
-      neighbours.delete(id);
-      const count = counts.get(neighbour) ?? 1;
-      if (count > 1) counts.set(neighbour, count - 1);
-      else counts.delete(neighbour);
+      if (network === undefined) return;
+      networks.delete(id);
+      const count = counts.get(network) ?? 1;
+      if (count > 1) counts.set(network, count - 1);
+      else counts.delete(network);
     },
-    welcome: (peer) => clearTimeout(sockets.get(nameOf(peer))?.stranger),
+    authenticated: (peer) => clearTimeout(sockets.get(nameOf(peer))?.authTimer),
     end: (peer) => {
       const socket = sockets.get(nameOf(peer))?.socket;
       if (socket !== undefined) endSocket(socket);

@@ -5,7 +5,7 @@ import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions, type SMTPSe
 import type { Logger } from '../../domain/ports/logger.ts';
 import { boundConnections, type ConnectionBounds, type Connections, NEW_TLS_MS } from './connections.ts';
 
-/** A reply that says no, as `smtp-server` takes it. @param text its enhanced code (RFC 3463) first. */
+/** A negative reply as `smtp-server` expects it. @param text begins with the enhanced code (RFC 3463). */
 export const smtpAnswer = (responseCode: number, text: string): Error =>
   Object.assign(new Error(text), { responseCode });
 
@@ -19,7 +19,7 @@ export interface TlsPair {
 export interface SmtpTask {
   readonly bounds: ConnectionBounds;
   /** Name, limits and what each command does. */
-  serve(connections: Pick<Connections, 'welcome' | 'end'>): SMTPServerOptions;
+  serve(connections: Pick<Connections, 'authenticated' | 'end'>): SMTPServerOptions;
 }
 
 export interface SmtpListenerOptions {
@@ -30,8 +30,8 @@ export interface SmtpListenerOptions {
   readonly tls?: TlsPair | undefined;
   /** `implicit`: from the first byte on (RFC 8314 §3), which needs a pair; otherwise by STARTTLS (RFC 3207). */
   readonly tlsBegins?: 'implicit' | 'asked';
-  /** What the connections of an address are counted by. */
-  neighbourOf(address: string): string;
+  /** The network that a client's address counts for. */
+  networkOf(address: string): string;
   readonly logger: Logger;
 }
 
@@ -39,11 +39,11 @@ export interface SmtpListener {
   readonly port: number;
   /** From the next connection on. */
   useTls(tls: TlsPair): void;
-  /** Nothing new is taken, and what is in hand is ended within the task's `closeTimeout`. */
+  /** Accepts no more connections, and ends the open ones within the task's `closeTimeout`. */
   close(): Promise<void>;
 }
 
-/** Time for a refused client to read why and leave; one that stayed would hold a connection. */
+/** Time for a refused client to read the reply. Longer lets it hold a connection. */
 const REFUSED_MS = 2_000;
 
 const tooMany = (): Error => smtpAnswer(421, '4.7.0 too many connections from this address');
@@ -71,7 +71,7 @@ const counted = (task: Handlers, connections: () => Connections): Required<Handl
 const MAIL_PARAMETERS = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH', 'REQUIRETLS']);
 const RCPT_PARAMETERS = new Set(['NOTIFY', 'ORCPT']);
 
-/** RFC 5321 §4.1.1.11: a parameter that is not understood asks for something that would not be done. */
+/** RFC 5321 §4.1.1.11: ignoring an unknown parameter would ignore what the client asked for. */
 const unknownParameter = ({ args }: SMTPServerAddress, known: ReadonlySet<string>): Error | null => {
   const unknown = Object.keys(args || {}).find((name) => !known.has(name));
   if (unknown === undefined) return null;
@@ -93,10 +93,10 @@ const understood = ({ onMailFrom, onRcptTo }: SMTPServerOptions): Required<Envel
 
 const createServer = (
   { serve, bounds }: SmtpTask,
-  { tls, tlsBegins, neighbourOf, logger }: SmtpListenerOptions,
+  { tls, tlsBegins, networkOf, logger }: SmtpListenerOptions,
 ): SMTPServer => {
-  const inHand = (): Connections => connections;
-  const options = serve({ welcome: (peer) => inHand().welcome(peer), end: (peer) => inHand().end(peer) });
+  const current = (): Connections => connections;
+  const options = serve({ authenticated: (peer) => current().authenticated(peer), end: (peer) => current().end(peer) });
   const disabled = [...(options.disabledCommands ?? []), ...(tls === undefined ? ['STARTTLS'] : [])];
   const server = new SMTPServer({
     ...options,
@@ -106,10 +106,10 @@ const createServer = (
     disableReverseLookup: true,
     logger: false,
     ...understood(options),
-    ...counted(options, inHand),
+    ...counted(options, current),
   });
-  const connections = boundConnections(server.server, bounds, neighbourOf);
-  server.on('error', (error) => logger.debug({ err: error }, 'a session of SMTP broke'));
+  const connections = boundConnections(server.server, bounds, networkOf);
+  server.on('error', (error) => logger.debug({ err: error }, 'an SMTP session failed'));
   return server;
 };
 
@@ -122,7 +122,7 @@ export const startSmtpListener = async (task: SmtpTask, options: SmtpListenerOpt
     port: (listening.address() as AddressInfo).port,
     useTls: (tls) => server.updateSecureContext(tls),
     close: async () => {
-      server.server.close(); // nothing new is taken
+      server.server.close(); // no more connections
       await sleep(NEW_TLS_MS);
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },

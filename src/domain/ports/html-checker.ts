@@ -12,7 +12,7 @@ export interface HtmlProblem {
   readonly message: string;
 }
 
-/** More would not help whoever corrects the text; fewer would make him send it many times. */
+/** More do not help to correct the text; fewer make clients send it many times. */
 export const HTML_PROBLEMS_MAX = 20;
 
 /**

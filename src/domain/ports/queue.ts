@@ -42,7 +42,7 @@ export interface Queue<Job> {
    */
   work(handler: JobHandler<Job>, options: { readonly concurrency: number }): void;
 
-  /** Stops taking jobs, and finishes or gives back what is in hand within the adapter's limit. */
+  /** Stops taking jobs, and finishes or gives back the running ones within the adapter's limit. */
   close(): Promise<void>;
 }
 

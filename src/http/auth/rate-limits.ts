@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { neighbourhoodOf } from '../../domain/address-ranges.ts';
+import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -98,21 +98,21 @@ interface Window {
 export const createCatchUpLimit = (system: Pick<System, 'monotonicMs'>): CatchUpLimit => {
   const windows = new Map<string, Window>();
 
-  const windowOf = (neighbourhood: string): Window => {
+  const windowOf = (network: string): Window => {
     const nowMs = system.monotonicMs();
-    const known = windows.get(neighbourhood);
+    const known = windows.get(network);
     if (known !== undefined && known.endsMs > nowMs) return known;
-    windows.delete(neighbourhood);
+    windows.delete(network);
     const oldest = windows.size >= ADDRESSES_MAX ? windows.keys().next().value : undefined;
     if (oldest !== undefined) windows.delete(oldest);
     const opened = { endsMs: nowMs + WINDOW_MS, count: 0 };
-    windows.set(neighbourhood, opened);
+    windows.set(network, opened);
     return opened;
   };
 
   return {
     take: (address) => {
-      const window = windowOf(neighbourhoodOf(address));
+      const window = windowOf(clientNetworkOf(address));
       window.count += 1;
       return window.count <= CATCH_UPS_MAX;
     },

@@ -44,7 +44,7 @@ const tooLarge = (maximum: number): DomainError =>
   new DomainError('body_too_large', `the body is larger than ${maximum} bytes`);
 
 const noRoom = (): DomainError =>
-  new DomainError('unavailable', 'too many large requests are in hand: send this one again in some seconds', {
+  new DomainError('unavailable', 'too many large requests are in flight: try again in a few seconds', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { withTimeout } from '../../async/with-timeout.ts';
-import { neighbourhoodOf } from '../../domain/address-ranges.ts';
+import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
@@ -60,7 +60,7 @@ export interface PageCall {
 }
 
 const consumeRateLimit = async ({ rateLimiter }: RouteContext['auth'], { ip }: FastifyRequest): Promise<void> => {
-  const { allowed, retryAfterSeconds } = await rateLimiter.take(`page:${neighbourhoodOf(ip)}`, 1, PAGE_REQUESTS_MAX);
+  const { allowed, retryAfterSeconds } = await rateLimiter.take(`page:${clientNetworkOf(ip)}`, 1, PAGE_REQUESTS_MAX);
   if (allowed) return;
   throw new DomainError('rate_limit_exceeded', 'too many requests from this address', {
     retryAfterSeconds: Math.max(1, retryAfterSeconds),

@@ -1,8 +1,8 @@
 import type { System } from '../../domain/ports/system.ts';
 
-/** Limits the messages that a crash would send once more: completed, and not on record yet. */
+/** Limits the messages that a crash would send again: completed, but not recorded yet. */
 export interface UnrecordedOutcomes {
-  /** Counts a message whose final dot leaves now. @returns ends that: its mail server has answered, or never will. */
+  /** Counts a message whose final dot is sent now. @returns to be called when its mail server has answered, or never will. */
   complete(): () => void;
   /** Counts an outcome while `record` runs. */
   during<Result>(record: () => Promise<Result>): Promise<Result>;
@@ -13,26 +13,26 @@ export interface UnrecordedOutcomes {
    * @param isWanted asked now and then: a caller without a use for the room goes on soon too.
    */
   room(isWanted: () => boolean): Promise<void>;
-  /** Lets the next caller go on: this one had its turn and does not use it. */
+  /** Lets the next caller go on instead of this one. */
   passOn(): void;
 }
 
 /**
- * A process that is killed sends each of them once more. With a log that takes 30 ms this many are 1,000 in a second; more
- * only wait in a log that is busy. Fewer slow delivery down, more are doubled by a crash.
+ * A process that is killed sends each of them again. With appends of 30 ms this many make 1,000 a second. Lower slows
+ * delivery down; higher makes a crash send more twice.
  */
 const UNRECORDED_MAX = 32;
-/** A slower log gets fewer at a time: as many in a second, though never fewer than the next number. */
+/** A slower log gets fewer at a time, but as many a second, and never fewer than the next number. */
 const QUICK_MS = 100;
 const UNRECORDED_MAX_OF_SLOW = 8;
 /**
- * How long a mail server that has a message in hand counts. Longer lets slow servers hold up the mail to all others:
- * together they complete no more than `UNRECORDED_MAX` in this time. Shorter leaves out more of what a crash doubles.
+ * How long a message counts while its mail server does not answer. Longer lets slow servers delay the mail to all others:
+ * together they complete no more than `UNRECORDED_MAX` in this time. Shorter leaves out more of what a crash sends twice.
  */
-const IN_HAND_MS_MAX = 50;
-/** Weight of the newest in the moving average of the time that recording takes. More reacts to a single slow commit. */
+const IN_FLIGHT_MS_MAX = 50;
+/** Weight of the newest sample in the moving average of recording times. Higher reacts to a single slow commit. */
 const NEWEST = 0.1;
-/** In so many of these times a caller that nobody lets go on looks whether it is still wanted. */
+/** After this many ticks a waiting caller checks whether it is still wanted. */
 const LOOKS_EVERY = 5;
 
 const roomAt = (recordMs: number): number =>
@@ -40,24 +40,24 @@ const roomAt = (recordMs: number): number =>
 
 export const createUnrecordedOutcomes = (system: Pick<System, 'monotonicMs' | 'sleep'>): UnrecordedOutcomes => {
   const { monotonicMs } = system;
-  /** Told whether it is their turn; else they look again. */
+  /** Called with whether it is the caller's turn; if not, it checks again. */
   const waiting = new Set<(isTurn: boolean) => void>();
   /** In the order of their final dots. */
-  const inHand = new Set<{ readonly untilMs: number }>();
+  const inFlight = new Set<{ readonly untilMs: number }>();
   let recording = 0;
   let recordMs = 0;
   let isTicking = false;
 
   const forgetSlow = (): void => {
     const nowMs = monotonicMs();
-    for (const one of inHand) {
+    for (const one of inFlight) {
       if (one.untilMs > nowMs) return;
-      inHand.delete(one);
+      inFlight.delete(one);
     }
   };
   const freePlaces = (): number => {
     forgetSlow();
-    return roomAt(recordMs) - recording - inHand.size;
+    return roomAt(recordMs) - recording - inFlight.size;
   };
   const hasRoom = (): boolean => freePlaces() > 0;
   const letGo = (places: number): void => {
@@ -75,11 +75,11 @@ export const createUnrecordedOutcomes = (system: Pick<System, 'monotonicMs' | 's
     waiting.clear();
   };
 
-  /** One timer for all that wait: room may come without a record, as slow servers cease to count. */
+  /** One timer for all callers: room also comes when slow servers no longer count. */
   const tick = async (): Promise<void> => {
     isTicking = true;
     for (let ticks = 1; waiting.size > 0; ticks += 1) {
-      await system.sleep(IN_HAND_MS_MAX);
+      await system.sleep(IN_FLIGHT_MS_MAX);
       if (ticks % LOOKS_EVERY === 0) lookAgain();
       else letGo(freePlaces());
     }
@@ -96,9 +96,9 @@ export const createUnrecordedOutcomes = (system: Pick<System, 'monotonicMs' | 's
 
   return {
     complete: () => {
-      const one = { untilMs: monotonicMs() + IN_HAND_MS_MAX };
-      inHand.add(one);
-      return () => void inHand.delete(one);
+      const one = { untilMs: monotonicMs() + IN_FLIGHT_MS_MAX };
+      inFlight.add(one);
+      return () => void inFlight.delete(one);
     },
     during: async (record) => {
       const beganMs = monotonicMs();

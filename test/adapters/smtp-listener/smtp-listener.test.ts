@@ -14,15 +14,15 @@ import { silentLogger } from '../../support/logger.ts';
 const PER_NEIGHBOUR = 5;
 
 const TASK: SmtpTask = {
-  bounds: { perNeighbour: PER_NEIGHBOUR, strangerMs: 30_000, durationMs: 30_000 },
+  bounds: { perNetwork: PER_NEIGHBOUR, authMs: 30_000, durationMs: 30_000 },
   serve: () => ({ authOptional: true, maxClients: 50, closeTimeout: 100 }),
 };
 
-/** With TLS from the first byte on; neighbours are addresses. */
+/** With TLS from the first byte on; networks are addresses. */
 const open = async (): Promise<SmtpListener> =>
   startSmtpListener(TASK, {
     ...{ host: '127.0.0.1', port: 0, tls: await makeTlsPair(), tlsBegins: 'implicit' },
-    neighbourOf: (address) => address,
+    networkOf: (address) => address,
     logger: silentLogger,
   });
 
@@ -36,7 +36,7 @@ const openSilent = async (port: number, localAddress: string): Promise<Socket> =
   return socket.resume();
 };
 
-test('a neighbour that opens connections and never begins TLS takes no places of others', async () => {
+test('a network that opens connections and never begins TLS takes no places of others', async () => {
   const { port, close } = await open();
   onTestFinished(close);
   const sockets = await Promise.all(Array.from({ length: 60 }, () => openSilent(port, '127.0.0.2')));

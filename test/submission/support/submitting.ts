@@ -2,7 +2,7 @@ import { createTransport, type SendMailOptions } from 'nodemailer';
 import { buildMimeMessage } from '../../../src/adapters/mail/compose/mime-message.ts';
 import { createMailParser } from '../../../src/adapters/mail-parser/mail-parser.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/smtp-listener.ts';
-import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
+import { clientNetworkOf } from '../../../src/domain/address-ranges.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { LOG_START } from '../../../src/domain/ports/event-store.ts';
 import { createSubmission, type SubmissionOptions } from '../../../src/submission/submission.ts';
@@ -35,7 +35,7 @@ export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = 
     host: '127.0.0.1',
     port: 0,
     tls,
-    neighbourOf: neighbourhoodOf,
+    networkOf: clientNetworkOf,
     logger: service.deps.logger,
     ...(tlsBegins === undefined ? {} : { tlsBegins }),
   });

@@ -3,7 +3,7 @@ import { createInboundReportReader } from '../../../src/adapters/inbound-reports
 import type { Postmaster } from '../../../src/adapters/inbound-reports/postmaster.ts';
 import { createInboundReportTask } from '../../../src/adapters/inbound-reports/receive-inbound-reports.ts';
 import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/smtp-listener.ts';
-import { neighbourhoodOf } from '../../../src/domain/address-ranges.ts';
+import { clientNetworkOf } from '../../../src/domain/address-ranges.ts';
 import {
   createTakeInboundReport,
   type ReturnedOutcome,
@@ -38,7 +38,7 @@ export const openReceiving = async (
   });
   const task = createInboundReportTask({ domain: BOUNCE_DOMAIN, take, reader, logger, postmaster });
   const listener = closedAfterTest(
-    await startSmtpListener(task, { host: '127.0.0.1', port: 0, tls, neighbourOf: neighbourhoodOf, logger }),
+    await startSmtpListener(task, { host: '127.0.0.1', port: 0, tls, networkOf: clientNetworkOf, logger }),
   );
   return {
     port: listener.port,

@@ -39,7 +39,7 @@ const inFixedOrder = (one: MailHost, other: MailHost): number =>
   one.preference - other.preference || (one.host < other.host ? -1 : 1);
 
 /**
- * Which destination the mail of a domain waits for. Anybody can name somebody else's host in his MX records: a provider is
+ * Which destination the mail of a domain waits for. Anybody can name somebody else's host in their MX records: a provider is
  * its destination only if a host of that provider would really be tried first, so that a name which is not there, leads
  * into a private network or cannot be looked up keeps the domain away from the provider's queue.
  */

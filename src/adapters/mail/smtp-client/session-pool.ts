@@ -16,7 +16,7 @@ export interface PooledSession {
   readonly session: SmtpSession;
   /** Carried something before: it may have died of old age unnoticed. */
   readonly reused: boolean;
-  /** Once. `reusable`: nothing is in hand on it. */
+  /** Once. `reusable`: no transaction is open on it. */
   release(reusable: boolean): void;
 }
 

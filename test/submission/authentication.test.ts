@@ -13,7 +13,7 @@ let tls: TlsPair;
 beforeAll(async () => {
   tls = await makeTlsPair();
   submitting = await startSubmitting({ tls });
-  remote = await startSubmitting({ tls, plainFrom: [] });
+  remote = await startSubmitting({ tls, plaintextNetworks: [] });
 });
 afterAll(async () => {
   await submitting.close();
@@ -32,7 +32,7 @@ const auth = async (key: string): Promise<string> => {
 };
 
 describe('without TLS', () => {
-  test('a client of another machine is offered no AUTH, and can send nothing', async () => {
+  test('AUTH is not offered beyond loopback, and mail is refused', async () => {
     const talk = await talkSmtp(remote.port);
     const features = await talk.ask(EHLO);
     expect(features).toContain('STARTTLS');
@@ -42,15 +42,15 @@ describe('without TLS', () => {
     talk.close();
   });
 
-  test('and without a certificate it is told so at once', async () => {
-    const bare = await startSubmitting({ plainFrom: [] });
+  test('clients beyond loopback are refused at once if there is no certificate', async () => {
+    const bare = await startSubmitting({ plaintextNetworks: [] });
     const talk = await talkSmtp(bare.port);
-    expect(talk.greeting).toMatch(/^554 5\.7\.0 only clients of this machine/);
+    expect(talk.greeting).toMatch(/^554 5\.7\.0 only clients on loopback/);
     talk.close();
     await bare.close();
   });
 
-  test('a client of this machine gives its key, by PLAIN or LOGIN, once', async () => {
+  test('a client on loopback authenticates by PLAIN or LOGIN, once', async () => {
     expect(await auth(submitting.key)).toMatch(/^235 /);
     const talk = await talkSmtp(submitting.port);
     expect(await talk.ask(EHLO)).toContain('AUTH PLAIN LOGIN');
@@ -64,7 +64,7 @@ describe('without TLS', () => {
 });
 
 describe('STARTTLS', () => {
-  test('lets a client of another machine in', async () => {
+  test('lets clients beyond loopback authenticate', async () => {
     const transport = createTransport({
       host: '127.0.0.1',
       port: remote.port,
@@ -81,7 +81,7 @@ describe('STARTTLS', () => {
     expect(response).toMatch(/^250 2\.0\.0 Ok: queued as msg_/);
   });
 
-  test('that is begun and never ended is, within the time for a key', async () => {
+  test('that does not finish its handshake is closed within the time to authenticate', async () => {
     const hasty = await startSubmitting({ tls, times: { authMs: 300 } });
     const talk = await talkSmtp(hasty.port);
     await talk.ask(EHLO);
@@ -92,7 +92,7 @@ describe('STARTTLS', () => {
     await hasty.close();
   });
 
-  test('forgets what was sent behind it in clear', async () => {
+  test('discards plaintext sent after the command', async () => {
     const before = await submitting.accepted();
     const talk = await talkSmtp(submitting.port);
     await talk.ask(EHLO);
@@ -104,14 +104,14 @@ describe('STARTTLS', () => {
   });
 });
 
-describe('TLS from the first byte on', () => {
+describe('implicit TLS', () => {
   let implicit: Submitting;
   beforeAll(async () => {
-    implicit = await startSubmitting({ tls, tlsBegins: 'implicit', plainFrom: [], times: { authMs: 500 } });
+    implicit = await startSubmitting({ tls, tlsBegins: 'implicit', plaintextNetworks: [], times: { authMs: 500 } });
   });
   afterAll(() => implicit.close());
 
-  test('lets a client of another machine in', async () => {
+  test('lets clients beyond loopback authenticate', async () => {
     const transport = createTransport({
       host: '127.0.0.1',
       port: implicit.port,
@@ -123,7 +123,7 @@ describe('TLS from the first byte on', () => {
     expect((await transport.sendMail(mail)).response).toMatch(/^250 2\.0\.0 Ok: queued as msg_/);
   });
 
-  test('says nothing to who speaks in clear, and survives who says nothing, half a handshake, or no key', async () => {
+  test('sends nothing to plaintext clients, and survives silent clients, half a handshake and missing authentication', async () => {
     const half = (bytes: string): Promise<void> =>
       new Promise((resolve) => {
         const socket = connect(implicit.port, '127.0.0.1', () => socket.write(Buffer.from(bytes, 'hex')));
@@ -164,14 +164,14 @@ describe('a key', () => {
     expect(await auth(value)).toBe("535 5.7.8 API key lacks 'send' permission");
   });
 
-  test('of another network is refused', async () => {
+  test('from a network that it does not allow is refused', async () => {
     const { value } = await submitting.makeKey({ allowedCidrs: ['192.0.2.0/24'] });
     expect(await auth(value)).toMatch(/^535 5\.7\.8 API key is not allowed from this address/);
     const { value: here } = await submitting.makeKey({ allowedCidrs: ['127.0.0.0/8'] });
     expect(await auth(here)).toMatch(/^235 /);
   });
 
-  test('that is revoked ends what it had begun within a second', async () => {
+  test('that is revoked ends sessions within a second', async () => {
     const { id, value } = await submitting.makeKey({ permissions: ['send'] });
     const talk = await submitting.talk(value);
     await talk.ask(MAIL);
@@ -191,12 +191,12 @@ describe('a key', () => {
     talk.close();
   });
 
-  test('sends from its own domain alone, whatever MAIL FROM says', async () => {
+  test('sends from its own domain only, whatever MAIL FROM is', async () => {
     const reply = await submitting.sendRaw('From: ann@other.test\r\nSubject: x\r\n\r\nHi');
     expect(reply).toBe("550 5.7.1 from must be an address on example.test, the key's domain");
   });
 
-  test('has the same limit as by HTTP, told before the message is sent', async () => {
+  test('has the same rate limit as over HTTP, applied before the message is sent', async () => {
     const { value } = await submitting.makeKey({ rateLimits: { send: 2 } as never });
     const talk = await submitting.talk(value);
     expect(await talk.ask(MAIL)).toMatch(/^250/);
@@ -222,7 +222,7 @@ describe('a key', () => {
   });
 });
 
-test('wrong keys of one client are refused each time, and shut out no other client of the same address', async () => {
+test('wrong keys are refused each time, and do not lock out other clients of the address', async () => {
   const guessed = await startSubmitting();
   for (let turn = 0; turn < 3; turn += 1) {
     const talk = await talkSmtp(guessed.port);
