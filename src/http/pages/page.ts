@@ -79,7 +79,10 @@ const ACCENT_DARK = '#7fb0ff';
 
 const accent = (color: string): string => `--accent: ${color}; --on-accent: ${textColorOn(color)};`;
 
-/** The border of a button can be told from either background, whatever the sender's colour. */
+/**
+ * The border of a button can be told from either background, whatever the sender's colour. Japanese has no spaces: lines end
+ * between phrases, where the browser knows them, and never before small kana.
+ */
 const styleFor = (color: string | null): string => `
 :root { color-scheme: light dark; --back: #ffffff; --text: #222222; --quiet: #555555; --line: #767676; ${accent(color ?? ACCENT_LIGHT)} }
 @media (prefers-color-scheme: dark) { :root { --back: #181818; --text: #dddddd; --quiet: #aaaaaa; --line: #8a8a8a; ${accent(color ?? ACCENT_DARK)} } }
@@ -95,6 +98,7 @@ legend { padding: 0; margin-bottom: .5rem; }
 .choice small { display: block; font-size: .9em; color: var(--quiet); }
 button { font: inherit; min-height: 2.75rem; margin: 0 .5rem .75rem 0; padding: .5rem 1.2rem; border: 1px solid var(--line); border-radius: .4rem; background: transparent; color: inherit; cursor: pointer; }
 button.main { background: var(--accent); color: var(--on-accent); }
+:lang(ja) { line-break: strict; word-break: auto-phrase; }
 :focus-visible { outline: 3px solid var(--text); outline-offset: 3px; }
 [role=status] { padding: .6rem 1rem; border: 1px solid var(--line); border-radius: .4rem; }
 `;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LOCALES } from '../../../src/http/pages/languages.ts';
+import { LOCALES, localeFor } from '../../../src/http/pages/languages.ts';
 import { contrast, textColorOn } from '../../../src/http/pages/page.ts';
 
 const color = fc.nat({ max: 0xffffff }).map((value) => `#${value.toString(16).padStart(6, '0')}`);
@@ -31,5 +31,39 @@ describe('the sentences of every language', () => {
       expect([name, blanks(other)]).toEqual([name, blanks(sentence)]);
       expect(other).not.toBe(sentence);
     }
+  });
+
+  /** Straight quotes and apostrophes, three full stops, and what is wrong in one language alone. */
+  const WRONG = /["']|\.\.\./;
+  const WRONG_IN: Readonly<Record<string, RegExp>> = {
+    en: /[„«»]/,
+    // Germans are addressed formally: no du, dich, dein.
+    de: /”|“[^„“]*“|\b(?:[Dd]u|[Dd]ich|[Dd]ein)\b/,
+    // A space that breaks before or within French marks; tu, te, ton.
+    fr: / [?!;:»]|« |[“”]|(?<!\p{L})(?:[Tt]u|[Tt]on|[Tt]es)(?!\p{L})/u,
+    es: /[“”„]|(?<!\p{L})(?:[Tt]ú|[Tt]us?|[Tt]e)(?!\p{L})/u,
+    // Marks of half width, a space behind one.
+    ja: /[,.?!:“”]|[、。？] /,
+  };
+
+  test.each(LOCALES)('of $tag have its quotes and spaces, and address the reader formally', ({ tag, say }) => {
+    for (const sentence of Object.values(say)) {
+      expect(sentence).not.toMatch(WRONG);
+      expect(sentence).not.toMatch(WRONG_IN[tag] ?? /^$/);
+    }
+  });
+
+  test.each([
+    [undefined, 'en'],
+    ['', 'en'],
+    ['*', 'en'],
+    ['pt-BR, it;q=0.9', 'en'],
+    ['de-CH-1996', 'de'],
+    ['deu', 'en'],
+    ['it, es;q=0.2, ja;q=0.5', 'ja'],
+    ['fr;q=0', 'en'],
+    ['q=1;;,,\0', 'en'],
+  ])('are chosen by Accept-Language %j: %s', (header, tag) => {
+    expect(localeFor(header).tag).toBe(tag);
   });
 });

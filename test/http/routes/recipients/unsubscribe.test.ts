@@ -206,10 +206,10 @@ describe('subscribing again', () => {
 describe('the language of a page', () => {
   test.each([
     ['de-AT,de;q=0.9,en;q=0.8', 'de', 'Abmelden?'],
-    ['fr', 'fr', 'Vous désabonner ?'],
-    ['pt-BR, es;q=0.5', 'es', '¿Darse de baja?'],
+    ['fr', 'fr', 'Souhaitez-vous vous désabonner ?'],
+    ['pt-BR, es;q=0.5', 'es', '¿Desea darse de baja?'],
     ['en;q=0.1, ja', 'ja', '配信を停止しますか？'],
-    ['de;q=0, fr;q=0.2', 'fr', 'Vous désabonner ?'],
+    ['de;q=0, fr;q=0.2', 'fr', 'Souhaitez-vous vous désabonner ?'],
     ['xx, *', 'en', 'Unsubscribe?'],
     ['', 'en', 'Unsubscribe?'],
     [`${'x'.repeat(5_000)},de`, 'en', 'Unsubscribe?'],
