@@ -82,8 +82,13 @@ export const createEngagementRecorder = ({
     registers: registry === undefined ? [] : [registry],
   });
 
+  const keyOf = ({ messageId, recipientId }: TrackedCopy): string => `${messageId} ${recipientId}`;
+
+  /** When what is like it may be recorded again; 0: at once. */
+  const againMs = (copy: TrackedCopy, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
+
   const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): Gathered => {
-    const key = `${messageId} ${recipientId}`;
+    const key = keyOf({ messageId, recipientId });
     const found = gathered.get(key) ?? { messageId, recipientId, dueMs, engagements: new Map() };
     gathered.set(key, found);
     return found;
@@ -94,7 +99,7 @@ export const createEngagementRecorder = ({
     const entry = entryOf(copy, dueMs);
     const before = entry.engagements.get(like);
     if (before === undefined && kept >= KEPT_MAX) {
-      if (entry.engagements.size === 0) gathered.delete(`${copy.messageId} ${copy.recipientId}`);
+      if (entry.engagements.size === 0) gathered.delete(keyOf(copy));
       lost.inc(engagement.count);
       return;
     }
@@ -103,9 +108,9 @@ export const createEngagementRecorder = ({
     entry.engagements.set(like, added(before, engagement));
   };
 
-  const noteRecent = ({ messageId, recipientId, engagements }: Gathered, nowMs: number): void => {
-    for (const like of engagements.keys()) {
-      const key = `${messageId} ${recipientId} ${like}`;
+  const noteRecent = (copy: Gathered, nowMs: number): void => {
+    for (const like of copy.engagements.keys()) {
+      const key = `${keyOf(copy)} ${like}`;
       recent.delete(key);
       recent.set(key, nowMs + coalesceMs);
     }
@@ -137,17 +142,22 @@ export const createEngagementRecorder = ({
     }
   };
 
-  const flush = async (untilMs: number): Promise<void> => {
-    const due = [...gathered].filter(([, { dueMs }]) => dueMs <= untilMs);
-    for (const [key, { engagements }] of due) {
-      gathered.delete(key);
-      kept -= engagements.size;
+  /** All but what is repeated within its minute: that stays, whatever else the recipient does meanwhile. */
+  const take = (copy: Gathered, untilMs: number): Gathered => {
+    const all = [...copy.engagements];
+    const staying = all.filter(([like]) => againMs(copy, like) > untilMs);
+    gathered.delete(keyOf(copy));
+    if (staying.length > 0) {
+      const dueMs = Math.min(...staying.map(([like]) => againMs(copy, like)));
+      gathered.set(keyOf(copy), { ...copy, dueMs, engagements: new Map(staying) });
     }
-    await mapConcurrently(
-      due.map(([, copy]) => copy),
-      { system, concurrency: CONCURRENCY },
-      record,
-    );
+    kept -= all.length - staying.length;
+    return { ...copy, engagements: new Map(all.filter((each) => !staying.includes(each))) };
+  };
+
+  const flush = async (untilMs: number): Promise<void> => {
+    const due = [...gathered.values()].filter(({ dueMs }) => dueMs <= untilMs).map((copy) => take(copy, untilMs));
+    await mapConcurrently(due, { system, concurrency: CONCURRENCY }, record);
   };
 
   const schedule = (): void => {
@@ -162,8 +172,7 @@ export const createEngagementRecorder = ({
   return {
     note: (copy, engagement) => {
       const nowMs = system.monotonicMs();
-      const againMs = recent.get(`${copy.messageId} ${copy.recipientId} ${likeness(engagement)}`) ?? 0;
-      add(copy, engagement, Math.max(nowMs + gatherMs, againMs));
+      add(copy, engagement, Math.max(nowMs + gatherMs, againMs(copy, likeness(engagement))));
       schedule();
     },
     close: async () => {

@@ -101,6 +101,21 @@ test('what comes together is recorded together, and what is repeated within a mi
   await recorder.close();
 });
 
+test('what is repeated waits for the end of its minute, whatever else the recipient does', async () => {
+  const { note, recorded, recorder } = await open();
+  note();
+  await until(1, recorded);
+  note();
+  note('https://a.test/');
+  await until(2, recorded);
+  note();
+  await sleep(100);
+  expect((await recorded()).map(({ type }) => type)).toEqual(['RecipientOpened', 'RecipientClicked']);
+  await until(3, recorded);
+  expect((await recorded())[2]).toMatchObject({ type: 'RecipientOpened', count: 2 });
+  await recorder.close();
+});
+
 test('programs, networks and links are told apart', async () => {
   const { note, recorded, recorder } = await open();
   note();

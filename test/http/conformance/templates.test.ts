@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTemplateUses } from '../../../src/commands/template/use-template.ts';
 import { canonicalJson, sha256Hex } from '../../../src/domain/digest.ts';
-import { templateStream } from '../../../src/domain/streams.ts';
+import { messageStream, templateStream } from '../../../src/domain/streams.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 import { HELLO, openTemplates, type Templates } from '../support/templates.ts';
 
@@ -123,5 +123,51 @@ describe('templates', () => {
     uses.forget(first.templateId);
     expect((await use(asked)).version).toBe(1);
     expect((await uses.of(organizationId)(asked)).version).toBe(2);
+  });
+
+  test('a template is {id, alias, name, description, status, published_version, has_draft, created_at, updated_at}', async () => {
+    const alias = await templates.make({ description: 'What it is for' });
+    const [draft] = (await templates.ask('GET', '?limit=1')).body.data;
+    expect(draft).toMatchObject({ alias, status: 'draft', published_version: null, has_draft: true });
+    const { body } = await templates.publish(alias);
+    expect(body.version).toBe(1);
+    const { content, ...published } = (await templates.ask('GET', `/${alias}`)).body;
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+    expect(published).toEqual({
+      object: 'template',
+      id: draft.id,
+      alias,
+      name: HELLO.name,
+      description: 'What it is for',
+      status: 'published',
+      published_version: 1,
+      has_draft: false,
+      created_at: time,
+      updated_at: time,
+    });
+    expect(content).toMatchObject({ format: 'html', locales: {}, layout: null, text: null, preheader: null });
+  });
+
+  test('versions: history with actor and time', async () => {
+    const alias = await templates.makePublished();
+    const [listed] = (await templates.ask('GET', `/${alias}/versions`)).body.data;
+    const { body } = await templates.ask('GET', `/${alias}/versions/1`);
+    for (const version of [listed, body]) {
+      expect(version).toMatchObject({ version: 1, published_by: expect.stringMatching(/^key:key_/) });
+      expect(Math.abs(Date.now() - Date.parse(version.published_at))).toBeLessThan(60_000);
+    }
+  });
+
+  test('a send renders at acceptance, what was accepted can’t change later, and the event records template and version', async () => {
+    const alias = await templates.makePublished();
+    const sent = await send(alias);
+    const { id } = (await templates.ask('GET', `/${alias}`)).body;
+    await templates.ask('PATCH', `/${alias}`, { subject: 'Other {{ name }}', html: '<p>Other</p>' });
+    await templates.publish(alias);
+    await templates.ask('DELETE', `/${alias}`);
+    const content = (await service.request({ url: `/v1/messages/${sent.id}/content`, key })).json();
+    expect(content).toMatchObject({ subject: 'Hello Ann', html: '<p>Hello <b>Ann</b></p>' });
+    const [accepted] = await service.deps.context.store.readStream(messageStream(sent.id));
+    expect(accepted).toMatchObject({ type: 'MessageAccepted', data: { template: { templateId: id, version: 1 } } });
   });
 });

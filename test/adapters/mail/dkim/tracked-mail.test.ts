@@ -1,7 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import PostalMime from 'postal-mime';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { htmlToText } from '../../../../src/adapters/html/html-to-text.ts';
 import type { TrackedHtml } from '../../../../src/domain/ports/mail-transport.ts';
 import { outgoingMail } from '../outgoing-mail.ts';
+import { CORPUS } from './corpus.ts';
 import { BOTH, bytesOf, signing, verify } from './signed-mail.ts';
 
 const HTML = '<p>Hello <a href="https://shop.test/?a=1&amp;b=2">shop</a> <a href="mailto:x@y.test">mail</a></p>';
@@ -53,4 +56,34 @@ test('each copy shows its own address in html and text, also in text made from t
     const raw = (await bytesOf({ ...mail, viewUrl: 'https://mail.test/view/eve' })).toString('latin1');
     expect(await verify(raw)).toEqual(BOTH);
   }
+});
+
+describe('the text of a tracked mail is that of the same mail untracked, byte by byte', () => {
+  const HTML_FILES = new URL('../../../fixtures/html/valid/', import.meta.url);
+  const written = readdirSync(HTML_FILES).map(
+    (file) => [file, readFileSync(new URL(file, HTML_FILES), 'utf8')] as const,
+  );
+
+  /** The part with its fields, encoded as it leaves; empty: html that says nothing has no text beside it. */
+  const textIn = (raw: string): string => /\r\nContent-Type: text\/plain[\s\S]*?(?=\r\n--)/i.exec(raw)?.[0] ?? '';
+
+  const expectSameText = async (parts: Parameters<typeof outgoingMail>[0]): Promise<void> => {
+    const mail = outgoingMail({ signing, ...parts });
+    const tracked = await bytesOf({ ...mail, tracking: trackedFor('ann') });
+    const text = textIn(tracked.toString('latin1'));
+    expect(text === '').toBe(parts.text === undefined && htmlToText(parts.html ?? '').trim() === '');
+    expect(text).toBe(textIn((await bytesOf(mail)).toString('latin1')));
+    expect(await verify(tracked)).toEqual(BOTH);
+  };
+
+  test.each(written)('made from %s', async (_, html) => {
+    await expectSameText({ html });
+  });
+
+  test.each(Object.entries(CORPUS).filter(([, { text = '' }]) => text !== ''))(
+    'given with html: %s',
+    async (_, parts) => {
+      await expectSameText({ ...parts, html: HTML });
+    },
+  );
 });
