@@ -106,41 +106,6 @@ describe('what happened before the address was taken off', () => {
   });
 });
 
-describe('an opt-in and an unsubscription of the same millisecond', () => {
-  const { given } = specify(suppression);
-  const left = (topicId?: string) =>
-    added({ reason: 'unsubscribe', ...(topicId === undefined ? { scope: 'bulk' } : { scope: 'topic', topicId }) });
-  const optedIn = (topicId: string | null, by: typeof source | null): SuppressionEvent => ({
-    type: 'AddressResubscribed',
-    data: { suppressionId: 'sup_1', digest: 'digest-1', contentId: 'content-1', topicId, source: by },
-  });
-  const reaches = (unsubscription: Added, causedAt: string) => add({ ...unsubscription.data, causedAt });
-
-  test.each([
-    ['from the topic, recorded by the sender', left('top_1'), optedIn('top_1', null)],
-    ['from the topic, on the page', left('top_1'), optedIn('top_1', source)],
-    ['from all mail, then asked for a topic on the page', left(), optedIn('top_1', source)],
-    ['from all mail, then subscribed again', left(), optedIn(null, source)],
-  ])('%s: what came later in the log counts', (_, unsubscription, optIn) => {
-    given([bounced, optIn])
-      .when(reaches(unsubscription, positionOf(1)))
-      .thenNothing();
-    given([bounced, optIn])
-      .when(reaches(unsubscription, positionOf(3)))
-      .thenEvents(unsubscription);
-  });
-  test.each([
-    ['of another topic', left('top_1'), optedIn('top_2', source)],
-    ['to all mail but topics', left('top_1'), optedIn(null, source)],
-    ['to a topic by the sender, of all mail', left(), optedIn('top_1', null)],
-    ['of an address that bounced', bounced, optedIn('top_1', source)],
-  ])('%s: the opt-in takes nothing back', (_, entry, optIn) => {
-    given([optIn])
-      .when(reaches(entry, positionOf(0)))
-      .thenEvents(entry);
-  });
-});
-
 describe('taking an address off the list', () => {
   const { given } = specify(suppression);
   const remove = (state: Suppression) => removeSuppression(state, mine);

@@ -3,7 +3,7 @@ import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
 import { htmlToText } from '../../../../src/adapters/html/html-to-text.ts';
 import type { TrackedHtml } from '../../../../src/domain/ports/mail-transport.ts';
-import { outgoingMail } from '../outgoing-mail.ts';
+import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 import { CORPUS } from './corpus.ts';
 import { BOTH, bytesOf, signing, verify } from './signed-mail.ts';
 
@@ -67,7 +67,7 @@ describe('the text of a tracked mail is that of the same mail untracked, byte by
   /** The part with its fields, encoded as it leaves; empty: html that says nothing has no text beside it. */
   const textIn = (raw: string): string => /\r\nContent-Type: text\/plain[\s\S]*?(?=\r\n--)/i.exec(raw)?.[0] ?? '';
 
-  const expectSameText = async (parts: Parameters<typeof outgoingMail>[0]): Promise<void> => {
+  const expectSameText = async (parts: MailParts): Promise<void> => {
     const mail = outgoingMail({ signing, ...parts });
     const tracked = await bytesOf({ ...mail, tracking: trackedFor('ann') });
     const text = textIn(tracked.toString('latin1'));
