@@ -5,7 +5,6 @@ import {
   operatorOrigin,
   optional,
   optionalCount,
-  requireAll,
   required,
   UsageError,
 } from './command.ts';
@@ -40,15 +39,7 @@ export const createAnalystCommand: OperatorCommand = {
   usage: '--organization ORG_ID --name NAME [--timeout SECONDS] [--connections N]',
   summary:
     "creates a database role that reads the organization's rows of the schema analytics; prints its password once",
-  options: {
-    organization: { type: 'string' },
-    name: { type: 'string' },
-    timeout: { type: 'string' },
-    connections: { type: 'string' },
-  },
-  needs: 'engines',
   run: async ({ context, pool, system, databaseUrl }, invocation) => {
-    requireAll(invocation, ['organization', 'name']);
     const { organizationId, operator } = await operatorOrigin(context, required(invocation, 'organization'));
     const timeoutSeconds = optionalCount(invocation, 'timeout') ?? TIMEOUT_SECONDS_DEFAULT;
     const connections = optionalCount(invocation, 'connections') ?? CONNECTIONS_DEFAULT;
@@ -81,8 +72,6 @@ export const listAnalystsCommand: OperatorCommand = {
   name: 'analysts list',
   usage: '[--organization ORG_ID]',
   summary: 'lists the database roles of analysts',
-  options: { organization: { type: 'string' } },
-  needs: 'engines',
   run: async ({ pool }, invocation) =>
     (await listAnalysts(pool, optional(invocation, 'organization') ?? null)).map((each) => ({
       role: each.role,
@@ -98,8 +87,6 @@ export const removeAnalystCommand: OperatorCommand = {
   name: 'analysts remove',
   usage: '--role ROLE',
   summary: 'ends the sessions of an analyst and removes the role',
-  options: { role: { type: 'string' } },
-  needs: 'engines',
   run: async ({ pool }, invocation) => {
     const role = required(invocation, 'role');
     if (await removeAnalyst(pool, role)) return { role, removed: true };

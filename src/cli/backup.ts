@@ -50,9 +50,6 @@ export const backupCommand: OperatorCommand = {
   name: 'backup',
   usage: '<new folder>',
   summary: 'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it',
-  options: {},
-  takesName: true,
-  needs: 'engines',
   run: async ({ databaseUrl, secretKeys, system, log }, invocation, { eventStoreUrl }) => {
     const folder = folderOf(invocation, 'backup <new folder>');
     // Before the vault is read: contents are stored before the events that name them.
@@ -144,8 +141,6 @@ export const restoreCommand: PlainCommand = {
   name: 'restore',
   usage: '<folder> | --release',
   summary: 'restores a backup into an empty database; --release delivers the mail that is held since then',
-  options: { release: { type: 'boolean' } },
-  takesName: true,
   needs: 'nothing',
   run: async (invocation) => {
     const config = readConfig(process.env);

@@ -19,17 +19,17 @@ export type Result = Readonly<Record<string, unknown>> | readonly Readonly<Recor
 interface Described {
   /** Words after `npm run outbox --`. */
   readonly name: string;
-  /** Arguments as `--help` shows them. */
+  /**
+   * Arguments as `--help` shows them and as they are parsed: `NAME --to VALUE [--dry-run] [--cidr NETWORK,…]` takes a name,
+   * requires `--to`, and `--cidr` can be repeated.
+   */
   readonly usage: string;
   readonly summary: string;
-  readonly options: ParseArgsOptionsConfig;
-  /** A name follows the command's words. */
-  readonly takesName?: true;
 }
 
 /** A command that uses the service's engines. */
 export interface OperatorCommand extends Described {
-  readonly needs: 'engines';
+  readonly needs?: never;
   /** Also runs when the log differs from the one that the read models were made from; it checks this itself. */
   readonly takesOtherLog?: true;
   run(operator: Operator, invocation: Invocation, config: Config): Promise<Result>;
@@ -46,6 +46,20 @@ export interface PlainCommand extends Described {
 }
 
 export type Command = OperatorCommand | PlainCommand;
+
+const OPTION = /--([a-z-]+)(?: ([^\s[\]|-][^\s\]]*))?/g;
+
+/** Options that a usage names, for Node's parser. */
+export const optionsIn = (usage: string): ParseArgsOptionsConfig =>
+  Object.fromEntries(
+    [...usage.matchAll(OPTION)].map(([, name = '', value]) => [
+      name,
+      value === undefined ? { type: 'boolean' } : { type: 'string', multiple: value.includes(',…') },
+    ]),
+  );
+
+/** Whether a usage begins with a name instead of an option. */
+export const takesName = (usage: string): boolean => /^[^-[]/.test(usage);
 
 /** A mistake in the command line; the message says what to type. */
 export class UsageError extends Error {
@@ -64,12 +78,20 @@ export const optional = ({ values }: Invocation, option: string): string | undef
 
 const ENGLISH_LIST = new Intl.ListFormat('en');
 
-/** @throws {UsageError} names all missing options. */
-export const requireAll = (invocation: Invocation, options: readonly string[]): void => {
+const requireAll = (invocation: Invocation, options: readonly string[]): void => {
   const missing = options.filter((option) => (optional(invocation, option) ?? '') === '');
   if (missing.length === 0) return;
   const named = ENGLISH_LIST.format(missing.map((option) => `--${option}`));
   throw new UsageError(`${named} ${missing.length === 1 ? 'is' : 'are'} required`);
+};
+
+/** Requires the options with a value that are not in brackets. @throws {UsageError} names all missing ones. */
+export const requireOptions = ({ usage }: Pick<Command, 'usage'>, invocation: Invocation): void => {
+  const always = Object.entries(optionsIn(usage.replaceAll(/\[[^\]]*\]/g, '')));
+  requireAll(
+    invocation,
+    always.flatMap(([name, { type }]) => (type === 'string' ? [name] : [])),
+  );
 };
 
 /** @throws {UsageError} the option is missing. */

@@ -215,8 +215,6 @@ export const doctorCommand: OperatorCommand = {
   name: 'doctor',
   usage: '',
   summary: 'checks what stops mail from leaving or bounces from arriving',
-  options: {},
-  needs: 'engines',
   run: async (operator, _, config) => {
     const { context, pool, store, system, places, mail } = operator;
     const readModels = createReadModels({ pool, store, system });

@@ -50,8 +50,6 @@ export const createDomainCommand: OperatorCommand = {
   name: 'domains create',
   usage: '--organization ORG_ID --name NAME',
   summary: 'registers a sending domain and shows the DNS records to publish',
-  options: { organization: { type: 'string' }, name: { type: 'string' } },
-  needs: 'engines',
   run: async (operator, invocation) => {
     const context = contextOf(operator);
     const name = domainToASCII(required(invocation, 'name')).toLowerCase();
@@ -66,8 +64,6 @@ export const verifyDomainCommand: OperatorCommand = {
   name: 'domains verify',
   usage: '--organization ORG_ID --domain DOM_ID',
   summary: 'checks the DNS records of a domain now',
-  options: { organization: { type: 'string' }, domain: { type: 'string' } },
-  needs: 'engines',
   run: async (operator, invocation) => {
     const context = contextOf(operator);
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
@@ -80,8 +76,6 @@ export const listDomainsCommand: OperatorCommand = {
   name: 'domains list',
   usage: '[--organization ORG_ID]',
   summary: 'lists the domains',
-  options: { organization: { type: 'string' } },
-  needs: 'engines',
   run: async (operator, invocation) => {
     const context = contextOf(operator);
     const of = optional(invocation, 'organization');

@@ -14,12 +14,6 @@ const NAME_CHARACTERS_MAX = 200;
 /** Removes the expiry. */
 const NEVER = 'never';
 
-export const limitOptions = {
-  send: { type: 'string' },
-  read: { type: 'string' },
-  manage: { type: 'string' },
-} as const;
-
 /** The given limits per minute. */
 export const limitsOf = (invocation: Invocation): RateLimits => {
   const [send, read, manage] = (['send', 'read', 'manage'] as const).map((kind) => optionalCount(invocation, kind));

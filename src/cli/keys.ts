@@ -13,7 +13,6 @@ import {
   operatorOrigin,
   optional,
   type PlainCommand,
-  requireAll,
   required,
   UsageError,
 } from './command.ts';
@@ -22,7 +21,6 @@ import {
   environmentOf,
   expiresAtOf,
   graceOf,
-  limitOptions,
   limitsOf,
   nameOf,
   permissionsOf,
@@ -33,7 +31,6 @@ export const generateKeyCommand: PlainCommand = {
   name: 'keys generate',
   usage: '[--environment live|test]',
   summary: 'prints a new key value for OUTBOX_ADMIN_KEY; it is not stored',
-  options: { environment: { type: 'string' } },
   needs: 'nothing',
   run: (invocation) => ({
     key: formatSecret(environmentOf(invocation), createSystem().randomBytes(SECRET_RANDOM_BYTES)),
@@ -45,19 +42,7 @@ export const createKeyCommand: OperatorCommand = {
   usage:
     '--organization ORG_ID --domain DOM_ID --permissions send,read [--name NAME] [--environment live|test] [--cidr NETWORK,…] [--expires-at TIME] [--send N] [--read N] [--manage N]',
   summary: 'creates a key and shows its value once; the numbers are its limits per minute',
-  options: {
-    organization: { type: 'string' },
-    domain: { type: 'string' },
-    permissions: { type: 'string' },
-    name: { type: 'string' },
-    environment: { type: 'string' },
-    ...limitOptions,
-    cidr: { type: 'string', multiple: true },
-    'expires-at': { type: 'string' },
-  },
-  needs: 'engines',
   run: async ({ context, system }, invocation) => {
-    requireAll(invocation, ['organization', 'domain', 'permissions']);
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key, value } = await createKey(context, origin, {
       by: 'operator',
@@ -89,8 +74,6 @@ export const listKeysCommand: OperatorCommand = {
   name: 'keys list',
   usage: '[--organization ORG_ID]',
   summary: 'lists the keys without their values; last use may be a minute old',
-  options: { organization: { type: 'string' } },
-  needs: 'engines',
   run: async (operator, invocation) => {
     const { context, system } = operator;
     const of = optional(invocation, 'organization');
@@ -111,8 +94,6 @@ export const listKeysCommand: OperatorCommand = {
   },
 };
 
-const whichKey = { organization: { type: 'string' }, key: { type: 'string' } } as const;
-
 const changeOf = (context: CommandContext, invocation: Invocation): KeyChange => ({
   by: 'operator',
   keyId: required(invocation, 'key'),
@@ -123,8 +104,6 @@ export const rotateKeyCommand: OperatorCommand = {
   name: 'keys rotate',
   usage: '--organization ORG_ID --key KEY_ID [--grace-minutes N]',
   summary: 'gives a key a new value, shown once; the old value works until the grace period ends',
-  options: { ...whichKey, 'grace-minutes': { type: 'string' } },
-  needs: 'engines',
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key, value, previousKeyExpiresAt } = await rotateKey(context, origin, {
@@ -157,15 +136,6 @@ export const updateKeyCommand: OperatorCommand = {
   usage:
     '--organization ORG_ID --key KEY_ID [--name NAME] [--permissions send,read] [--cidr NETWORK,…|any] [--expires-at TIME|never] [--send N] [--read N] [--manage N]',
   summary: 'changes a key, even the last admin key; omitted options stay unchanged',
-  options: {
-    ...whichKey,
-    name: { type: 'string' },
-    permissions: { type: 'string' },
-    ...limitOptions,
-    cidr: { type: 'string', multiple: true },
-    'expires-at': { type: 'string' },
-  },
-  needs: 'engines',
   run: async ({ context, system }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const changes = changesOf(invocation, system.now().toISOString());
@@ -184,8 +154,6 @@ const endKeyCommand = (
   name,
   usage: '--organization ORG_ID --key KEY_ID',
   summary,
-  options: whichKey,
-  needs: 'engines',
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const { key } = await endKey(context, origin, changeOf(context, invocation));

@@ -5,7 +5,16 @@ import { readConfig } from '../config.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
-import { type Command, CommandFailed, type Invocation, type Result, UsageError } from './command.ts';
+import {
+  type Command,
+  CommandFailed,
+  type Invocation,
+  optionsIn,
+  type Result,
+  requireOptions,
+  takesName,
+  UsageError,
+} from './command.ts';
 import { COMMANDS } from './commands.ts';
 
 const help = (): string =>
@@ -35,9 +44,12 @@ const usageProblem = ({ code, message }: ParseError): string => {
 
 const parse = (command: Command, rest: readonly string[]): Invocation & { json: boolean } => {
   try {
-    const options = { ...command.options, json: { type: 'boolean' } } as const;
-    const allowPositionals = command.takesName === true;
-    const { values, positionals } = parseArgs({ args: [...rest], options, allowPositionals });
+    const options = { ...optionsIn(command.usage), json: { type: 'boolean' } } as const;
+    const { values, positionals } = parseArgs({
+      args: [...rest],
+      options,
+      allowPositionals: takesName(command.usage),
+    });
     return { values: values as Invocation['values'], positionals, json: values.json === true };
   } catch (error) {
     throw new UsageError(`${usageProblem(error as ParseError)}. Usage: ${command.name} ${command.usage}`.trim());
@@ -60,6 +72,7 @@ const print = (result: Result, json: boolean): void => {
 };
 
 const run = async (command: Command, invocation: Invocation): Promise<Result> => {
+  requireOptions(command, invocation);
   if (command.needs === 'nothing') return await command.run(invocation);
   const config = readConfig(process.env);
   const operator = await openOperator(config);

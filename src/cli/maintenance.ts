@@ -16,8 +16,6 @@ export const reencryptCommand: OperatorCommand = {
   usage: '',
   summary:
     'encrypts stored data under the current SECRET_KEY, also while the service runs; resumes after an interruption',
-  options: {},
-  needs: 'engines',
   run: async ({ pool, system, secretKeys }, _, { encryptContents: encryptsContents }) => {
     const { reencrypted, unreadable } = await reencrypt({
       pool,
@@ -47,8 +45,6 @@ export const copyLogCommand: OperatorCommand = {
   name: 'log copy',
   usage: `--to esdb://…|${DATABASE} [--from esdb://…|${DATABASE}]`,
   summary: 'copies the log to another engine; the next start rebuilds the read models from it',
-  options: { to: { type: 'string' }, from: { type: 'string' } },
-  needs: 'engines',
   takesOtherLog: true,
   run: async ({ context, databaseUrl, system, logger, pool }, invocation, config) => {
     const from = optional(invocation, 'from');
@@ -89,8 +85,6 @@ export const listPartitionsCommand: OperatorCommand = {
   name: 'log partitions',
   usage: '',
   summary: 'lists the partitions of the log in PostgreSQL, by position',
-  options: {},
-  needs: 'engines',
   run: async ({ pool }, _, config) => {
     requireOwnLog(config);
     return (await pool.query<Record<string, unknown>>(PARTITIONS)).rows;
@@ -128,9 +122,6 @@ export const detachPartitionCommand: OperatorCommand = {
   name: 'log detach',
   usage: '<partition>',
   summary: 'takes a full partition out of the log, into the schema event_log_archive, to be dumped and dropped',
-  options: {},
-  takesName: true,
-  needs: 'engines',
   run: async (operator, invocation, config) => {
     requireOwnLog(config);
     const name = partitionIn(invocation, 'detach');
@@ -151,9 +142,6 @@ export const attachPartitionCommand: OperatorCommand = {
   name: 'log attach',
   usage: '<partition>',
   summary: 'puts a detached partition back from the schema event_log_archive, if it is whole',
-  options: {},
-  takesName: true,
-  needs: 'engines',
   run: async (operator, invocation, config) => {
     requireOwnLog(config);
     const name = partitionIn(invocation, 'attach');

@@ -1,14 +1,12 @@
 import { createOrganization, setCeilings } from '../commands/organization.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import { type OperatorCommand, operatorHost, operatorOrigin, required } from './command.ts';
-import { ceilingsOf, limitOptions } from './key-options.ts';
+import { ceilingsOf } from './key-options.ts';
 
 export const createOrganizationCommand: OperatorCommand = {
   name: 'organizations create',
   usage: '--name NAME [--send N] [--read N] [--manage N]',
   summary: 'creates an organization; the numbers are the highest limits per minute of its keys',
-  options: { name: { type: 'string' }, ...limitOptions },
-  needs: 'engines',
   run: async ({ context }, invocation) => {
     const name = required(invocation, 'name');
     const made = { name, ceilings: ceilingsOf(invocation), operator: operatorHost() };
@@ -20,8 +18,6 @@ export const setCeilingsCommand: OperatorCommand = {
   name: 'organizations set-ceilings',
   usage: '--organization ORG_ID [--send N] [--read N] [--manage N]',
   summary: 'sets the highest limits per minute of its keys; an omitted kind is unlimited',
-  options: { organization: { type: 'string' }, ...limitOptions },
-  needs: 'engines',
   run: async ({ context }, invocation) => {
     const origin = await operatorOrigin(context, required(invocation, 'organization'));
     const ceilings = ceilingsOf(invocation);
@@ -34,8 +30,6 @@ export const listOrganizationsCommand: OperatorCommand = {
   name: 'organizations list',
   usage: '',
   summary: 'lists the organizations',
-  options: {},
-  needs: 'engines',
   run: async ({ context }) => {
     const { organizations } = await readDirectory(context);
     return [...organizations.values()].flatMap((each) =>

@@ -28,8 +28,6 @@ export const listProjectionsCommand: OperatorCommand = {
   name: 'projections list',
   usage: '',
   summary: 'lists the read models with their lag and parked events',
-  options: {},
-  needs: 'engines',
   run: async ({ pool, store, system }) =>
     (await createReadModels({ pool, store, system }).lag()).map(({ name, seconds, parkedEvents }) => ({
       name,
@@ -57,9 +55,6 @@ export const rebuildProjectionCommand: OperatorCommand = {
   name: 'projections rebuild',
   usage: `NAME|${ALL}|${RECORDING}`,
   summary: 'rebuilds a read model beside the live one and switches; moves webhooks to the end of another log',
-  options: {},
-  takesName: true,
-  needs: 'engines',
   takesOtherLog: true,
   run: async (operator, invocation) => {
     const { databaseUrl, log, logger } = operator;
@@ -92,9 +87,6 @@ export const retryParkedCommand: OperatorCommand = {
   name: 'projections retry-parked',
   usage: `NAME|${ALL}`,
   summary: 'retries parked events in order',
-  options: {},
-  takesName: true,
-  needs: 'engines',
   run: async ({ pool, store }, invocation) => {
     const results = [];
     for (const { name } of chosen(invocation)) {

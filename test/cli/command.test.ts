@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { required, UsageError } from '../../src/cli/command.ts';
+import { optionsIn, required, requireOptions, takesName, UsageError } from '../../src/cli/command.ts';
 import { createKeyCommand } from '../../src/cli/keys.ts';
-import type { Operator } from '../../src/composition/open-operator.ts';
-import { readConfig } from '../../src/config.ts';
 
 const invocation = (values: Readonly<Record<string, string | undefined>>) => ({ values, positionals: [] });
 
@@ -11,13 +9,39 @@ describe('options that a command needs', () => {
     [{}, '--organization, --domain, and --permissions are required'],
     [{ organization: 'org_x', domain: '' }, '--domain and --permissions are required'],
     [{ organization: 'org_x', domain: 'dom_x' }, '--permissions is required'],
-  ])('are told at once to whoever makes a key with %j', async (values, sentence) => {
-    const made = createKeyCommand.run({} as Operator, invocation(values), readConfig({}));
-    await expect(made).rejects.toThrow(new UsageError(sentence));
+  ])('are told at once to whoever makes a key with %j', (values, sentence) => {
+    expect(() => requireOptions(createKeyCommand, invocation(values))).toThrow(new UsageError(sentence));
   });
 
   test('are read where they are given', () => {
     expect(required(invocation({ name: 'Example' }), 'name')).toBe('Example');
     expect(() => required(invocation({ name: '' }), 'name')).toThrow('--name is required');
+  });
+});
+
+describe('a usage says', () => {
+  test('which options there are, with a value or without, once or repeated', () => {
+    const usage = '--organization ORG_ID [--environment live|test] [--cidr NETWORK,…|any] [--dry-run] [--send N]';
+    expect(optionsIn(usage)).toEqual({
+      organization: { type: 'string', multiple: false },
+      environment: { type: 'string', multiple: false },
+      cidr: { type: 'string', multiple: true },
+      'dry-run': { type: 'boolean' },
+      send: { type: 'string', multiple: false },
+    });
+    expect(optionsIn('--to esdb://…|database [--from esdb://…|database]')).toEqual({
+      to: { type: 'string', multiple: false },
+      from: { type: 'string', multiple: false },
+    });
+  });
+
+  test.each([
+    ['<folder> | --release', true],
+    ['FOLDER [--dry-run]', true],
+    ['', false],
+    ['[--organization ORG_ID]', false],
+    ['--role ROLE', false],
+  ])('whether a name is expected: %j', (usage, expected) => {
+    expect(takesName(usage)).toBe(expected);
   });
 });

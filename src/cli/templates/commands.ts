@@ -166,19 +166,13 @@ const compare = ({ alias, local, remote }: Pair): readonly Row[] => {
 
 const rows = (found: readonly Row[]): Result => found.map((row) => ({ ...row }));
 
-const described = {
-  needs: 'nothing',
-  takesName: true,
-  exitCode,
-} as const;
-const flag = { type: 'boolean' } as const;
+const described = { needs: 'nothing', exitCode } as const;
 
 export const pullTemplatesCommand: PlainCommand = {
   ...described,
   name: 'templates pull',
   usage: 'FOLDER [--dry-run] [--overwrite]',
   summary: 'writes the templates of the service at OUTBOX_URL into files',
-  options: { 'dry-run': flag, overwrite: flag },
   run: async (invocation) => {
     const { work, pairs } = await open(invocation);
     const done: Row[] = [];
@@ -192,7 +186,6 @@ export const pushTemplatesCommand: PlainCommand = {
   name: 'templates push',
   usage: 'FOLDER [--publish] [--dry-run] [--overwrite]',
   summary: 'makes files the drafts of templates of the service at OUTBOX_URL, and publishes them on demand',
-  options: { publish: flag, 'dry-run': flag, overwrite: flag },
   run: async (invocation) => {
     const { work, pairs } = await open(invocation);
     const done: Row[] = [];
@@ -206,6 +199,5 @@ export const diffTemplatesCommand: PlainCommand = {
   name: 'templates diff',
   usage: 'FOLDER',
   summary: 'tells what a push would change on the service at OUTBOX_URL',
-  options: {},
   run: async (invocation) => rows((await open(invocation)).pairs.flatMap(compare)),
 };
