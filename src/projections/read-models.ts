@@ -22,6 +22,7 @@ import { type ListMessages, listMessages, messageStatuses } from './messages/que
 import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
+import { type AskTagContents, tagContents } from './stats/tags.ts';
 import {
   type ExportSuppressions,
   exportSuppressions,
@@ -47,7 +48,10 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     statuses: (ids: readonly string[]) => messageStatuses(pool, ids),
   },
   events: { page: (by: ReadFeed) => readFeed(pool, by), placeAt: (by: PlaceAt) => placeAt(pool, by) },
-  stats: { query: (by: QueryStats) => queryStats(pool, by) },
+  stats: {
+    query: (by: QueryStats) => queryStats(pool, by),
+    tagContents: (by: AskTagContents) => tagContents(pool, by),
+  },
   billing: {
     usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by),
     recipients: (by: Parameters<typeof billableRecipients>[1]) => billableRecipients(pool, by),

@@ -75,6 +75,36 @@ describe('statistics', () => {
     expect(await by([], { bounce_class: 'mailbox_full' })).toEqual([[0, 1]]);
   });
 
+  test('by tag count a recipient once in each tag of its message, and once in the totals', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    await given(...send('msg_1', { tagDigests: ['t1', 't2', 't2'] }), { occurredAt: AT });
+    await given(...send('msg_2', { tagDigests: ['t2'] }), { occurredAt: AT });
+    await given(...send('msg_3'), { occurredAt: AT });
+    await given('message-msg_1', [LATER_EVENTS.RecipientDelivered], { occurredAt: '2026-12-20T10:00:00.000Z' });
+    const by = async (more: Partial<QueryStats>) => {
+      const { data, totals } = await queryStats(pool, { ...DAY, ...more });
+      return [totals.accepted, ...data.map(({ groups, accepted, delivered }) => [...groups, accepted, delivered])];
+    };
+    expect(await by({ groupBy: ['tag'] })).toEqual([3, ['t1', 1, 1], ['t2', 2, 1]]);
+    expect(await by({ groupBy: ['tag', 'domain'], where: { tag: 't2' } })).toEqual([2, ['t2', 'dom_1', 2, 1]]);
+    expect(await by({ where: { tag: 't1' } })).toEqual([1, [1, 1]]);
+  });
+
+  test('keep 100 tags of an organization a day, and count all further ones together', async () => {
+    const { given, pool } = await openApplied(statsProjection);
+    const tagged = (from: number) => Array.from({ length: 10 }, (_, at) => `t${from + at}`);
+    for (let from = 0; from < 120; from += 10)
+      await given(...send(`msg_${from}`, { tagDigests: tagged(from) }), { occurredAt: AT });
+    await given(...send('msg_again', { tagDigests: ['t0', 't119'] }), { occurredAt: AT });
+    await given(...send('msg_later', { tagDigests: ['t119'] }), { occurredAt: '2026-11-21T00:00:00.000Z' });
+    const tag = (name: string) => queryStats(pool, { ...DAY, to: '2026-11-22T00:00:00.000Z', where: { tag: name } });
+    expect((await tag('t0')).totals.accepted).toBe(2);
+    expect((await tag('t119')).totals.accepted).toBe(1);
+    expect((await tag('(other)')).totals.accepted).toBe(3);
+    const { rows } = await pool.query('select count(*)::int as tags from read_models.stats_tags');
+    expect(rows).toEqual([{ tags: 101 }]);
+  });
+
   test('have one group of all others beyond 25, so that the groups add up to the totals', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const to = Array.from({ length: 40 }, (_, at) => ({ ...recipient(`rcp_${at}`), domain: `d${at}.example` }));

@@ -1,23 +1,28 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { organizationSecret } from '../../commands/organization.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { BOUNCE_CATEGORIES } from '../../domain/bounce/categories.ts';
+import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { templateIdOf } from '../../domain/template/template.ts';
+import { areKept } from '../../projections/stats/counts-sql.ts';
 import {
   STATS_ATTRIBUTIONS,
   STATS_DIMENSIONS,
   STATS_GRANULARITIES,
   STATS_METRICS,
+  STATS_OTHERS,
   type StatsDimension,
   type StatsGranularity,
   type StatsMetric,
 } from '../../projections/stats/metrics.ts';
-import { type QueryStats, STATS_BUCKETS_MAX } from '../../projections/stats/queries.ts';
+import { type PeriodStats, type QueryStats, STATS_BUCKETS_MAX, type Stats } from '../../projections/stats/queries.ts';
 import { acceptedIn } from '../accept.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { readYourWrites } from '../consistency.ts';
+import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
 import {
   STATS_TABLES,
@@ -27,7 +32,7 @@ import {
   statsSchema,
   tableOf,
 } from '../schemas/stats.ts';
-import { integerParameter, timeParameter, timeZone } from '../validation/fields.ts';
+import { integerParameter, tagParameter, timeParameter, timeZone } from '../validation/fields.ts';
 
 const HOUR_MS = 3_600_000;
 const DAYS_DEFAULT = 30;
@@ -77,6 +82,7 @@ const query = z.strictObject({
   recipient_domain: filter,
   mailbox_provider: filter,
   bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Only bounces of this class.'),
+  tag: tagParameter().optional().describe('Only messages with this tag, `campaign:spring`.'),
   template: filter.describe('Counts only what was rendered from this template, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
@@ -111,7 +117,7 @@ const templateOf = ({ template, template_version, group_by = [] }: Asked, organi
 };
 
 /** @throws {DomainError} `permission_missing` for a domain that the key may not see. */
-const filtersOf = (asked: Asked, caller: Caller): QueryStats['where'] => {
+const filtersOf = (asked: Asked, caller: Caller, secret: Uint8Array): QueryStats['where'] => {
   const { domain, stream, api_key, recipient_domain, mailbox_provider, bounce_class } = asked;
   const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {
@@ -119,9 +125,38 @@ const filtersOf = (asked: Asked, caller: Caller): QueryStats['where'] => {
   }
   const template = templateOf(asked, caller.organizationId);
   const template_version = asked.template_version?.toString();
-  const values = { stream, api_key, recipient_domain, mailbox_provider, bounce_class, template, template_version };
+  const tag = asked.tag === undefined ? undefined : keyedDigest(secret, 'tag', asked.tag);
+  const values = { tag, stream, api_key, recipient_domain, mailbox_provider, bounce_class, template, template_version };
   const entries = Object.entries({ domain: own ?? domain, ...values });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+};
+
+/**
+ * The statistics with tags in clear, as the contents of a message tell them. Where these are erased or expired, as those of
+ * a tag that is no longer used, it is shown by its digest.
+ */
+const nameTags = async (
+  { context, readModels }: HttpDependencies,
+  by: QueryStats,
+  secret: Uint8Array,
+  stats: Stats,
+): Promise<Stats> => {
+  const at = by.groupBy.indexOf('tag');
+  if (at === -1) return stats;
+  const rows = [...stats.data, ...(stats.previous?.data ?? [])];
+  const tags = [...new Set(rows.flatMap(({ groups }) => groups[at] ?? []))].filter((tag) => tag !== STATS_OTHERS);
+  const heads = await context.contents.heads(await readModels.stats.tagContents({ ...by, tags }));
+  const inClear = [...heads.values()].flatMap((head) => (head.kind === 'message' ? head.tags : []));
+  const named = new Map(
+    inClear.map(({ name, value }) => [keyedDigest(secret, 'tag', `${name}\0${value}`), `${name}:${value}`] as const),
+  );
+  const nameOf = (tag: string): string =>
+    named.get(tag) ?? (tag === STATS_OTHERS ? tag : `(expired ${tag.slice(0, 8)})`);
+  const shown = <P extends PeriodStats>(period: P): P => ({
+    ...period,
+    data: period.data.map((row) => ({ ...row, groups: row.groups.with(at, nameOf(row.groups[at] ?? '')) })),
+  });
+  return { ...shown(stats), ...(stats.previous === undefined ? {} : { previous: shown(stats.previous) }) };
 };
 
 /** null: JSON. */
@@ -148,13 +183,14 @@ export const getStatsRoute = endpoint(
     const { granularity, attribution, timezone = auth.keyCache.settingsOf(caller.organizationId).timezone } = asked;
     const now = deps.context.system.now();
     const range = rangeOf(asked, now);
-    const where = filtersOf(asked, caller);
+    const secret = await organizationSecret(deps.context.secrets, caller.organizationId);
+    const where = filtersOf(asked, caller, secret);
     const table = tableAsked(request);
     if (table !== null && asked.compare !== undefined)
       throw refuse('compare', 'compare must be absent in a table: ask for the other period by itself');
     await readYourWrites(deps, ['stats']);
     const groupBy = asked.group_by ?? [];
-    const stats = await deps.readModels.stats.query({
+    const by = {
       organizationId: caller.organizationId,
       environment: caller.environment,
       granularity,
@@ -164,7 +200,10 @@ export const getStatsRoute = endpoint(
       ...range,
       groupBy,
       comparesPrevious: asked.compare !== undefined,
-    });
+    };
+    if (!areKept(by))
+      throw refuse('group_by', 'group_by=tag, or tag, cannot go with recipient_domain or mailbox_provider');
+    const stats = await nameTags(deps, by, secret, await deps.readModels.stats.query(by));
     const metrics = asked.metrics ?? STATS_METRICS;
     const completeUntil = stats.completeUntil ?? now.toISOString();
     const shown: StatsAsked = { granularity, timezone, attribution, groupBy, metrics, completeUntil };

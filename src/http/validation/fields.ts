@@ -58,6 +58,15 @@ export const pageParameters = {
   after: z.string().max(CURSOR_CHARACTERS_MAX).optional().describe('`next_cursor` of the previous page.'),
 };
 
+const TAG = /^([^:]{1,256}):(.{0,256})$/su;
+
+/** A tag by name and value, `order:1234`; parsed to what its digest is made of. */
+export const tagParameter = () =>
+  z
+    .string()
+    .refine((text) => TAG.test(text), 'must be <name>:<value>, such as order:1234')
+    .transform((text) => text.replace(':', '\0'));
+
 const WITH_ZONE = /T.*(?:Z|[+-]\d{2}:\d{2})$/;
 
 /** A time in a body, ISO 8601 with zone; parsed to UTC with milliseconds. A date alone is refused. */

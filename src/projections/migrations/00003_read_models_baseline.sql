@@ -154,6 +154,7 @@ create table read_models.customer_event_messages (
 --   ''                    by the dimensions that all rows have
 --   recipient_domain      by recipient domain too, which is in split_value
 --   recipient_domain_day  the same, by UTC day
+--   tag, tag_day          as these, once in the rows of each tag of the message, whose digest is in split_value
 -- Rows that are `moved` hold what the counts by the time of the event differ by: what happened in another quarter, or day,
 -- than the acceptance is subtracted there and added here. bounce_class: of `bounced` alone, '' of all other counts.
 -- latency_counts: how many were delivered after about 2^(n/4) ms, for each n of latency_bins; most rows have few.
@@ -204,8 +205,20 @@ create table read_models.stats_messages (
   key_id text not null,
   template_id text not null,
   template_version integer not null,
+  tags json not null,
   recipients json not null
 ) with (fillfactor = 70);
+
+-- Tags by which is counted on a day (UTC), and contents that name them: tags may say something about people.
+create table read_models.stats_tags (
+  organization_id text collate "C" not null,
+  environment text collate "C" not null,
+  day date not null,
+  tag text collate "C" not null,
+  content_id text not null,
+  primary key (organization_id, environment, day, tag)
+);
+create index stats_tags_newest on read_models.stats_tags (organization_id, environment, tag, day);
 
 -- Live recipients accepted, less those that are free, by day in UTC.
 create table read_models.billing_days (

@@ -1,7 +1,6 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
-import type { MessageEvent } from '../../domain/events.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { binOf, STATS_METRICS, type StatsMetric } from './metrics.ts';
+import { type Accepted, keptTags, type Tags } from './tags.ts';
 
 /**
  * What a batch adds to `stats_buckets`. Counting is by quarter and recipient domain; when the batch is written, these
@@ -44,12 +43,17 @@ export interface Cohort {
   /** Empty, and 0: it was rendered from none. */
   readonly templateId: string;
   readonly templateVersion: number;
+  /** Digests; `(other)`: one that is not kept. */
+  readonly tags: readonly string[];
   readonly recipients: readonly CountedRecipient[];
 }
 
+/** What the recipients of a message are counted by besides. */
+type Split = 'recipient_domain' | 'tag';
+
 /** What rows are counted apart by. */
-interface Place extends Omit<Cohort, 'messageId' | 'acceptedAt' | 'recipients'> {
-  readonly split: '' | 'recipient_domain' | 'recipient_domain_day';
+interface Place extends Omit<Cohort, 'messageId' | 'acceptedAt' | 'tags' | 'recipients'> {
+  readonly split: '' | Split | `${Split}_day`;
   readonly bucket: string;
   readonly moved: boolean;
   readonly bounceClass: string;
@@ -68,6 +72,7 @@ interface BucketChange {
 type Buckets = Map<string, BucketChange>;
 
 export interface StatsChanges {
+  readonly tags: Tags;
   readonly cohorts: Map<string, Cohort>;
   /** Ids of messages accepted in this batch, and of earlier ones whose recipients changed. */
   readonly accepted: Set<string>;
@@ -98,28 +103,29 @@ const add = <Key>(to: Map<Key, number>, key: Key, by: number): void => {
   to.set(key, (to.get(key) ?? 0) + by);
 };
 
-export const cohortOf = ({
-  data,
-  metadata,
-}: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>): Cohort => ({
-  messageId: data.messageId,
-  organizationId: metadata.organizationId,
-  environment: metadata.environment ?? 'live',
-  acceptedAt: metadata.occurredAt,
-  domainId: data.domainId,
-  stream: data.stream,
-  keyId: data.keyId,
-  templateId: data.template?.templateId ?? '',
-  templateVersion: data.template?.version ?? 0,
-  recipients: data.recipients.map(({ id, domain }) => ({
-    id,
-    domain,
-    deferred: false,
-    complained: false,
-    unsubscribed: false,
-    outcome: null,
-  })),
-});
+export const cohortOf = (changes: StatsChanges, event: Accepted): Cohort => {
+  const { data, metadata } = event;
+  return {
+    messageId: data.messageId,
+    organizationId: metadata.organizationId,
+    environment: metadata.environment ?? 'live',
+    acceptedAt: metadata.occurredAt,
+    domainId: data.domainId,
+    stream: data.stream,
+    keyId: data.keyId,
+    templateId: data.template?.templateId ?? '',
+    templateVersion: data.template?.version ?? 0,
+    recipients: data.recipients.map(({ id, domain }) => ({
+      id,
+      domain,
+      deferred: false,
+      complained: false,
+      unsubscribed: false,
+      outcome: null,
+    })),
+    tags: keptTags(changes.tags, event),
+  };
+};
 
 /** Counts one recipient of a cohort. */
 export interface Counter {
@@ -133,23 +139,27 @@ export interface Counter {
 }
 
 export const counterOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDomain: string): Counter => {
-  const { messageId: _, acceptedAt, recipients: __, ...dimensions } = cohort;
+  const { messageId: _, acceptedAt, recipients: __, tags, ...dimensions } = cohort;
   const accepted = startOf(acceptedAt, QUARTER_MS);
   const isMoved = (time: string): boolean => startOf(time, QUARTER_MS) !== accepted;
 
+  type Change = (bucket: BucketChange, sign: 1 | -1) => void;
   /** In the bucket of acceptance; if the event is of another, the difference is noted. */
-  const each = (time: string, bounceClass: string, change: (bucket: BucketChange, sign: 1 | -1) => void): void => {
-    const place = { ...dimensions, splitValue: recipientDomain, bounceClass };
+  const eachOf = (place: Omit<Place, 'bucket' | 'moved'> & { readonly split: Split }, time: string, change: Change) => {
     const move = (split: Place['split'], lengthMs: number): void => {
       const [from, to] = [startOf(acceptedAt, lengthMs), startOf(time, lengthMs)];
       if (from === to) return;
       change(at(buckets, { ...place, split, bucket: from, moved: true }), -1);
       change(at(buckets, { ...place, split, bucket: to, moved: true }), 1);
     };
-    change(at(buckets, { ...place, split: 'recipient_domain', bucket: accepted, moved: false }), 1);
+    change(at(buckets, { ...place, bucket: accepted, moved: false }), 1);
     if (!isMoved(time)) return;
-    move('recipient_domain', QUARTER_MS);
-    move('recipient_domain_day', DAY_MS);
+    move(place.split, QUARTER_MS);
+    move(`${place.split}_day`, DAY_MS);
+  };
+  const each = (time: string, bounceClass: string, change: Change): void => {
+    eachOf({ ...dimensions, bounceClass, split: 'recipient_domain', splitValue: recipientDomain }, time, change);
+    for (const tag of tags) eachOf({ ...dimensions, bounceClass, split: 'tag', splitValue: tag }, time, change);
   };
   return {
     acceptedAt,
@@ -180,11 +190,14 @@ const addAll = <Key>(to: Map<Key, number>, from: ReadonlyMap<Key, number>): void
   for (const [key, by] of from) add(to, key, by);
 };
 
+const dayOf = (place: Place, split: Split): readonly Place[] =>
+  place.moved ? [] : [{ ...place, split: `${split}_day`, bucket: startOf(place.bucket, DAY_MS) }];
+
 /** The other kinds of rows that the counts of this one are added up to. */
 const summed = (place: Place): readonly Place[] => {
+  if (place.split === 'tag') return dayOf(place, 'tag');
   if (place.split !== 'recipient_domain') return [];
-  const day: Place = { ...place, split: 'recipient_domain_day', bucket: startOf(place.bucket, DAY_MS) };
-  return [{ ...place, split: '', splitValue: '' }, ...(place.moved ? [] : [day])];
+  return [{ ...place, split: '', splitValue: '' }, ...dayOf(place, 'recipient_domain')];
 };
 
 /** As `stats_buckets` holds them. */

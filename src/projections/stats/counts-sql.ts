@@ -1,6 +1,13 @@
 import type { Environment } from '../../domain/environment.ts';
-import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from './mailbox-providers.ts';
-import { STATS_METRICS, type StatsAttribution, type StatsDimension, type StatsGranularity } from './metrics.ts';
+import {
+  MAILBOX_PROVIDERS,
+  OTHER_PROVIDER,
+  STATS_METRICS,
+  STATS_OTHERS,
+  type StatsAttribution,
+  type StatsDimension,
+  type StatsGranularity,
+} from './metrics.ts';
 
 /** What is counted. */
 export interface CountedPeriod {
@@ -22,8 +29,6 @@ export interface CountedPeriod {
 
 /** Groups an answer may have: those with most recipients accepted; the others are one more together. */
 const STATS_GROUPS_MAX = 25;
-/** Group of the others: no value of a dimension has parentheses. */
-export const STATS_OTHERS = '(other)';
 
 /** Values of the dimensions, in a row of `stats_buckets`. */
 const VALUES: Readonly<Record<StatsDimension, string>> = {
@@ -35,10 +40,23 @@ const VALUES: Readonly<Record<StatsDimension, string>> = {
   recipient_domain: 'b.split_value',
   mailbox_provider: `coalesce('${JSON.stringify(MAILBOX_PROVIDERS)}'::jsonb ->> b.split_value, '${OTHER_PROVIDER}')`,
   bounce_class: 'b.bounce_class',
+  tag: 'b.split_value',
   environment: 'b.environment',
 };
-/** Dimensions that the rows by recipient domain alone have. */
-const OF_RECIPIENTS: ReadonlySet<StatsDimension> = new Set(['recipient_domain', 'mailbox_provider']);
+/** Dimensions that the rows of one split alone have. */
+const SPLITS: Partial<Readonly<Record<string, 'recipient_domain' | 'tag'>>> = {
+  recipient_domain: 'recipient_domain',
+  mailbox_provider: 'recipient_domain',
+  tag: 'tag',
+};
+
+/** The split that has these dimensions; undefined: all have. */
+const splitsOf = ({ groupBy, where }: Pick<CountedPeriod, 'groupBy' | 'where'>) => [
+  ...new Set([...groupBy, ...Object.keys(where)].flatMap((dimension) => SPLITS[dimension] ?? [])),
+];
+
+/** Whether it is kept: recipients are not counted by tag and by their domain at once, which would be many rows. */
+export const areKept = (by: Pick<CountedPeriod, 'groupBy' | 'where'>): boolean => splitsOf(by).length <= 1;
 
 /**
  * The start of every bucket. Days and longer are counted in local time, so that those around a change of the clocks have
@@ -58,14 +76,14 @@ const BY_QUARTER = `
     select start, '' as split, first, beyond from periods`;
 
 /** The whole UTC days in a period, of which there are few rows, and the quarters before and after them. */
-const BY_DAY = `
+const byDay = (split: string): string => `
     select start, parts.*
     from periods, lateral (
       select date_bin('1 day', first + interval '1 day' - interval '1 microsecond', 'epoch') as day,
         date_bin('1 day', beyond, 'epoch') as rest
     ) days, lateral (
-      values ('recipient_domain', first, least(day, beyond)), ('recipient_domain_day', day, rest),
-        ('recipient_domain', greatest(day, rest), beyond)
+      values ('${split}', first, least(day, beyond)), ('${split}_day', day, rest),
+        ('${split}', greatest(day, rest), beyond)
     ) parts (split, first, beyond)
     where parts.first < parts.beyond`;
 
@@ -88,8 +106,8 @@ const SUMS = STATS_METRICS.map((name) => `sum(${name}) as ${name}`).join(', ');
  * finding out the bucket of each row.
  */
 export const statsSql = (by: CountedPeriod) => {
-  const { groupBy, where } = by;
-  const ofRecipients = [...groupBy, ...Object.keys(where)].some((name) => OF_RECIPIENTS.has(name as StatsDimension));
+  const { groupBy } = by;
+  const [split] = splitsOf(by);
   const rows = rowsSql(by);
   const [one = "''", two = "''"] = groupBy.map((dimension) => VALUES[dimension]);
   const groups = `${one} as one, ${two} as two`;
@@ -102,7 +120,7 @@ export const statsSql = (by: CountedPeriod) => {
   ), periods as (
     select start, greatest(start, first) as first, lead(start, 1, beyond) over (order by start) as beyond
     from starts, range
-  ), spans as materialized (${ofRecipients ? BY_DAY : BY_QUARTER}
+  ), spans as materialized (${split === undefined ? BY_QUARTER : byDay(split)}
   ), counts as materialized (
     select s.start, c.* from spans s cross join lateral (
       select one, two, ${SUMS} from (select ${groups}, b.* ${rows.text} offset 0) b group by one, two

@@ -16,18 +16,20 @@ import {
   settle,
 } from './cohorts.ts';
 import { STATS_METRICS } from './metrics.ts';
+import { insertTags, readTags } from './tags.ts';
 
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<StatsChanges> => {
   const ids = earlierMessages(events);
-  const changes: StatsChanges = { cohorts: new Map(), accepted: new Set(), changed: new Set(), buckets: new Map() };
-  if (ids.length === 0) return changes;
+  const tags = await readTags(db, events);
+  const changes = { cohorts: new Map(), accepted: new Set<string>(), changed: new Set<string>(), buckets: new Map() };
+  if (ids.length === 0) return { ...changes, tags };
   const { rows } = await db.query<Cohort & { readonly acceptedAt: Date }>({
     name: 'stats-messages',
     text: SELECT_MESSAGES,
     values: [ids],
   });
   for (const row of rows) changes.cohorts.set(row.messageId, { ...row, acceptedAt: row.acceptedAt.toISOString() });
-  return changes;
+  return { ...changes, tags };
 };
 
 type Count = (counter: Counter, recipient: CountedRecipient, time: string, dueAt: string) => void;
@@ -62,7 +64,7 @@ const accept = (
   event: RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>,
 ): void => {
   if (event.data.trial === true) return;
-  const cohort = cohortOf(event);
+  const cohort = cohortOf(changes, event);
   changes.cohorts.set(cohort.messageId, cohort);
   changes.accepted.add(cohort.messageId);
   for (const { domain } of cohort.recipients) counterOf(changes, cohort, domain).count('accepted', cohort.acceptedAt);
@@ -120,10 +122,11 @@ const engaged = (changes: StatsChanges, event: Engaged): void => {
   });
 };
 
-const write = async (db: Database, { cohorts, accepted, changed, buckets }: StatsChanges): Promise<void> => {
+const write = async (db: Database, { cohorts, accepted, changed, tags, buckets }: StatsChanges): Promise<void> => {
   const cohortsOf = (ids: ReadonlySet<string>) => [...ids].map((id) => known(cohorts, id));
   const earlier = changed.difference(accepted);
   await insertMessages(db, cohortsOf(accepted));
+  await insertTags(db, tags.added);
   if (earlier.size > 0) {
     await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: asRecords(cohortsOf(earlier)) });
   }
@@ -134,9 +137,9 @@ const write = async (db: Database, { cohorts, accepted, changed, buckets }: Stat
 
 export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
   name: 'stats',
-  version: 5,
+  version: 6,
   categories: ['message'],
-  tables: ['stats_buckets', 'stats_messages'],
+  tables: ['stats_buckets', 'stats_messages', 'stats_tags'],
   handlers: {
     MessageAccepted: accept,
     MessageScheduled: scheduled,
@@ -162,7 +165,7 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
 
 export const SELECT_MESSAGES = `
   select message_id as "messageId", organization_id as "organizationId", environment, accepted_at as "acceptedAt",
-    domain_id as "domainId", stream, key_id as "keyId", template_id as "templateId", template_version as "templateVersion", recipients
+    domain_id as "domainId", stream, key_id as "keyId", template_id as "templateId", template_version as "templateVersion", tags, recipients
   from stats_messages where message_id = any($1)`;
 
 export const insertMessages = rowsInto<Cohort>('stats_messages', {
@@ -175,6 +178,7 @@ export const insertMessages = rowsInto<Cohort>('stats_messages', {
   key_id: 'keyId',
   template_id: 'templateId',
   template_version: 'templateVersion',
+  tags: 'tags',
   recipients: 'recipients',
 });
 

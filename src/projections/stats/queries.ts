@@ -88,7 +88,15 @@ const queryPeriod = async (
   const { text, values } = statsSql({ ...by, from, to });
   const { rows } = await db.query<Row>(text, values);
   const data = rows.map((row) => ({ start: row.start.toISOString(), groups: row.groups, ...sumOf([row]) }));
-  return { from, to, totals: sumOf(rows), data };
+  return { from, to, totals: addUp(by) ? sumOf(rows) : await totalsOf(db, { ...by, from, to }), data };
+};
+
+/** Whether the groups make up the totals: recipients have several tags, or none. */
+const addUp = ({ groupBy, where }: QueryStats): boolean => !groupBy.includes('tag') || where.tag !== undefined;
+
+const totalsOf = async (db: Database, by: QueryStats): Promise<StatsRow> => {
+  const { text, values } = statsSql({ ...by, groupBy: [] });
+  return sumOf((await db.query<Row>(text, values)).rows);
 };
 
 /**

@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LOG_START } from '../../../src/domain/ports/event-store.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;
 let key: string;
 let domainId: string;
+
+const TAGS = [{ name: 'campaign', value: 'spring: first' }];
 
 beforeAll(async () => {
   service = await startDatabaseService();
@@ -16,7 +18,7 @@ beforeAll(async () => {
       method: 'POST',
       url: '/v1/messages/send',
       key,
-      payload: { from: 'shop@example.test', to, subject: 'Order', text: 'Thank you.' },
+      payload: { from: 'shop@example.test', to, subject: 'Order', text: 'Thank you.', tags: TAGS },
     });
     expect(answer.statusCode).toBe(202);
   }
@@ -66,6 +68,26 @@ describe('GET /v1/stats', () => {
     expect(Date.parse(body.previous.to)).toBeLessThanOrEqual(Date.parse(body.from));
   });
 
+  test('groups by tag, in clear, and counts those with one', async () => {
+    const asked = `${today()}&metrics=accepted&granularity=month`;
+    const { data, totals } = (await get(`${asked}&group_by=tag,stream`)).json();
+    const tag = 'campaign:spring: first';
+    const busy = data.filter(({ accepted }: { accepted: number }) => accepted > 0);
+    expect(busy).toMatchObject([{ group: { tag, stream: 'transactional' }, accepted: 3 }]);
+    expect(totals.accepted).toBe(3);
+    for (const [text, accepted] of [
+      [tag, 3],
+      ['campaign:autumn', 0],
+    ] as const) {
+      const found = (await get(`${asked}&tag=${encodeURIComponent(text)}`)).json();
+      expect(found.totals.accepted).toBe(accepted);
+    }
+    const contents = vi.spyOn(service.deps.context.contents, 'heads').mockResolvedValueOnce(new Map());
+    const gone = (await get(`${asked}&group_by=tag`)).json();
+    contents.mockRestore();
+    expect(gone.data.at(-1).group).toMatch(/^\(expired [0-9a-f]{8}\)$/);
+  });
+
   test('is a table of CSV', async () => {
     const answer = await get(`${today()}&group_by=recipient_domain&metrics=accepted&granularity=month`, 'text/csv');
     expect(answer.headers).toMatchObject({
@@ -105,6 +127,9 @@ describe('GET /v1/stats', () => {
     [`group_by=${'domain,'.repeat(2_000)}`, 'group_by'],
     ['group_by=domain&group_by=stream', 'group_by'],
     ['compare=next', 'compare'],
+    ['group_by=tag,recipient_domain', 'group_by'],
+    ['group_by=mailbox_provider&tag=a:b', 'group_by'],
+    ['tag=campaign', 'tag'],
   ])('refuses %s', async (query, field) => {
     const answer = await get(query);
     expect([answer.statusCode, Object.keys(answer.json().error.details)]).toEqual([400, [field]]);

@@ -11,7 +11,8 @@ export interface Counted {
   readonly acceptedAt: string;
   readonly at: string;
   readonly by: number;
-  readonly values: Readonly<Record<string, string>>;
+  /** A recipient has several tags. */
+  readonly values: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** What a recipient's events count as: a metric, the event that counts, and how often. */
@@ -109,9 +110,13 @@ const countedOf = (own: readonly Recorded[], accepted: Accepted, domain: string)
       recipient_domain: domain,
       mailbox_provider: PROVIDERS[domain] ?? 'other',
       bounce_class: bounceClass(metric, event),
+      tag: [...new Set(data.tagDigests)],
     },
   }));
 };
+
+export const has = ({ values }: Counted, dimension: string, value: string | undefined): boolean =>
+  [values[dimension]].flat().includes(value);
 
 /** Counts by reading the log, recipient by recipient. */
 export const recount = (log: readonly Recorded[]): readonly Counted[] =>

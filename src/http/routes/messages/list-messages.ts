@@ -12,10 +12,9 @@ import { endpoint } from '../../endpoint.ts';
 import { decodeCursor, encodeCursor } from '../../lists.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { listedMessageSchema, serializeListedMessage } from '../../schemas/message.ts';
-import { integerParameter, pageParameters, timeParameter } from '../../validation/fields.ts';
+import { integerParameter, pageParameters, tagParameter, timeParameter } from '../../validation/fields.ts';
 
 const LIST = 'messages';
-const TAG = /^([^:]{1,256}):(.{0,256})$/su;
 /** Metadata; names with a colon cannot be searched. */
 const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
 /** RFC 5322 §3.6.4; this service's begin with the message id. */
@@ -40,11 +39,7 @@ const query = z.strictObject({
   status: z.enum(RECIPIENT_STATUSES).optional().describe('Status of the whole message.'),
   to: address.optional().describe('The address of one of its recipients.'),
   from: address.optional().describe('The sender’s address.'),
-  tag: z
-    .string()
-    .refine((text) => TAG.test(text), 'must be <name>:<value>, such as order:1234')
-    .optional()
-    .describe('A tag by name and value, `order:1234`.'),
+  tag: tagParameter().optional().describe('A tag by name and value, `order:1234`.'),
   metadata: z
     .string()
     .refine((text) => METADATA.test(text), 'must be <name>:<value>, such as customer:42')
@@ -89,7 +84,7 @@ const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: s
 const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Asked) => ({
   toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
   fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
-  tagDigest: orNull(tag, (text) => keyedDigest(secret, 'tag', pairIn(TAG, text).join('\0'))),
+  tagDigest: orNull(tag, (pair) => keyedDigest(secret, 'tag', pair)),
   metadataDigest: orNull(metadata, (text) => metadataDigest(secret, ...pairIn(METADATA, text))),
   subjectDigest: orNull(subject, (text) => subjectDigest(secret, text)),
 });
