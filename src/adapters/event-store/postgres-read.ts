@@ -48,7 +48,8 @@ const BESIDE_MESSAGES: Conditions = { name: 'beside-messages', sql: `${CATEGORIE
 /**
  * A page and the log's head as one snapshot sees them, so that an empty page may move on to the head. The page is cut
  * short where its data would be more than $3 bytes; its first event always comes. (Measured with 600-byte events: the
- * sum of bytes costs a tenth, the head nothing.)
+ * sum of bytes costs a tenth, the head nothing.) Without `offset 0` the planner would ask for the head once for each row:
+ * 56 µs a message.
  */
 const pageSql = (conditions: Conditions, compare: '>' | '<', order: 'asc' | 'desc'): string => `
   select h.head, h.detached, ${pageColumns}
@@ -57,6 +58,7 @@ const pageSql = (conditions: Conditions, compare: '>' | '<', order: 'asc' | 'des
       select ${order === 'asc' ? 'min(d.first)' : 'max(d.last)'} from event_log.partitions d
       where d.detached_at is not null and ${order === 'asc' ? 'd.last' : 'd.first'} ${compare} $1
     ) as detached
+    offset 0
   ) h
   left join lateral (
     select c.*, sum(octet_length(c.data)) over (order by c.position ${order} rows unbounded preceding) - octet_length(c.data) as bytes_before
