@@ -1,7 +1,12 @@
-import { Pool } from 'pg';
+import { Pool, type PoolClient } from 'pg';
+import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import type { System } from '../../src/domain/ports/system.ts';
+import { inTransaction } from '../../src/projections/database.ts';
+import { statsProjection } from '../../src/projections/stats/projection.ts';
 import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';
 import type { Measure } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
+import { lifeOf } from '../harness/realistic-log.ts';
 
 const MS_MAX = 300;
 const ORGANIZATION = 'org_busy';
@@ -38,10 +43,38 @@ const SHAPES = {
   },
 } satisfies Readonly<Record<string, Shape>>;
 
+const BATCH_MESSAGES = 1000;
+
+const walBytes = async (client: PoolClient): Promise<number> => {
+  const { rows } = await client.query("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes");
+  return Number(rows[0]?.bytes);
+};
+
+/** What it takes to count messages of a busy day, one batch in each round. */
+const writing = async (client: PoolClient, system: System, rounds: number) => {
+  const bytes: number[] = [];
+  const micros: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const lives = Array.from({ length: BATCH_MESSAGES }, (_, at) => lifeOf(system, round * BATCH_MESSAGES + at)).flat();
+    const events = lives.flatMap(({ stream, events: own, context }) =>
+      own.map((event) => ({ ...event, stream, metadata: context }) as unknown as RecordedEvent),
+    );
+    const before = await walBytes(client);
+    const beganMs = performance.now();
+    await inTransaction(client, 'read_models', () => statsProjection.apply(client, events));
+    micros.push(((performance.now() - beganMs) * 1000) / BATCH_MESSAGES);
+    bytes.push(((await walBytes(client)) - before) / BATCH_MESSAGES);
+  }
+  return [
+    { measure: 'counting a message in statistics, in batches of 1,000', unit: 'µs' as const, rounds: micros },
+    { measure: 'the same: written to the write-ahead log', unit: 'B/message' as const, rounds: bytes },
+  ];
+};
+
 /** A year of a busy organization, as `GET /v1/stats` asks for it. */
 export const statistics: Measure = {
   name: 'statistics',
-  run: async ({ closers, postgres, rounds }) => {
+  run: async ({ closers, postgres, rounds, system }) => {
     const pool = new Pool({ connectionString: await postgres.migratedDatabase(closers), max: 2 });
     closers.add('pool of statistics', () => pool.end());
     await pool.query(FILL, [ORGANIZATION, YEAR.from, YEAR.to]);
@@ -65,11 +98,14 @@ export const statistics: Measure = {
     };
     const contenders = Object.fromEntries(Object.entries(SHAPES).map(([name, shape]) => [name, ask(shape)]));
     const found = await interleave({ rounds, warmUps: 1 }, contenders);
-    return Object.entries(found).map(([name, figures]) => ({
+    const client = await pool.connect();
+    const written = await writing(client, system, rounds).finally(() => client.release());
+    const asked = Object.entries(found).map(([name, figures]) => ({
       measure: `statistics of a year of 100 million recipients, ${name}`,
       unit: 'ms' as const,
       rounds: figures,
       floor: { of: 'figure', atMost: MS_MAX } as const,
     }));
+    return [...asked, ...written];
   },
 };

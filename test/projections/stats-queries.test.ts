@@ -105,6 +105,17 @@ describe('statistics', () => {
     expect(rows).toEqual([{ tags: 101 }]);
   });
 
+  test('that take too long to count are refused, with the way out, and hold nothing up', async () => {
+    const { pool } = await openApplied(statsProjection);
+    const locking = await pool.connect();
+    await locking.query('begin; lock table read_models.stats_buckets in access exclusive mode');
+    const refused = { code: 'unavailable', message: expect.stringContaining('ask for a shorter time') };
+    await expect(queryStats(pool, DAY, 50)).rejects.toMatchObject(refused);
+    await locking.query('rollback');
+    locking.release();
+    expect((await queryStats(pool, DAY)).totals.accepted).toBe(0);
+  });
+
   test('have one group of all others beyond 25, so that the groups add up to the totals', async () => {
     const { given, pool } = await openApplied(statsProjection);
     const to = Array.from({ length: 40 }, (_, at) => ({ ...recipient(`rcp_${at}`), domain: `d${at}.example` }));

@@ -128,17 +128,22 @@ const queryAll = async (db: Database, by: QueryStats): Promise<Stats> => {
 };
 
 /** One state of the counts for all statements. Compiling a statement takes longer than it saves here. */
-const BEGIN = `begin isolation level repeatable read read only; set local statement_timeout = ${QUERY_MS_MAX}; set local jit = off`;
+const beginSql = (patienceMs: number): string =>
+  `begin isolation level repeatable read read only; set local statement_timeout = ${patienceMs}; set local jit = off`;
 
 /** The server has cancelled a statement (SQLSTATE 57014). */
 const isTooMuch = (error: unknown): boolean => (error as { readonly code?: unknown } | null)?.code === '57014';
 
 /** Counts by time and two dimensions at most. @throws {DomainError} `unavailable`: it takes too long. */
-export const queryStats = async (pool: Pick<Pool, 'connect'>, by: QueryStats): Promise<Stats> => {
+export const queryStats = async (
+  pool: Pick<Pool, 'connect'>,
+  by: QueryStats,
+  patienceMs = QUERY_MS_MAX,
+): Promise<Stats> => {
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
-    await client.query(BEGIN);
+    await client.query(beginSql(patienceMs));
     const stats = await queryAll(client, by);
     await client.query('commit');
     return stats;
