@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ interface FeedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** From files in a repository to statistics, as customers do it. */
+/** The whole way, as customers go it: create, pull, push from files, publish, send, click in Chromium, see statistics. */
 describe('mail by a template that was pushed from files, tracked', () => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let program: Program;
@@ -68,10 +68,12 @@ describe('mail by a template that was pushed from files, tracked', () => {
     program = await startProgram({ dataDir: data.path });
     api = apiClient(program.baseUrl, program.keys.live);
     const folder = join(data.path, 'templates');
-    await mkdir(join(folder, 'sale'), { recursive: true });
+    const draft = { alias: 'sale', name: 'Sale', subject: 'Sale', html: '<p>Hello</p>' };
+    expect((await api.post('/v1/templates', draft)).status).toBe(201);
+    const env = { OUTBOX_URL: program.baseUrl, OUTBOX_API_KEY: program.keys.live };
+    await operator({ dataDir: data.path, env }, 'templates', 'pull', folder);
     await writeFile(join(folder, 'sale/template.yaml'), TEMPLATE);
     await writeFile(join(folder, 'sale/template.html'), TEMPLATE_HTML);
-    const env = { OUTBOX_URL: program.baseUrl, OUTBOX_API_KEY: program.keys.live };
     await operator({ dataDir: data.path, env }, 'templates', 'push', folder, '--publish');
     const sent = await api.post('/v1/messages/send', {
       ...{ from: 'shop@example.test', to: 'ann@example.net' },
@@ -142,7 +144,7 @@ describe('mail by a template that was pushed from files, tracked', () => {
       expect(events.find(({ type }) => type === 'message.clicked')?.data.url).toBe(`${webUrl}/sale?a=1&b=%41#top`);
       const { body: message } = await api.get(`/v1/messages/${id}`);
       expect(message).toMatchObject({ subject: 'Sale, Ann & Bob' });
-      const { totals } = (await api.get(`/v1/stats?template=${templateId}`)).body;
+      const { totals } = (await api.get(`/v1/stats?template=${templateId}&template_version=1`)).body;
       expect(totals).toMatchObject({ opened: 1, clicked: 1, machine_opened: 0, machine_clicked: 0 });
       const { steps } = (await api.get(`/v1/messages/${id}/explain`)).body;
       const sentences = steps.map(({ sentence }: { readonly sentence: string }) => sentence).join('\n');

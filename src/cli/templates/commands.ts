@@ -64,11 +64,11 @@ interface Work {
   readonly overwrites: boolean;
 }
 
-const open = async (invocation: Invocation): Promise<{ work: Work; pairs: readonly Pair[] }> => {
+const open = async (invocation: Invocation, canBeAbsent = false): Promise<{ work: Work; pairs: readonly Pair[] }> => {
   const [root, more] = invocation.positionals;
   if (root === undefined || more !== undefined) throw new UsageError('name one folder');
   const api = openApi();
-  const locals = await readTemplates(root);
+  const locals = await readTemplates(root, canBeAbsent);
   const remotes = await api.list();
   const aliases = [...new Set([...locals.keys(), ...remotes.keys()])].sort();
   const is = (option: string): boolean => invocation.values[option] === true;
@@ -174,7 +174,7 @@ export const pullTemplatesCommand: PlainCommand = {
   usage: 'FOLDER [--dry-run] [--overwrite]',
   summary: 'writes the templates of the service at OUTBOX_URL into files',
   run: async (invocation) => {
-    const { work, pairs } = await open(invocation);
+    const { work, pairs } = await open(invocation, true);
     const done: Row[] = [];
     for (const pair of pairs) done.push(await pull(work, pair));
     return rows(done);

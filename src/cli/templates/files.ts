@@ -206,15 +206,23 @@ const readEntry = async (root: string, entry: Entry): Promise<LocalTemplate | nu
   return local;
 };
 
-/** Templates of a folder, by alias. Folders without `template.yaml` are none. @throws {CommandFailed} naming each file. */
-export const readTemplates = async (root: string): Promise<ReadonlyMap<string, LocalTemplate>> => {
+/**
+ * Templates of a folder, by alias. Folders without `template.yaml` are none.
+ * @param canBeAbsent a folder that is not there yet holds none.
+ * @throws {CommandFailed} naming each file.
+ */
+export const readTemplates = async (
+  root: string,
+  canBeAbsent: boolean,
+): Promise<ReadonlyMap<string, LocalTemplate>> => {
   const problems: string[] = [];
   const noted = (error: unknown): null => {
     if (!(error instanceof CommandFailed)) throw error;
     problems.push(error.message);
     return null;
   };
-  const entries = await readdir(root, { withFileTypes: true }).catch(() => {
+  const entries = await readdir(root, { withFileTypes: true }).catch((error) => {
+    if (canBeAbsent && isErrno(error, 'ENOENT')) return [];
     throw problem(root, 'is no folder that can be read');
   });
   const templates = new Map<string, LocalTemplate>();

@@ -21,9 +21,10 @@ describe('templates as files', () => {
       locales: { de: { subject: 'Willkommen {{ name }}', text: null } },
     });
     expect(await push({ publish: true })).toMatchObject({ results: { welcome: 'unchanged' }, code: 0 });
-    const other = await newFolder();
+    const other = join(await newFolder(), 'not there yet');
+    await expect(push({}, other)).rejects.toThrow('is no folder that can be read');
     expect(await pull({ 'dry-run': true }, other)).toMatchObject({ results: { welcome: 'to write' }, code: 2 });
-    expect(await readdir(other)).toEqual([]);
+    await expect(readdir(other)).rejects.toThrow('ENOENT');
     expect(await pull({}, other)).toMatchObject({ results: { welcome: 'written' }, code: 0 });
     for (const path of ['template.html', 'text.liquid', 'locales/de/template.html', 'template.lock'])
       expect(await read(`welcome/${path}`, other)).toBe(await read(`welcome/${path}`));
