@@ -36,7 +36,7 @@ export interface Connection {
   openRead(query: ReadQuery, options: { readonly requiresLeader: boolean }): Promise<ReadCall>;
   /** Opens a call that takes one append after another. @throws {NoAnswer} not in time. */
   openAppends(): Promise<AppendCall>;
-  /** Refuses what comes, lets `settled` end, and lets go of the server. */
+  /** Refuses new calls, lets `settled` end, and disconnects. */
   close(settled: () => Promise<void>): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ type CallArguments = Required<Parameters<StreamsClient['batchAppend']>>;
 interface ClientInternals {
   /** The open channel; opens one where there is none. */
   getChannel(): Promise<{ close(): void }>;
-  /** What the server says of itself; asked once per channel. */
+  /** Facts about the server; asked once per channel. */
   readonly capabilities: Promise<{ readonly serverVersion: string }>;
   /** Opens a call on the channel. Faults of it make the client connect again where that helps: to the leader, say. */
   GRPCStreamCreator<Call>(
@@ -174,7 +174,7 @@ export const connect = (url: string, lane: Lane, system: System, callTimeoutMs: 
 /** Of one event. @returns whether that is enough. */
 export type Visit = (event: RawEvent) => boolean;
 
-/** Waits anew for as long as something has come meanwhile: a busy server, or one far away, is not a dead one. */
+/** Restarts the time-out whenever data arrives: a busy or distant server is not a dead one. */
 const whileAnswering = async (ms: number, work: Promise<void>, received: () => number): Promise<void> => {
   for (let before = 0; ; before = received()) {
     try {

@@ -29,7 +29,7 @@ const NOT_WRITTEN =
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown } | undefined)?.code;
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** As the client itself tells it. */
+/** As the client reports it. */
 const isNotLeader = (error: unknown): boolean =>
   (error as { readonly metadata?: { get?(name: string): unknown[] } } | undefined)?.metadata
     ?.get?.('exception')
@@ -49,7 +49,7 @@ export const isTransient = (error: unknown): boolean =>
 /** Where the position to go on from is the start of no event: `InvalidPosition`, or `Error` inside of one. */
 const NO_POSITION = /Invalid ?position|Unexpected ReadAllResult/i;
 
-/** What the client's errors mean to whoever wrote the URL. */
+/** What the client's errors mean for the URL. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/ECONNREFUSED/, 'nothing listens there: start the server, or correct host and port in EVENTSTORE_URL'],
   [/ENOTFOUND|EAI_AGAIN|Name resolution/, 'no such host: correct it in EVENTSTORE_URL'],
@@ -68,7 +68,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
 
 const REMEDY = 'start it, or correct EVENTSTORE_URL';
 
-/** One sentence that names the server and says the remedy. Never the URL: it may hold a password. */
+/** One sentence that names the server and the remedy. Never the URL: it may hold a password. */
 export const sentenceOf = (error: unknown, hosts: string): string => {
   const text = textOf(error);
   if (error instanceof NoAnswer) return `${text} (${hosts}): ${REMEDY}`;
@@ -84,7 +84,7 @@ export const readFault = (error: unknown, hosts: string): unknown => {
   return codeOf(error) === undefined ? error : new Error(sentenceOf(error, hosts), { cause: error });
 };
 
-/** First wait before subscribing again. Shorter hammers a server that is starting; longer delays everything behind it. */
+/** First wait before subscribing again. Shorter hammers a server that is starting; longer delays all followers. */
 const RETRY_MS_MIN = 100;
 /** Longest wait: what a recovered server may take to be noticed, against attempts during a long outage. */
 const RETRY_MS_MAX = 2_000;

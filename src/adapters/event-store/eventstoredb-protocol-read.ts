@@ -79,7 +79,7 @@ export const readPosition = (reader: Reader): Position => {
   return commit + prepare;
 };
 
-/** An entry of an event's `metadata` map: one says its type, the others nothing to us. */
+/** An entry of an event's `metadata` map: one is its type, the others are not used. */
 const readType = (reader: Reader): string | null => {
   let [key, value] = ['', ''];
   readMessage(reader, (inner, field) => {

@@ -23,7 +23,7 @@ import { isOurs, matches, recordedEvent } from './eventstoredb-records.ts';
 
 /**
  * Reads open at once. A server works few at a time: sixty-four of them kept each other waiting for three seconds on two
- * cores. A connection carries 100 calls, and what comes on top hangs without a word. Fewer costs throughput where the
+ * cores. A connection carries 100 calls, and further calls hang without an error. Fewer costs throughput where the
  * server is far away.
  */
 const READS_MAX = 16;

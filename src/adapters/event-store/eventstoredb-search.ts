@@ -108,7 +108,7 @@ async function* follow(
   }
 }
 
-/** The category that nearly every event has: whoever asks for it is quicker served by reading everything. */
+/** The category of nearly every event: reading everything is quicker than searching for it. */
 const BULK_CATEGORY = 'message';
 /**
  * Events that are read and looked at here before the server is asked to search. Fewer opens a subscription for a few

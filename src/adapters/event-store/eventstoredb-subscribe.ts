@@ -21,7 +21,7 @@ import type { Tail } from './eventstoredb-tail.ts';
 const PAGE_EVENTS_MAX = 500;
 /** Bytes of the log in it (positions count bytes): many large events would otherwise be held at once. */
 const PAGE_BYTES_MAX = 1024 * 1024;
-/** A follower of few categories that looked in vain lets events gather for so long, rather than look at each alone. */
+/** A follower of few categories that found nothing waits this long for more events, rather than read each alone. */
 const VAIN_WAIT_MS = 20;
 
 /** What is kept begins at an event: a node that has nothing up to there has not been sent it yet. */
@@ -40,7 +40,7 @@ export interface SubscribeOptions {
 
 const asFollowed = (page: Page): FollowedPage => ({ ...page, isFull: page.events.length === PAGE_EVENTS_MAX });
 
-/** Follows for ever, each follower from its own position: by the log's end that all share, or, behind it, by pages. */
+/** Follows without end, each follower from its own position: from the shared tail, or by pages while behind it. */
 export const createSubscribe = (options: SubscribeOptions): EventStore['subscribe'] => {
   const { reader, search, tail, recovery, codec } = options;
   const { system, closing } = options.connection;

@@ -18,21 +18,21 @@ import { matches, recordedEvent } from './eventstoredb-records.ts';
 /**
  * The end of the log, for all that follow it in this process: one subscription to the whole log, whose events are kept
  * for a while and decoded once. Followers have positions of their own. One that is behind what is kept reads pages until
- * it is not; one that is slow holds back nobody, and nothing is fetched that no follower asks for.
+ * it is not; a slow one delays no other, and nothing is fetched that no follower asks for.
  *
  * A subscription ends and is opened again from the last event that was kept; followers do not notice.
  */
 
 /** Fetched at once. Bytes of the log, as positions count them: many large events would otherwise be held at once. */
 const FETCHED: Bounds = { events: 500, bytes: 1024 * 1024 };
-/** Events kept, some 10 MB decoded. Fewer make followers that pause read by themselves, more is memory for nobody. */
+/** Events kept, some 10 MB decoded. Fewer make followers that pause read by themselves, more is unused memory. */
 const KEPT_EVENTS_MAX = 5_000;
 /** The same in bytes of the log, for large events. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 /** What is dropped of them at a time: all that stay move. */
 const DROPPED_SHARE = 5;
 /**
- * A subscription that brought nothing for this long is compared with the log's head: it may be gone without a word.
+ * A subscription that brought nothing for this long is compared with the log's head: it may have ended without an error.
  * Shorter costs idle reads; longer delays followers of a server that went silent.
  */
 const QUIET_MS = 1_000;
@@ -46,11 +46,11 @@ export interface TailOptions {
 }
 
 export interface Tail {
-  /** Keeps events for as long as somebody follows. @returns how to stop following. */
+  /** Keeps events while there are followers. @returns ends following. */
   join(): () => void;
   /** Whether a position is known to be in this log without asking. */
   holds(position: Position): boolean;
-  /** Where what is kept begins; null: nobody has asked for more yet. */
+  /** Start of the kept events; null: none were asked for yet. */
   start(): Position | null;
   /** Up to `limit` events of what is kept beyond a position that is not before its start; null: there is nothing yet. */
   take(from: Position, filter: Filter, limit: number): Page | null;
@@ -65,7 +65,7 @@ export interface Tail {
 
 interface KeptEvent {
   readonly raw: RawEvent;
-  /** Once somebody wanted it. */
+  /** Set once it is asked for. */
   recorded: RecordedEvent | null;
 }
 
@@ -179,14 +179,14 @@ export const createTail = ({ connection, reader, codec, recovery }: TailOptions)
         try {
           await recovery.recover(error, closing);
         } catch (fault) {
-          kept = null; // it is another log, or one put back: whoever comes next begins anew
+          kept = null; // another log, or a restored one: the next follower starts again
           throw fault;
         }
       })
       .finally(() => {
         pulling = null;
       });
-    pulling.catch(() => {}); // told to those who wait
+    pulling.catch(() => {}); // reported to those who wait
     return pulling;
   };
 

@@ -19,7 +19,7 @@ const OPTIONS = [
   'defaultDeadline',
 ].map((name) => name.toLowerCase());
 
-/** @throws {StartRefused} that says how it should look. */
+/** @throws {StartRefused} with the expected form. */
 export const refuseUrl = (why: string): never => {
   throw new StartRefused(`EVENTSTORE_URL ${why}; it looks like ${EXAMPLE}`);
 };
@@ -33,7 +33,7 @@ const assertOptions = (query: string): void => {
   }
 };
 
-/** Hosts of the URL, separated by commas, for messages. @throws {StartRefused} that says what is wrong and how it should look. */
+/** Hosts of the URL, separated by commas, for messages. @throws {StartRefused} with the problem and the expected form. */
 export const hostsOf = (url: string): string => {
   const [, hosts, query = ''] = SHAPE.exec(url.trim()) ?? refuseUrl('is not an EventStoreDB connection string');
   assertOptions(query);

@@ -110,7 +110,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
     return looking;
   };
 
-  /** Notes what a failure says of the log. */
+  /** Notes what a failure shows about the log. */
   const failed = async (error: unknown): Promise<never> => {
     if (!(error instanceof WrongExpectedRevision)) isDoubtful = true;
     if (!(error instanceof LogReplaced)) throw error;
@@ -125,7 +125,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
       await lookOnce();
     } catch (error) {
       if (error instanceof LogReplaced) throw error;
-      throw new AppendOutcomeUnknown('the log could not be looked at after an append', { cause: error });
+      throw new AppendOutcomeUnknown('the log could not be checked after an append', { cause: error });
     }
   };
 
@@ -151,7 +151,7 @@ export const createLogGuard = async (options: LogGuardOptions): Promise<LogGuard
       ...guarded,
       append: async (append) => {
         assertOpen();
-        // A look that began before the fault says nothing of the time after it.
+        // A check that began before the fault shows nothing about the time after it.
         while (isDoubtful) await lookOnce();
         const before = seen;
         const appended = await guarded.append(append).catch(failed);

@@ -56,7 +56,7 @@ export const toEvent = (codec: EventCodec, row: TextRow, first: number): Recorde
 
 /**
  * Rows as events, up to the first that this process cannot read; where that is the very first one, its error.
- * So whoever follows the log handles all that comes before it, and stops exactly there.
+ * So a follower handles all events before it, and stops exactly there.
  */
 export const toEvents = (codec: EventCodec, rows: readonly TextRow[], first: number): readonly RecordedEvent[] => {
   const events: RecordedEvent[] = [];
@@ -113,7 +113,7 @@ export const readFailure = (error: unknown): unknown =>
     ? new StoreUnavailable(`the log cannot be reached: ${sentence(error)}`, { cause: error })
     : error;
 
-/** What a failure after sending an append means: unless the server itself said that it rolled back, nobody knows. */
+/** What a failure after sending an append means: its outcome is unknown unless the server reported a rollback. */
 export const appendFailure = (error: unknown): unknown => {
   const sqlstate = classOf(error);
   if (sqlstate === undefined || UNSURE.has(sqlstate)) {

@@ -117,7 +117,7 @@ export const createWakeUps = (config: ClientConfig, system: System, logger: Logg
 const PAGE_EVENTS_MAX = 4000;
 const PAGE_BYTES_MAX = 8_000_000;
 /**
- * A follower of few categories is woken by every commit: after looking in vain it lets commits gather, at some fifty
+ * A follower of few categories is woken by every commit: after reading nothing it waits for more commits, at some fifty
  * queries a second. This long is what it may then be late.
  */
 const VAIN_WAIT_MS = 20;
@@ -130,7 +130,7 @@ export interface SubscribeDependencies {
 }
 
 const untilAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> => {
-  promise.catch(() => {}); // if the abort comes first, nobody waits for it
+  promise.catch(() => {}); // after an abort nothing awaits it
   return new Promise((resolve, reject) => {
     const aborted = (): void => resolve(undefined);
     signal.addEventListener('abort', aborted, { once: true });

@@ -30,7 +30,7 @@ export interface PostgresEventStoreOptions {
   readonly patienceMs?: number;
 }
 
-/** Shorter takes a busy server for a dead one; longer keeps requests hanging that could be told to come again. */
+/** Shorter takes a busy server for a dead one; longer keeps requests waiting that could be retried. */
 const PATIENCE_MS = 5000;
 /** Streams and pages read at once by this process; more waits. Each is a server process of some 10 MB. */
 const READ_CONNECTIONS_MAX = 6;
@@ -39,7 +39,7 @@ const IDLE_MS = 60_000;
 
 /**
  * Statements are prepared once for each connection, maybe while the log is still empty and a sequential scan looks
- * cheap. All of them are written to go by an index. Planning each call anew would cost an append 100 us. What has no index
+ * cheap. All of them are written to go by an index. Planning each call would cost an append 100 us. What has no index
  * looks so dear then that it would be compiled, for 100 ms in each session.
  */
 const PLAN_ONCE = `

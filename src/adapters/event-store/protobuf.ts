@@ -151,7 +151,7 @@ export const writeMessage = (writer: Writer, field: number, write: () => void): 
   writeTag(writer, field, BYTES);
 };
 
-/** A field that is a message of no fields: it says something by being there. */
+/** A field whose message has no fields: its presence is the information. */
 export const writeEmpty = (writer: Writer, field: number): void => {
   writeVarint(writer, 0);
   writeTag(writer, field, BYTES);

@@ -11,13 +11,13 @@ import { isBeside } from './postgres-read.ts';
 
 type Read = (request: ReadAllOptions) => Promise<Page>;
 
-/** Some 10 MB. Fewer make followers that pause read by themselves, more is memory for nobody. */
+/** Some 10 MB. Fewer make followers that pause read by themselves, more is unused memory. */
 const KEPT_EVENTS_MAX = 5_000;
 /** The same for large events. */
 const KEPT_BYTES_MAX = 16_000_000;
 /** What is dropped of them at a time: all that stay move. */
 const DROPPED_SHARE = 5;
-/** Whoever is further ahead than this is not waited for: the others are behind, and read by themselves. */
+/** Followers further ahead than this are not waited for: the others are behind, and read by themselves. */
 const AHEAD_EVENTS_MAX = 1_000;
 
 const bytesOfAll = (events: readonly RecordedEvent[]): number =>
@@ -47,11 +47,11 @@ const indexAfter = (events: readonly RecordedEvent[], position: Position): numbe
 
 /**
  * Reading for all of a process's followers that see messages: near the head they share one query and one decoding of
- * each event, whatever their filters and paces. Whoever is behind, or sees nothing of messages, reads by himself.
+ * each event, whatever their filters and paces. A follower that is behind, or sees no messages, reads by itself.
  * @param read a page after a position; one without a filter where it is shared.
  */
 export const createSharedReading = (read: Read): Read => {
-  /** null: nobody has followed yet. */
+  /** null: there was no follower yet. */
   let kept: Kept | null = null;
   let fetching: { readonly from: Position; readonly done: Promise<void> } | null = null;
 

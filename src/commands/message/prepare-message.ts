@@ -30,7 +30,7 @@ export interface SendRequest {
     /** Its errors refuse the message. */
     readonly blocks: boolean;
   };
-  /** What it is about, or why it cannot be about that. Absent: it is about no topic. */
+  /** Its topic, or why it cannot have that topic. Absent: none. */
   readonly topic?: ExistingTopic | DomainError;
 }
 

@@ -7,7 +7,7 @@ import { type CommandContext, eventContext } from '../context.ts';
 import { execute, load } from '../execute.ts';
 import { recipientOrigin } from './unsubscribe-recipient.ts';
 
-/** What one recipient did, as requests told it. */
+/** Engagements of one recipient, as the tracking requests reported them. */
 export interface RecordEngagement extends TrackedCopy {
   /** `url`: address of the link; null: the message was opened. */
   readonly engagements: readonly (Omit<Engagement, 'click'> & {

@@ -61,8 +61,8 @@ const ofAddress = (token: ReturnToken): Proof => ({
   placesIn: ({ recipients }) => indexesOf(token, recipients),
   // Of the very same copy: who had another was told of that one's envelope.
   isEnvelope: (secret, id) => {
-    const told = readReturnPath(id);
-    return told !== null && isReturnPath(secret, { ...token, purpose: 'envelope', mac: told.mac });
+    const envelope = readReturnPath(id);
+    return envelope !== null && isReturnPath(secret, { ...token, purpose: 'envelope', mac: envelope.mac });
   },
 });
 
@@ -125,9 +125,9 @@ export const REPORT_OUTCOMES = [
   'bounced_late',
   'complained',
   'unsubscribed',
-  /** It says nothing new. */
+  /** It is known already. */
   'unchanged',
-  /** It is about nobody that the message went to. */
+  /** It is about none of the message's recipients. */
   'unmatched',
   /** Nothing in it was made by us. */
   'forged',
@@ -148,7 +148,7 @@ export interface RecordReport {
   readonly mail: InboundReport;
 }
 
-/** Whom it can be about, with their addresses as far as the vault still holds them. */
+/** Recipients that it can be about, with their addresses if the vault still holds them. */
 const candidatesOf = async (
   { contents }: Context,
   { message: { state }, places }: Returned,
@@ -214,7 +214,7 @@ const find = (context: Context, { token, mail }: RecordReport): Promise<Returned
   return findReturned(context, own, report.kind === 'complaint' && !isOfOne ? { quoted } : { envelopeId });
 };
 
-/** Records what a mail that came back says about a message of ours, if it proves that it is about one. */
+/** Records an inbound report about a message, if it proves that it is about one. */
 export const recordReport = async (context: Context, command: RecordReport): Promise<ReportOutcome> => {
   if (command.mail.report.kind === 'nothing') return 'unchanged';
   const returned = await find(context, command);

@@ -90,7 +90,7 @@ export interface NoteRecords {
   readonly isAsked: boolean;
 }
 
-/** Records what the DNS says about a domain, if it changed. */
+/** Records the state of a domain's DNS records, if it changed. */
 export const noteRecords = async (
   { store, system }: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,

@@ -27,10 +27,10 @@ type Answer = DnsAnswer<string> | null;
 /** Nearest names above that are asked for a policy; deeper names are nobody's (as many as a tree walk of DMARC may take). */
 const ABOVE_MAX = 8;
 
-/** A label that nobody publishes: a server that answers for it answers for every name. */
+/** A label that is never published: a server that answers for it has a wildcard record. */
 const NOBODY = '_outbox-nobody';
 
-/** No answer says nothing. */
+/** Without an answer nothing is known. */
 const orNull = (error: unknown): null => {
   if (error instanceof ResolverUnavailable) return null;
   throw error;
@@ -118,7 +118,7 @@ const lookAtDmarc = async ({ resolver, domain }: Looking, record: RecordToPublis
   return first ?? { kind: record.kind, host: record.host, state: 'unknown', problem: null, seen: [] };
 };
 
-/** What the DNS says of each of a domain's records, asked past whatever is remembered. */
+/** The DNS answers for each of a domain's records, bypassing caches. */
 export const lookAtRecords = async (
   resolver: Resolver,
   name: string,

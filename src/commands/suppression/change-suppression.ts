@@ -38,7 +38,7 @@ export interface RecordSuppression {
   /** What speaks for it, in words. */
   readonly text: string | null;
   readonly source: SuppressionEntry['source'];
-  /** In the log, of the event that it follows from; null: somebody says so now. */
+  /** Position of the event that it follows from; null: it is a request. */
   readonly causedAt: Position | null;
 }
 
@@ -71,7 +71,7 @@ export const recordSuppression = async (
   return { suppression: existing, revision: Number(revision), added: events.length > 0 };
 };
 
-/** What somebody says against an address. */
+/** A reason to suppress an address. */
 export interface AddSuppression
   extends Pick<RecordSuppression, 'environment' | 'reason' | 'scope' | 'topicId' | 'expiresAt' | 'text'> {
   /** Parsed. */

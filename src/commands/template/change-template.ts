@@ -70,7 +70,7 @@ const change = async (
     known === undefined
       ? await execute(context, { ...execution, ...(atRevisions === undefined ? {} : { atRevisions }) })
       : await executeOnce(context, { ...execution, known });
-  if (executed === null) throw new DomainError('resource_conflict', 'somebody else has just changed the template');
+  if (executed === null) throw new DomainError('resource_conflict', 'the template was changed at the same time');
   const { state, revision } = executed;
   return { template: requireOwn(state, origin.organizationId, 'template'), revision: Number(revision) };
 };

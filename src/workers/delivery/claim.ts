@@ -14,7 +14,7 @@ import type { Due, RecentlyQueued } from './due.ts';
  * a conflict. `fence.ts` keeps an attempt from completing a message after its lease has ended.
  */
 
-/** How long an attempt may take, and how long nobody else may make one. */
+/** How long an attempt may take, and how long its claim excludes others. */
 export interface AttemptTimes {
   /** No final dot leaves later than this after the claim. */
   readonly attemptMs: number;

@@ -84,7 +84,7 @@ const composeAndSend = async (parts: Deliver, claim: Claimed, limits: Limits): P
   return sendAll(parts, claim, mails, limits);
 };
 
-/** Nothing was sent: for a fault of ours (contents are missing, mail cannot be built) or because the claim was lost. */
+/** Nothing was sent: because of a fault (contents are missing, mail cannot be composed) or because the claim was lost. */
 const nothingSent = (claim: Claimed, reported: Reported = postponed([], '')): Attempted => ({
   claim,
   reported,
@@ -99,7 +99,7 @@ const withEarlier = (earlier: Attempted, last: Attempted): Attempted => ({
   tookMs: Math.max(earlier.tookMs, last.tookMs),
 });
 
-/** A fault of ours raises an alarm and defers the recipients. It never ends a message. */
+/** A fault is logged as an error and defers the recipients. It never ends a message. */
 const notSent = ({ logger }: Deliver, claim: Claimed, ids: readonly string[], err: unknown): Attempted => {
   const { messageId } = claim.message.state.accepted;
   logger.error({ messageId, err }, 'a message could not be sent: it is tried again later');

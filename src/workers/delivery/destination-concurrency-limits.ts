@@ -40,7 +40,7 @@ export interface AttemptResult {
  * servers' answers and what other processes have recorded.
  *
  * Each outcome counts for the destination that it is about, which need not be the one in whose queue the mail waited:
- * anybody can name somebody else's hosts in MX records. A provider is slowed or suspended by the answers of its own servers,
+ * MX records can name the hosts of any other provider. A provider is slowed or suspended by the answers of its own servers,
  * or their absence, at addresses that were tried, and only domains with such an address share its suspension. A domain whose
  * own DNS or policy is wrong becomes a destination of its own (`@example.com`) until its mail is answered again.
  */
@@ -53,7 +53,7 @@ export interface DestinationLimits extends KeyLimits {
   apply(event: RecordedEvent): void;
 }
 
-/** About 5 MB. A destination that is forgotten starts anew. */
+/** About 5 MB. An evicted destination starts again from the initial limit. */
 const DESTINATIONS_MAX = 20_000;
 /** Addresses of one suspension: large providers have some hundred. One that is left out is tried once more. */
 const TRIED_MAX = 256;

@@ -15,7 +15,7 @@ import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 
-/** What an attempt says about the rate of its destination. */
+/** Feedback of an attempt about the rate of its destination. */
 export interface RateReport {
   readonly provider: string;
   readonly outcomes: readonly AttemptOutcome[];

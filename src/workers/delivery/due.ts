@@ -71,7 +71,7 @@ export const dueOf = (
 /** What this process queued, or found not to be due, a moment ago: the sweep leaves it out. */
 export interface RecentlyQueued {
   add(due: readonly Due[]): void;
-  /** The log says that it is not due. @param since when this was asked, ISO 8601. */
+  /** It is not due, by the log. @param since time of that read, ISO 8601. */
   addNotDue(due: Due, since: string): void;
   /**
    * Queued less than `QUEUED_MS` ago, or found not due less than `NOT_DUE_MS` ago, and not before it became due
@@ -81,7 +81,7 @@ export interface RecentlyQueued {
 }
 
 /**
- * How long a due message that nobody claims is believed to be in the queue. Shorter queues it twice when workers are
+ * How long a due message that is not claimed is assumed to be in the queue. Shorter queues it twice when workers are
  * busy, which costs a read; longer waits longer after a queue was wiped.
  */
 const QUEUED_MS = 4000;

@@ -7,7 +7,7 @@ import { type AttemptTimes, type Claimed, isHeld } from './claim.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /**
- * The fence keeps an attempt from completing a message that somebody else may hold by now: it decides right before the final
+ * The fence keeps an attempt from completing a message that another worker may hold by now: it decides right before the final
  * dot. A lease may end unnoticed: the process was stopped, its event loop stood still, or the whole machine was suspended.
  * Two clocks show most of that; for what no clock of this machine shows, the log is asked whether the claim is still in
  * force. An attempt within its time costs no read. Nor does the fence let a message be completed while the log is behind
@@ -33,7 +33,7 @@ const elapsedMs = (system: Pick<System, 'monotonicMs' | 'now'>, since: Moment): 
 
 /**
  * How old the log's confirmation of a claim may be at the final dot. Longer lets a machine that is suspended without its
- * clocks showing it send what somebody else has taken over, shorter costs slow mail servers a read of the log each.
+ * clocks showing it send what another worker has taken over, shorter costs slow mail servers a read of the log each.
  */
 const CONFIRMED_MS_MAX = 10_000;
 /** Short attempts have short leases: a part of the attempt's time. */

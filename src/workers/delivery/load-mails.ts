@@ -85,8 +85,8 @@ const tokensOf =
 const NON_ASCII = /[^\0-\x7f]/;
 
 /**
- * Has undelivered mail come back to this service. A non-ASCII envelope sender is kept: it tells transports that the mail
- * needs SMTPUTF8.
+ * Sets a return path of this service. A non-ASCII envelope sender is kept: by it transports see that the mail needs
+ * SMTPUTF8.
  */
 const withReturnPath = (mail: OutgoingMail, addressFor: AddressFor, tokenFor: TokenFor): OutgoingMail => {
   const { from, to } = mail.envelope;

@@ -47,7 +47,7 @@ const deferralReason = (reply: Reply, stopping: boolean): string => {
   return wasTried(reply) ? NOT_REACHED : NOT_TRIED;
 };
 
-/** undefined: an attempt cut off by our own stop says nothing of the mail server. */
+/** undefined: the attempt was aborted by a shutdown and says nothing about the mail server. */
 const categoryOf = (reply: Reply, stopping: boolean): BounceCategory | undefined => {
   if (wasReceived(reply)) return classifyReply(reply);
   if (stopping) return undefined;

@@ -24,7 +24,7 @@ import type { FindReleased } from './released.ts';
 import { createSweepCursors } from './sweep-cursors.ts';
 
 /**
- * The sweep: queues what is due and in nobody's hands. That is messages whose time has come, retries, attempts whose lease
+ * The sweep: queues what is due and not claimed. That is messages whose time has come, retries, attempts whose lease
  * has ended, what a destination had no room for, and whatever a queue that was wiped has lost.
  */
 
