@@ -32,7 +32,7 @@ const dialogue = async (port: number, lines: readonly string[]): Promise<string>
 };
 
 describe('the capturing server', () => {
-  it('stores what it accepted before it says so', async () => {
+  it('stores a message before it accepts it', async () => {
     const { inbox, send } = await start();
     expect(await send()).toMatchObject([{ outcome: 'delivered', code: 250, enhanced: '2.0.0', mx: '127.0.0.1' }]);
     const { mails } = await inbox.list({ limit: 10 });
@@ -46,7 +46,7 @@ describe('the capturing server', () => {
     expect(await send()).toMatchObject([{ outcome: 'deferred', code: 451, enhanced: '4.3.0' }]);
   });
 
-  it('announces what mail needs, and neither TLS nor authentication', async () => {
+  it('announces the extensions of mail, and neither TLS nor AUTH', async () => {
     const { server } = await start();
     const reply = await dialogue(server.port, ['EHLO x.test']);
     for (const extension of ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE 26500000']) expect(reply).toContain(extension);
@@ -61,7 +61,7 @@ describe('the capturing server', () => {
     expect((await inbox.list({ limit: 1 })).mails).toEqual([]);
   });
 
-  it('takes the null sender and many recipients', async () => {
+  it('accepts the null sender and many recipients', async () => {
     const { server, inbox } = await start();
     const recipients = Array.from({ length: 60 }, (_, index) => `RCPT TO:<r${index}@b.test>`);
     const lines = ['EHLO x.test', 'MAIL FROM:<>', ...recipients, 'DATA', 'Subject: bounce\r\n\r\nx\r\n.'];

@@ -187,7 +187,7 @@ describe('the last admin key of an organization', () => {
     }
   }, 60_000);
 
-  test('counts again what somebody said he would take away and never did', async () => {
+  test('counts keys again whose revocation was announced but never happened', async () => {
     const tenant = await tenantWith(2);
     const [one = '', other = ''] = tenant.keyIds;
     const { store } = first.context;

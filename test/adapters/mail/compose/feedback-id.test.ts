@@ -14,7 +14,7 @@ describe('Feedback-ID', () => {
     ]);
   });
 
-  it('is the one that the sender wrote, if he did', async () => {
+  it('is that of the sender, if given', async () => {
     const headers = { 'feedback-id': 'his:own:one:sender' };
     expect(await feedbackIds({ headers, feedbackId: 'a:b:c:outbox' })).toEqual(['feedback-id: his:own:one:sender']);
   });

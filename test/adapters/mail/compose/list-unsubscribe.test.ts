@@ -23,11 +23,11 @@ const headersOf = async (mail: Awaited<ReturnType<typeof sent>>) => {
 };
 
 describe('List-Unsubscribe', () => {
-  it('is not there unless it is asked for', async () => {
+  it('is absent unless requested', async () => {
     expect(await headersOf(await sent({}))).toEqual({ list: undefined, post: undefined });
   });
 
-  it('offers link and address, and one click because of the link', async () => {
+  it('has link and address, and one-click because of the link', async () => {
     const mail = await sent({ unsubscribe: { url: 'https://a.test/u?x=1', mailto: 'leave+1@a.test' } });
     const { list, post } = await headersOf(mail);
     expect(uris(list)).toEqual(['https://a.test/u?x=1', 'mailto:leave%2B1@a.test']);
@@ -36,7 +36,7 @@ describe('List-Unsubscribe', () => {
     expect(list2369.unsubscribe).toMatchObject({ url: 'https://a.test/u?x=1' });
   });
 
-  it('offers no click for an address alone, nor for a link that is not https', async () => {
+  it('has no one-click for an address alone, nor for a link that is not https', async () => {
     expect(await headersOf(await sent({ unsubscribe: { mailto: 'leave@a.test' } }))).toEqual({
       list: '<mailto:leave@a.test>',
       post: undefined,
@@ -48,7 +48,7 @@ describe('List-Unsubscribe', () => {
     expect((await headersOf(await sent({ unsubscribe: { url: 'HTTPS://a.test/' } }))).post).toBe(ONE_CLICK);
   });
 
-  it('carries the longest link and the longest address on lines that any server takes', async () => {
+  it('has the longest link and address on lines that any server accepts', async () => {
     const url = `https://a.test/${'x'.repeat(885)}`;
     const mailto = `${'ü'.repeat(32)}@${'b'.repeat(63)}.${'c'.repeat(63)}.test`;
     const mail = await sent({ unsubscribe: { url, mailto } });

@@ -68,7 +68,7 @@ describe('a message that was changed on its way', () => {
     },
   );
 
-  it('in its body is not verified, whether by a character, a line or an end', async () => {
+  it('in its body does not verify, whether by a character, a line or a line end', async () => {
     const raw = await made(parts);
     for (const [from, to] of [
       ['First', 'first'],
@@ -81,7 +81,7 @@ describe('a message that was changed on its way', () => {
     }
   });
 
-  it('by servers that fold, unfold, strip and pad still is', async () => {
+  it('by servers that fold, unfold, strip and pad still verifies', async () => {
     const raw = await made({ ...parts, subject: 'Two words' });
     const padded = raw
       .replace('Subject: Two words', 'SUBJECT:   Two\r\n\t  words  ')

@@ -25,7 +25,7 @@ describe('a signed message', () => {
     expect(await verify(raw)).toEqual(BOTH);
   });
 
-  it('is verified whatever it holds', async () => {
+  it('verifies whatever it holds', async () => {
     const text = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.string({ unit: 'binary', maxLength: 100 }),
@@ -56,7 +56,7 @@ describe('a signed message', () => {
     expect(signaturesOf((await sent({ signing: [] })).raw)).toEqual([]);
   });
 
-  it('has a size that is the size of what leaves', async () => {
+  it('has the size of the data sent', async () => {
     for (const parts of Object.values(CORPUS)) {
       const { sizeBytes, chunks } = await messageOf(outgoingMail({ ...parts, signing }));
       expect(Buffer.concat([...chunks()])).toHaveLength(sizeBytes);
@@ -78,7 +78,7 @@ describe('a signed message', () => {
     }
   });
 
-  it('stands for a week, and no longer', async () => {
+  it('expires after a week', async () => {
     const raw = await made({});
     const later = (days: number): Date => new Date(Date.now() + days * DAY_MS);
     expect(await verify(raw, later(6.9))).toEqual(BOTH);

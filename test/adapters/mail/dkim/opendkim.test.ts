@@ -20,7 +20,7 @@ describe.skipIf(opendkimIsMissing)('opendkim', () => {
     expect(await verdictsOf((await sent({ ...parts, signing })).raw)).toEqual(BOTH);
   });
 
-  it('does not verify what was changed', async () => {
+  it('does not verify changed content', async () => {
     const raw = await made({ subject: 'Subject', text: 'Text' });
     const changed = [
       raw.replace('Subject: Subject', 'Subject: Other'),

@@ -27,7 +27,7 @@ describe('a key', () => {
     expect(`${error.message}${error.cause ?? ''}`).not.toContain('MC');
   });
 
-  it('that takes the place of another with its names signs at once', async () => {
+  it('that replaces another of the same names signs at once', async () => {
     const next = rsaKey();
     expect(await createVerifier([next])(await made({ signing: [next.key] }))).toEqual([BOTH[0]]);
     expect(await createVerifier([next])(await made({ signing: [rsa.key] }))).toEqual([NEITHER[0]]);

@@ -16,7 +16,7 @@ describe('mail that is signed', () => {
     expect(await verify(`${server.messages[0]}\r\n`)).toEqual(BOTH);
   });
 
-  it('is the same on the next session, where the first was stale', async () => {
+  it('is the same on the next session if the first was stale', async () => {
     let dropped = false;
     const { server, transport } = await start({
       MAIL: (_, times) => {
@@ -32,7 +32,7 @@ describe('mail that is signed', () => {
     for (const message of server.messages) expect(await verify(`${message}\r\n`)).toEqual(BOTH);
   });
 
-  it('with a key that cannot be read asks for no session, and keeps no other mail', async () => {
+  it('with an unreadable key opens no session, and delays no other mail', async () => {
     const { server, transport } = await start();
     const broken = { ...rsa.key, privateKey: 'broken' };
     await expect(send(transport, { signing: [broken] })).rejects.toThrow('cannot be read');

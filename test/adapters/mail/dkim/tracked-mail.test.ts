@@ -15,7 +15,7 @@ const trackedFor = (reader: string): TrackedHtml => ({
   pixelUrl: `https://t.test/o/${reader}`,
 });
 
-test('the signature covers what each recipient of tracked mail gets, and the text is that of the html as given', async () => {
+test('the signature covers the tracked copy of each recipient, and the text is made from the untracked html', async () => {
   const mail = outgoingMail({ signing, html: HTML });
   for (const reader of ['ann', 'bob']) {
     const raw = (await bytesOf({ ...mail, tracking: trackedFor(reader) })).toString('latin1');
@@ -32,7 +32,7 @@ test('the signature covers what each recipient of tracked mail gets, and the tex
   }
 });
 
-test('a copy that is not tracked is signed as it is, also beside one that is', async () => {
+test('an untracked copy is signed unchanged, also beside a tracked one', async () => {
   const mail = outgoingMail({ signing, html: HTML });
   await bytesOf({ ...mail, tracking: trackedFor('ann') });
   const raw = (await bytesOf(mail)).toString('latin1');

@@ -52,12 +52,12 @@ const PARTS = (['certificate', 'key'] as const).flatMap((part) =>
 );
 
 describe('the chain of a server', () => {
-  test('is read in order, and not over its end', async () => {
+  test('is read in order, and not beyond its end', async () => {
     expect(await shown(leaf, middle, root)).toEqual([der(leaf), der(middle), der(root)]);
     expect(await shown(leaf)).toEqual([der(leaf)]);
   });
 
-  test('of one that shows nothing is empty', () => {
+  test('of a server without certificates is empty', () => {
     expect(peerChain(undefined)).toEqual([]);
     expect(daneProblem({ records: [tlsa(3, leaf, 'key', 'sha256')], chain: [], names, nowMs: 0 })).toMatch(
       /no certificate/,

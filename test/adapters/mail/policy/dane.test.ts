@@ -31,7 +31,7 @@ describe('a mail host', () => {
     expect(dane).toEqual({ kind: 'required', records: [record], baseName: 'mx.test' });
   });
 
-  test('of whose records none is usable is held to TLS alone', async () => {
+  test('without usable records is only required to use TLS', async () => {
     const { dane } = await asking({
       'mx.test': { A: ['192.0.2.1'], ...signed },
       '_25._tcp.mx.test': { TLSA: [`0 0 1 ${DIGEST}`], ...signed },
@@ -48,7 +48,7 @@ describe('a mail host', () => {
     expect(dane).toEqual({ kind: 'none' });
   });
 
-  test('whose addresses are not authenticated is not even asked about', async () => {
+  test('whose addresses are not authenticated is not queried for TLSA', async () => {
     const { dane, asked } = await asking({
       'mx.test': { A: ['192.0.2.1'] },
       '_25._tcp.mx.test': { wrong: 'SERVFAIL' },
@@ -86,7 +86,7 @@ describe('a mail host', () => {
     expect(dane).toMatchObject({ kind: 'required', records: [record] });
   });
 
-  test('is never held to anything by a resolver that does not validate', async () => {
+  test('has no requirements from a resolver that does not validate', async () => {
     const resolver = createInMemoryResolver({
       addresses: () => [{ address: '192.0.2.1', family: 4 }],
       tlsa: () => [record],

@@ -73,14 +73,14 @@ const publishing = async ({ zone = record('1'), serve = plain(text('enforce')), 
 };
 
 describe('the policy of a domain', () => {
-  test('is got once, and remembered', async () => {
+  test('is fetched once, and cached', async () => {
     const { policy, state } = await publishing();
     expect(await Promise.all([policy(), policy(), policy()])).toEqual([enforce, enforce, enforce]);
     expect(await policy()).toEqual(enforce);
     expect(state.gets).toBe(1);
   });
 
-  test('is not asked for without a record, or with several', async () => {
+  test('is not fetched without a record, or with several', async () => {
     const none = await publishing({ zone: {} });
     expect(await none.policy()).toBeNull();
     const two = await publishing({ zone: { '_mta-sts.example.test': { TXT: ['v=STSv1; id=1;', 'v=STSv1; id=2;'] } } });
@@ -123,7 +123,7 @@ describe('the policy of a domain', () => {
     expect(state.gets).toBe(0);
   });
 
-  test('is not got from an address that is not public', async () => {
+  test('is not fetched from an address that is not public', async () => {
     const { policy, state } = await publishing({
       withLookup: false,
       zone: { ...record('1'), 'mta-sts.example.test': { A: ['127.0.0.1'] } },
@@ -142,7 +142,7 @@ describe('the policy of a domain', () => {
   );
 });
 
-describe('a policy that is known', () => {
+describe('a cached policy', () => {
   test('stays in force when the domain has no record any more, or DNS fails', async () => {
     const { policy, names, state } = await publishing();
     await policy();
@@ -155,7 +155,7 @@ describe('a policy that is known', () => {
     expect(state.gets).toBe(1);
   });
 
-  test('stays in force when a new one is not to be had, until its end', async () => {
+  test('stays in force until it expires when a new one cannot be fetched', async () => {
     const { policy, names, state } = await publishing();
     await policy();
     names.change(record('2'));
@@ -167,7 +167,7 @@ describe('a policy that is known', () => {
     expect(await policy()).toBeNull();
   });
 
-  test('gives way to a new one as soon as the record has another id', async () => {
+  test('is replaced as soon as the record has another id', async () => {
     const { policy, names, state } = await publishing();
     await policy();
     state.serve = plain(text('none'));
@@ -178,7 +178,7 @@ describe('a policy that is known', () => {
     expect(await policy()).toMatchObject({ mode: 'none' });
   });
 
-  test('is got anew after a day, long before its end', async () => {
+  test('is fetched again after a day, long before it expires', async () => {
     const { policy, state } = await publishing();
     await policy();
     state.aheadMs += DAY_MS + 1;
@@ -186,14 +186,14 @@ describe('a policy that is known', () => {
     expect(state.gets).toBe(2);
   });
 
-  test('holds for a minute at least, so that it is not got for each message', async () => {
+  test('is cached for a minute at least, so that it is not fetched for each message', async () => {
     const { policy, state } = await publishing({ serve: plain(text('enforce', 0)) });
     for (let count = 0; count < 10; count += 1) expect(await policy()).toMatchObject({ mode: 'enforce' });
     expect(state.gets).toBe(1);
   });
 });
 
-test('closing gives up what is being got', async () => {
+test('closing aborts fetches', async () => {
   const { policy, mtaSts, state } = await publishing({ serve: () => undefined });
   const asked = policy();
   while (state.gets < 1) await new Promise((resolve) => setTimeout(resolve, 5));

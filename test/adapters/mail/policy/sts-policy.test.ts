@@ -20,7 +20,7 @@ describe('a policy', () => {
     });
   });
 
-  test('may ask for nothing, and then needs no hosts', () => {
+  test('may have mode none, and then needs no hosts', () => {
     expect(readStsPolicy(policy(VERSION, 'mode: none', AGE))).toEqual({ mode: 'none', mx: [], maxAgeSeconds: 604_800 });
   });
 

@@ -53,7 +53,7 @@ const policy = (mode: StsPolicy['mode'], mx: readonly string[] = ['one.b.test'])
   transportUnder(async () => ({ mode, mx, maxAgeSeconds: 86_400 }));
 
 describe('a domain that enforces MTA-STS', () => {
-  it('gets its mail by the server it names, with a certificate for that name', async () => {
+  it('gets its mail from the server that it names, with a certificate for that name', async () => {
     publish();
     const { taken } = await world.startServer(ONE, as(right));
     expect(await send(policy('enforce'))).toMatchObject([
@@ -73,7 +73,7 @@ describe('a domain that enforces MTA-STS', () => {
     expect(taken).toEqual([]);
   });
 
-  it('gets none by a server that it does not name', async () => {
+  it('gets none from a server that it does not name', async () => {
     publish();
     const { connections } = await world.startServer(ONE, as(right));
     expect(await send(policy('enforce', ['two.b.test', '*.one.b.test']))).toMatchObject([
@@ -82,7 +82,7 @@ describe('a domain that enforces MTA-STS', () => {
     expect(connections()).toBe(0);
   });
 
-  it('gets it by the next server where the first is not one of them', async () => {
+  it('gets it from the next server if the first is not named', async () => {
     publish({
       'b.test': {
         MX: [
@@ -110,7 +110,7 @@ describe('a domain that enforces MTA-STS', () => {
 });
 
 describe('a domain with MTA-STS', () => {
-  it('that is only tested gets its mail, and what is wrong is logged', async () => {
+  it('in mode testing gets its mail, and problems are logged', async () => {
     publish();
     await world.startServer(ONE, as(forAnother));
     lines.length = 0;
@@ -123,7 +123,7 @@ describe('a domain with MTA-STS', () => {
     ]);
   });
 
-  it('of mode none is as one without', async () => {
+  it('of mode none is treated as without a policy', async () => {
     publish();
     await world.startServer(ONE, IN_CLEAR);
     expect(await send(policy('none'))).toMatchObject([{ outcome: 'delivered', tls: null, policy: 'opportunistic' }]);
@@ -167,7 +167,7 @@ describe('a domain with DANE', () => {
     publish({ [`_${world.port}._tcp.one.b.test`]: { TLSA: [`3 1 1 ${keyHash(issued)}`], ...data } }, data);
   const alone = () => transportUnder(async () => null);
 
-  it('gets its mail by the server whose key it names, whoever signed it', async () => {
+  it('gets its mail from the server whose key it names, whoever signed it', async () => {
     withTlsa(unsigned);
     const { taken } = await world.startServer(ONE, as(unsigned));
     expect(await send(alone())).toMatchObject([{ outcome: 'delivered', tls: 'TLSv1.3', policy: 'dane' }]);
@@ -196,13 +196,13 @@ describe('a domain with DANE', () => {
     expect(outcomes).toMatchObject([{ outcome: 'delivered', policy: 'dane' }]);
   });
 
-  it('of which nothing is proved is as one without', async () => {
+  it('without authenticated records is treated as without DANE', async () => {
     withTlsa(unsigned, {});
     await world.startServer(ONE, as(right));
     expect(await send(alone())).toMatchObject([{ outcome: 'delivered', policy: 'opportunistic' }]);
   });
 
-  it('that is not known waits', async () => {
+  it('whose records cannot be looked up waits', async () => {
     withTlsa(unsigned, { ...SIGNED });
     world.dns.change({ [`_${world.port}._tcp.one.b.test`]: { wrong: 'SERVFAIL' } });
     const { connections } = await world.startServer(ONE, as(unsigned));

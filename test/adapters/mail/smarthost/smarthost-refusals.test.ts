@@ -16,7 +16,7 @@ const scripted = async (script: Parameters<typeof startScriptedServer>[0]): Prom
 };
 
 describe('a refusal that is about this service', () => {
-  test('at any recipient keeps the message, and is said in the log', async () => {
+  test('at any recipient defers the message, and is logged', async () => {
     const denying = await scripted({ RCPT: () => '554 5.7.1 <ann@b.test>: Relay access denied' });
     const { send, logger, wait } = openWatched(`smtp://${denying}`);
     expect(await send()).toBe('deferred');
@@ -30,7 +30,7 @@ describe('a refusal that is about this service', () => {
     expect(logger.said('info')).toEqual([]);
   });
 
-  test('is said of some mail too, while other mail leaves', async () => {
+  test('is logged for some mail while other mail is delivered', async () => {
     let isDenied = false;
     const place = await scripted({
       RCPT: () => (isDenied ? '550 5.7.1 <ann@b.test>... Relaying denied' : undefined),
@@ -44,7 +44,7 @@ describe('a refusal that is about this service', () => {
     ]);
   });
 
-  test('ends a message where it is about its recipient or its content', async () => {
+  test('ends a message if it is about its recipient or its content', async () => {
     for (const said of [
       '550 5.1.1 <ann@b.test>: User unknown',
       '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required',
@@ -122,7 +122,7 @@ describe('a login', () => {
     expect(asked[0]?.toUpperCase().startsWith(used)).toBe(true);
   });
 
-  test('is not tried where none by user and password is offered, and that is said', async () => {
+  test('is not tried if no mechanism with user and password is offered, and that is logged', async () => {
     const asked: string[] = [];
     const place = await scripted({
       EHLO: () => saying('AUTH GSSAPI NTLM XOAUTH2'),
@@ -136,7 +136,7 @@ describe('a login', () => {
   });
 });
 
-test('a certificate for another name is called that', async () => {
+test('a certificate for another name is reported as such', async () => {
   const authority = issueCertificate({ subject: 'Authority' });
   const { certificate, key } = issueCertificate({ names: ['other.test'], issuer: authority });
   const port = await startSmarthost({ secure: true, cert: certificate, key });

@@ -4,8 +4,8 @@ import { complaintOf, openWatched } from './watched-smarthost.ts';
 
 const MINUTE_MS = 60_000;
 
-describe('a smarthost that takes no mail', () => {
-  test('is said in the log with what to do about it', async () => {
+describe('a smarthost that accepts no mail', () => {
+  test('is logged with the remedy', async () => {
     const login = await startSmarthost();
     const secure = await startSmarthost({ secure: true });
     const without = await startSmarthost({ disabledCommands: ['AUTH'] });
@@ -28,7 +28,7 @@ describe('a smarthost that takes no mail', () => {
     expect(await of(`127.0.0.1:${refusing}`)).toMatch(/refuses the session: ask its operator/);
   }, 30_000);
 
-  test('is said without the password, the user and the words of the server', async () => {
+  test('is logged without password, user and the text of the server', async () => {
     const port = await startSmarthost();
     const { send, logger } = openWatched(`smtp://ann%40example.net:hunter2@127.0.0.1:${port}`);
     await send();
@@ -36,7 +36,7 @@ describe('a smarthost that takes no mail', () => {
     expect(logger.said('error').join()).not.toMatch(/ann|hunter2|wrong/);
   });
 
-  test('is said once, and again after ten minutes, and when it takes mail again', async () => {
+  test('is logged once, again after ten minutes, and when it accepts mail again', async () => {
     let isOpen = false;
     const port = await startSmarthost({
       onAuth: (_auth, _session, callback) =>
@@ -56,7 +56,7 @@ describe('a smarthost that takes no mail', () => {
     expect(logger.said('info')).toEqual(['mail leaves by the smarthost again']);
   });
 
-  test('is not said of one that takes mail and refuses more sessions, nor of one recipient', async () => {
+  test('is not logged for one that accepts mail and refuses more sessions, nor for one recipient', async () => {
     let sessions = 0;
     const port = await startSmarthost({
       onConnect: (_session, callback) => {

@@ -69,7 +69,7 @@ describe.each(Object.entries(EXPECTED) as [Stage, Expectation][])('any code at %
 });
 
 describe('any code to RSET', () => {
-  it('but a 2xx ends the session, and costs no mail', async () => {
+  it('other than 2xx ends the session without losing mail', async () => {
     for (const code of CODES) {
       const script: Script = { ...once('RCPT', '550 5.1.1 No'), ...once('RSET', `${code} x`) };
       const { server, transport } = await start(script, { strict: true });

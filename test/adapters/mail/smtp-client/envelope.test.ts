@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Script } from '../../../support/scripted-smtp-server/scripted-server.ts';
 import { DELIVERED, refuseTwo, send, start, TWO_REFUSED, three } from './one-session.ts';
 
-describe('a server without PIPELINING is told one command at a time', () => {
+describe('a server without PIPELINING is sent one command at a time', () => {
   const EHLO = (): string => '250-plain\r\n250 SIZE 1000000';
   /** Each reply takes a while, and what came before it was said is counted. */
   const startSlow = async (script: Script) => {
@@ -31,7 +31,7 @@ describe('a server without PIPELINING is told one command at a time', () => {
     expect(early).toEqual([]);
   });
 
-  it('and nothing more than RSET once the sender or every recipient was refused', async () => {
+  it('and only RSET once the sender or every recipient was refused', async () => {
     const { server, transport } = await startSlow({
       MAIL: (_, times) => (times === 0 ? '451 4.7.1 Later' : undefined),
       RCPT: () => '550 5.1.1 No',
@@ -43,8 +43,8 @@ describe('a server without PIPELINING is told one command at a time', () => {
   });
 });
 
-describe('what a server can do', () => {
-  it('is known too where it offered TLS and then had none', async () => {
+describe('the capabilities of a server', () => {
+  it('are known if it offered STARTTLS and then refused it', async () => {
     const EHLO = (): string => '250-x\r\n250-STARTTLS\r\n250-SMTPUTF8\r\n250 PIPELINING';
     const { server, transport } = await start({ EHLO });
     expect(await send(transport, { envelopeTo: ['jörg@b.test'] })).toEqual([DELIVERED]);
@@ -52,8 +52,8 @@ describe('what a server can do', () => {
   });
 });
 
-describe('a message asked for that nobody shall get', () => {
-  it('because every recipient was refused is empty, and the session goes on', async () => {
+describe('a message that DATA accepts without a recipient', () => {
+  it('is sent empty if every recipient was refused, and the session is kept', async () => {
     const { server, transport } = await start({ RCPT: (_, times) => (times === 0 ? '550 5.1.1 No' : undefined) });
     expect(await send(transport)).toEqual([['bounced', 550, 'No']]);
     expect(server.messages).toEqual(['']);
@@ -61,7 +61,7 @@ describe('a message asked for that nobody shall get', () => {
     expect(server.connections()).toBe(1);
   });
 
-  it('because the sender was refused is not even ended, and what was said of recipients does not count', async () => {
+  it('is not ended if the sender was refused, and replies about recipients do not count', async () => {
     const { server, transport } = await start({
       MAIL: (_, times) => (times === 0 ? '451 4.7.1 Later' : undefined),
       RCPT: (_, times) => (times === 0 ? '550 5.5.1 No sender' : undefined),
@@ -72,7 +72,7 @@ describe('a message asked for that nobody shall get', () => {
     expect(server.connections()).toBe(2);
   });
 
-  it('is not sent where DATA is refused after the sender was', async () => {
+  it('is not sent if DATA is refused after the sender', async () => {
     const { server, transport } = await start({
       MAIL: (_, times) => (times === 0 ? '550 5.7.1 Not you' : undefined),
       RCPT: (_, times) => (times === 0 ? '503 5.5.1 MAIL first' : undefined),

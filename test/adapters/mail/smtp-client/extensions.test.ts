@@ -12,8 +12,8 @@ const EHLO = offering('PIPELINING', 'SIZE', 'DSN', '8BITMIME', 'SMTPUTF8', 'CHUN
 /** A server that wants a sender before recipients, and recipients before a message. */
 const startStrict = (script: Script) => start(script, { strict: true });
 
-describe('what a server offers is used', () => {
-  it('a report is asked for about failures alone, and says which message and whom it is about', async () => {
+describe('extensions that a server offers are used', () => {
+  it('DSNs are requested for failures only, with the message and the recipient', async () => {
     const { server, transport } = await startStrict({ EHLO });
     expect(await send(transport, { envelopeTo: ['a+b=c@b.test'] })).toEqual([DELIVERED]);
     expect(server.lines.slice(1, 3)).toEqual([
@@ -22,7 +22,7 @@ describe('what a server offers is used', () => {
     ]);
   });
 
-  it('addresses outside ASCII are said with SMTPUTF8, the 8-bit message with BODY, and the report in ASCII', async () => {
+  it('non-ASCII addresses use SMTPUTF8, 8-bit messages BODY, and DSN parameters ASCII', async () => {
     const { server, transport } = await startStrict({ EHLO });
     expect(await send(transport, { envelopeTo: ['jörg@b.test'] })).toEqual([DELIVERED]);
     expect(server.lines[1]).toMatch(/^MAIL FROM:<from@a\.test> SMTPUTF8 BODY=8BITMIME SIZE=/);
@@ -31,14 +31,14 @@ describe('what a server offers is used', () => {
     expect(server.lines[4]).not.toMatch(/SMTPUTF8|BODY/);
   });
 
-  it('nothing of it where nothing is offered', async () => {
+  it('none without an offer', async () => {
     const { server, transport } = await startStrict({ EHLO: offering() });
     expect(await send(transport)).toEqual([DELIVERED]);
     expect(server.lines.slice(1, 4)).toEqual(['MAIL FROM:<from@a.test>', 'RCPT TO:<to@b.test>', 'DATA']);
   });
 });
 
-describe('what a report is known by', () => {
+describe('ENVID and ORCPT of a report', () => {
   const linesFor = async (messageId: string, ...to: readonly string[]) => {
     const { server, transport } = await startStrict({ EHLO });
     const mail = outgoingMail({ envelopeTo: to });
@@ -47,7 +47,7 @@ describe('what a report is known by', () => {
     return server.lines.slice(1, -1).map((line) => line.replace(/ SIZE=\d+/, ''));
   };
 
-  it('is written so that it ends no command', async () => {
+  it('are encoded so that they cannot end a command', async () => {
     expect(await linesFor('<a b\r\nDATA=+@x>', 'ü\\+=@b.test')).toEqual([
       'MAIL FROM:<from@a.test> SMTPUTF8 BODY=8BITMIME RET=HDRS ENVID=a+20b+0D+0ADATA+3D+2B@x',
       expect.stringMatching(/ NOTIFY=FAILURE ORCPT=utf-8;\\x\{FC\}\\x\{5C\}\\x\{2B\}\\x\{3D\}@b\.test$/),
@@ -58,7 +58,7 @@ describe('what a report is known by', () => {
     expect((await linesFor(id, 'to@b.test'))[0]).toBe('MAIL FROM:<from@a.test> RET=HDRS');
   });
 
-  it('leaves out a recipient that is too long, and those of a message for several', async () => {
+  it('are omitted for recipients that are too long', async () => {
     expect((await linesFor('<1@x>', `${'+'.repeat(200)}@b.test`))[1]).toMatch(/> NOTIFY=FAILURE$/);
     expect((await linesFor('<1@x>', 'one@b.test', 'two@b.test')).slice(1)).toEqual([
       'RCPT TO:<one@b.test> NOTIFY=FAILURE',
@@ -70,14 +70,14 @@ describe('what a report is known by', () => {
 describe('a large message', () => {
   const text = 'A line of a large message.\r\n.\r\n'.repeat(5_000);
 
-  it('arrives as it was, whatever else the server offers', async () => {
+  it('arrives unchanged, whatever the server offers', async () => {
     const { server, transport } = await startStrict({ EHLO });
     expect(await send(transport, { text })).toEqual([DELIVERED]);
     expect(server.lines.slice(3)).toEqual(['DATA']);
     expect(server.messages[0]).toContain('\r\n..\r\nA line');
   });
 
-  it('goes to those who were accepted, and the others keep what they were told', async () => {
+  it('goes to the accepted recipients, and the others keep their replies', async () => {
     const RCPT = (line: string): string | undefined => (line.includes('two@') ? '550 5.1.1 No' : undefined);
     const { server, transport } = await startStrict({ EHLO, RCPT });
     expect(await send(transport, { ...three, text })).toEqual([DELIVERED, ['bounced', 550, 'No'], DELIVERED]);
@@ -108,7 +108,7 @@ describe('an extension that is offered and then refused', () => {
     expect([server.connections(), server.copies.map(({ to }) => to.length)]).toEqual([1, [3, 3]]);
   });
 
-  it('to one recipient only costs a transaction more, and nobody gets two copies', async () => {
+  it('for one recipient costs one more transaction, and no recipient gets two copies', async () => {
     const RCPT = (line: string): string | undefined =>
       /two@.*NOTIFY/.test(line) ? '555 5.5.4 Unsupported option' : undefined;
     const { server, transport } = await startStrict({ EHLO, RCPT });
@@ -122,7 +122,7 @@ describe('an extension that is offered and then refused', () => {
     expect(server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(2);
   });
 
-  it('SMTPUTF8 bounces those who need it, and the others get the message', async () => {
+  it('SMTPUTF8 bounces the recipients that need it, and the others get the message', async () => {
     const { server, transport } = await startStrict({
       EHLO,
       MAIL: without(/SMTPUTF8/, '555 5.5.4 SMTPUTF8 is not known'),
@@ -134,7 +134,7 @@ describe('an extension that is offered and then refused', () => {
     expect(server.copies.map(({ to }) => to)).toEqual([['two@b.test']]);
   });
 
-  it('is not blamed for an address that is not understood, nor for ever', async () => {
+  it('is not disabled by an invalid address, nor for ever', async () => {
     const { server, transport } = await startStrict({ EHLO, MAIL: () => '501 5.1.7 Bad sender' });
     expect(await send(transport)).toEqual([['deferred', 501, 'Bad sender']]);
     expect(server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(1);
@@ -174,7 +174,7 @@ describe('too many recipients', () => {
     },
   );
 
-  it('even where none is taken wait: it may pass', async () => {
+  it('are deferred even if none is accepted', async () => {
     const { server, transport } = await startStrict(taking(0, '452 4.5.3 Too many'));
     expect(await send(transport, many)).toEqual(Array(10).fill(['deferred', 452, 'Too many']));
     expect(server.copies).toEqual([]);

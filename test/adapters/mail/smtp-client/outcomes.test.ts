@@ -110,7 +110,7 @@ describe('a recipient is', () => {
     expect(performance.now() - started).toBeLessThan(withinMs + 2_000);
   });
 
-  it('deferred when nobody listens', async () => {
+  it('deferred when nothing listens', async () => {
     const { transport } = await start({}, { url: `smtp://127.0.0.1:${await freePort()}` });
     expect(await send(transport)).toMatchObject([{ outcome: 'deferred', code: 0, mx: '127.0.0.1', tls: null }]);
   });
@@ -122,7 +122,7 @@ describe('each recipient has its own outcome', () => {
     return line.includes('two@') ? '451 4.2.1 two' : undefined;
   };
 
-  it('whatever the others were told', async () => {
+  it('independent of the replies for the others', async () => {
     expect(await outcomesOf({ RCPT: rcpt }, three)).toEqual([
       ['bounced', 550, '5.1.1', 'one'],
       ['deferred', 451, '4.2.1', 'two'],
@@ -141,7 +141,7 @@ describe('each recipient has its own outcome', () => {
     expect(broken.map(([outcome]) => outcome)).toEqual(['bounced', 'deferred', 'unknown']);
   });
 
-  it('with none accepted nothing is sent, and the session goes on', async () => {
+  it('if none is accepted nothing is sent, and the session is kept', async () => {
     const { server, transport } = await start(
       { RCPT: (_, times) => (times < 3 ? '550 5.1.1 No' : undefined) },
       { sessionsMax: 1 },
@@ -152,7 +152,7 @@ describe('each recipient has its own outcome', () => {
     expect(server.messages.filter((message) => message.includes('Subject:'))).toHaveLength(1);
   });
 
-  it('two of one address share one RCPT', async () => {
+  it('equal addresses share one RCPT', async () => {
     const { server, transport } = await start({});
     const outcomes = await send(transport, { envelopeTo: ['to@b.test', 'to@b.test'] });
     expect(outcomes.map(({ recipientId, outcome }) => [recipientId, outcome])).toEqual([
@@ -162,7 +162,7 @@ describe('each recipient has its own outcome', () => {
     expect(server.lines.filter((line) => line.startsWith('RCPT'))).toHaveLength(1);
   });
 
-  it('an address outside ASCII is bounced by a server without SMTPUTF8, the others get the message', async () => {
+  it('a non-ASCII address bounces on a server without SMTPUTF8, the others get the message', async () => {
     const { server, transport } = await start({ EHLO: () => '250-x\r\n250 PIPELINING' });
     const outcomes = await send(transport, {
       recipients: [

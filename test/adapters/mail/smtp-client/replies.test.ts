@@ -91,7 +91,7 @@ describe('a server that ends the session', () => {
     },
   );
 
-  it('in the middle of a reply has said only what refuses', async () => {
+  it('in the middle of a reply counts only as a refusal', async () => {
     const cutOff: Write = (socket, text) => (text.startsWith('5') ? socket.end(text.trim()) : socket.write(text));
     const { transport } = await start({ RCPT: once('550 5.1.1 No suc') }, cutOff);
     expect(await send(transport)).toEqual([['deferred', 550, 'No suc']]);
@@ -117,7 +117,7 @@ describe('a server out of step', () => {
     expect(server.connections()).toBe(2);
   });
 
-  it('that refuses a message before its end is not sent the end', async () => {
+  it('that refuses a message before its end is not sent the rest', async () => {
     const { server, transport } = await start({}, (socket, text) => {
       socket.write(text);
       if (!text.startsWith('354')) return;

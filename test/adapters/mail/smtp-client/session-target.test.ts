@@ -49,7 +49,7 @@ const open = async (port: number, parts: Partial<SessionTarget> & { readonly con
 const failure = (opening: Promise<unknown>): Promise<unknown> => opening.catch((error: unknown) => error);
 
 describe('a session is opened', () => {
-  it('with the address it is told, and is called by its name', async () => {
+  it('to the given address, by its name', async () => {
     const { port } = await listen();
     expect(await open(port)).toEqual({
       mx: 'mx.b.test',
@@ -60,19 +60,19 @@ describe('a session is opened', () => {
     });
   });
 
-  it('from the address it is told', async () => {
+  it('from the given address', async () => {
     const { port, clients } = await listen();
     await open(port, { localAddress: '127.0.0.9' });
     expect(clients).toEqual(['127.0.0.9']);
   });
 
-  it('in clear where TLS is to be avoided', async () => {
+  it('in plaintext if TLS is to be avoided', async () => {
     const { port } = await listen();
     const tls = { required: false, check: 'none', avoided: true } as const;
     expect(await open(port, { tls })).toMatchObject({ tls: null, cipher: null, policy: 'opportunistic' });
   });
 
-  it('under the policy that it is told', async () => {
+  it('under the given policy', async () => {
     const { port } = await listen();
     const tls = { required: true, check: 'none', policy: 'mta-sts' } as const;
     expect(await open(port, { tls })).toMatchObject({ tls: 'TLSv1.3', policy: 'mta-sts' });
@@ -112,8 +112,8 @@ describe('a certificate', () => {
   );
 });
 
-describe('a session that does not come about', () => {
-  it('because nobody listens tells whom it tried', async () => {
+describe('a session that cannot be opened', () => {
+  it('because nothing listens names the address', async () => {
     const failed = await failure(open(1));
     expect(failed).toMatchObject({ reply: { code: 0 }, peer: { address: '127.0.0.1', tls: null }, isTlsBroken: false });
   });
@@ -123,7 +123,7 @@ describe('a session that does not come about', () => {
     expect(await failure(open(port))).toMatchObject({ reply: { code: 0 }, isTlsBroken: true });
   });
 
-  it('because TLS is demanded and not offered is told the refusal', async () => {
+  it('because TLS is required and not offered reports that', async () => {
     const { port } = await listen({ disabledCommands: ['STARTTLS'] });
     const failed = await failure(open(port, { tls: { required: true, check: 'none' } }));
     expect(failed).toMatchObject({ reply: { code: expect.any(Number) }, isTlsBroken: false });

@@ -25,26 +25,26 @@ const many = <T>(count: number, make: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, make));
 
 describe('sessions', () => {
-  it('are kept from one message to the next, and greet with the name that was configured', async () => {
+  it('are reused for the next message, and greet with the configured name', async () => {
     const { server, transport } = await start();
     for (let count = 0; count < 5; count += 1) expect(await outcomeOf(transport)).toBe('delivered');
     expect(server.connections()).toBe(1);
     expect(server.lines.filter((line) => line.startsWith('EHLO'))).toEqual(['EHLO sender.a.test']);
   });
 
-  it('are never more than allowed, whoever waits', async () => {
+  it('are never more than allowed', async () => {
     const { server, transport } = await start({}, { sessionsMax: 3 });
     expect(await many(50, () => outcomeOf(transport))).toEqual(Array(50).fill('delivered'));
     expect(server.connections()).toBe(3);
   });
 
-  it('are renewed before servers end them for their age in messages', async () => {
+  it('are renewed before servers end them for their number of messages', async () => {
     const { server, transport } = await start({}, { sessionsMax: 1 });
     expect(await many(200, () => outcomeOf(transport))).toEqual(Array(200).fill('delivered'));
     expect(server.connections()).toBe(3);
   });
 
-  it('that were ended while idle cost no attempt', async () => {
+  it('closed by the server while idle cost no attempt', async () => {
     const { server, transport } = await start();
     expect(await outcomeOf(transport)).toBe('delivered');
     server.dropAll();
@@ -53,21 +53,21 @@ describe('sessions', () => {
     expect(server.connections()).toBe(2);
   });
 
-  it('that turn out dead when the next message is begun are replaced', async () => {
+  it('found dead when the next message begins are replaced', async () => {
     const { server, transport } = await start({ MAIL: (_, times) => (times === 1 ? 'drop' : undefined) });
     expect(await outcomeOf(transport)).toBe('delivered');
     expect(await outcomeOf(transport)).toBe('delivered');
     expect([server.connections(), server.messages.length]).toEqual([2, 2]);
   });
 
-  it('that break after the final dot are not tried again', async () => {
+  it('that break after the final dot are not retried', async () => {
     const { server, transport } = await start({ dot: (_, times) => (times === 1 ? 'drop' : undefined) });
     expect(await outcomeOf(transport)).toBe('delivered');
     expect(await outcomeOf(transport)).toBe('unknown');
     expect(server.messages).toHaveLength(2);
   });
 
-  it('are ended with QUIT when the transport closes, after what was being sent', async () => {
+  it('end with QUIT when the transport closes, after mail in flight', async () => {
     const { server, transport } = await start({}, { sessionsMax: 1 });
     const sending = outcomeOf(transport);
     await sleep(30);
@@ -79,7 +79,7 @@ describe('sessions', () => {
 });
 
 describe('the deadline', () => {
-  it('is waited for in the queue of sessions too', async () => {
+  it('also limits waiting for a session', async () => {
     const { transport } = await start({ dot: () => 'silence' }, { sessionsMax: 1 });
     const first = outcomeOf(transport, {}, { deadlineMs: system.monotonicMs() + 400 });
     const second = outcomeOf(transport, {}, { deadlineMs: system.monotonicMs() + 200 });
@@ -120,7 +120,7 @@ describe('the deadline', () => {
 });
 
 describe('a kept session', () => {
-  it('is not spent on mail whose deadline has passed', async () => {
+  it('is not used for mail whose deadline has passed', async () => {
     const { server, transport } = await start();
     expect(await outcomeOf(transport)).toBe('delivered');
     for (let late = 0; late < 3; late += 1) {
@@ -130,14 +130,14 @@ describe('a kept session', () => {
     expect(server.connections()).toBe(1);
   });
 
-  it('that the server ends as the next message begins costs that message nothing', async () => {
+  it('closed by the server as the next message begins costs that message nothing', async () => {
     const { server, transport } = await start({ MAIL: (_, times) => (times === 1 ? '421 4.4.2 Idle' : undefined) });
     expect(await outcomeOf(transport)).toBe('delivered');
     expect(await outcomeOf(transport)).toBe('delivered');
     expect(server.connections()).toBe(2);
   });
 
-  it('whose RSET is not answered is given up within seconds, and another takes its place', async () => {
+  it('whose RSET is not answered is replaced within seconds', async () => {
     const refusedOnce: Script = {
       RCPT: (_, times) => (times === 0 ? '451 4.7.1 Greylisted' : undefined),
       RSET: () => 'silence',
@@ -149,7 +149,7 @@ describe('a kept session', () => {
     expect(server.connections()).toBe(2);
   });
 
-  it('needs no RSET after a message that was taken, whoever of its recipients was refused', async () => {
+  it('needs no RSET after an accepted message, even with refused recipients', async () => {
     const { server, transport } = await start({ RCPT: (line) => (line.includes('two@') ? '550 5.1.1 No' : undefined) });
     const envelopeTo = ['one@b.test', 'two@b.test'];
     expect(await outcomeOf(transport, { envelopeTo })).toBe('delivered');

@@ -44,7 +44,7 @@ const start = async (script: Script, parts: Partial<SessionTarget> = {}) => {
 };
 
 describe('after STARTTLS', () => {
-  it('the server is greeted again, and what it offered in clear is forgotten', async () => {
+  it('the server is greeted again, and its plaintext offers are discarded', async () => {
     const { server, open } = await start(OFFERED);
     const session = await open();
     expect(session.peer).toMatchObject({ tls: 'TLSv1.3', policy: 'opportunistic' });
@@ -74,7 +74,7 @@ describe('after STARTTLS', () => {
     expect(server.lines.slice(2)).toEqual(['EHLO a.test', 'HELO a.test']);
   });
 
-  it('a certificate is judged by the name, not by the address', async () => {
+  it('a certificate is checked against the name, not the address', async () => {
     const ca = { required: true, check: 'ca' } as const;
     const { open } = await start(OFFERED, { tls: ca });
     expect((await open()).peer).toMatchObject({ mx: HOST, policy: 'required' });
@@ -83,7 +83,7 @@ describe('after STARTTLS', () => {
   });
 });
 
-describe('TLS that is not to be had', () => {
+describe('TLS that fails', () => {
   const STRIPPED = offering('250-x\r\n250 SMTPUTF8');
   const REFUSED: Script = { ...OFFERED, STAR: () => '454 4.7.0 Not now' };
   const BROKEN: Script = { ...OFFERED, STAR: () => '502 5.5.1 What?' };
@@ -109,7 +109,7 @@ describe('TLS that is not to be had', () => {
     expect(server.lines.some((line) => /^(?:MAIL|AUTH)/.test(line))).toBe(false);
   });
 
-  it('because garbage or nothing follows STARTTLS: the one is dropped, the other is not waited for for ever', async () => {
+  it('if garbage follows STARTTLS the session is dropped, and if nothing does it times out', async () => {
     const { failed } = await start({ ...OFFERED, STAR: () => '220 Go on\r\n\0\0\xff garbage' });
     expect(await failed()).toBeNull(); // what came before the handshake is dropped
     const silent = await start({ ...OFFERED, STAR: () => 'silence' });
@@ -123,7 +123,7 @@ describe('TLS that is not to be had', () => {
     expect((await failed())?.reply).toMatchObject({ code: 0, text: expect.stringMatching(/closed/i) });
   });
 
-  it('credentials are not given in clear where a server drops its TLS', async () => {
+  it('credentials are not sent in plaintext if a server drops TLS', async () => {
     const credentials = { user: 'me', pass: 'secret' };
     const EHLO = (): string => '250-x\r\n250-STARTTLS\r\n250 AUTH PLAIN';
     const { server, failed } = await start({ EHLO, STAR: () => '454 4.7.0 Not now' }, { credentials });

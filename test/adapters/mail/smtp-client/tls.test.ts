@@ -38,17 +38,17 @@ const sendTo = async (url: string, options: Partial<SmtpTransportOptions> = {}) 
 };
 
 describe('TLS', () => {
-  it('is used where it is offered, and its version is told', async () => {
+  it('is used if offered, and its version is reported', async () => {
     const port = await listen();
     expect(await sendTo(`smtp://127.0.0.1:${port}`)).toMatchObject({ outcome: 'delivered', tls: 'TLSv1.3' });
   });
 
-  it('is null where it is not', async () => {
+  it('is null if not offered', async () => {
     const port = await listen({ disabledCommands: ['STARTTLS'] });
     expect(await sendTo(`smtp://127.0.0.1:${port}`)).toMatchObject({ outcome: 'delivered', tls: null });
   });
 
-  it('from the first byte trusts no certificate that nobody signed, unless it is told to', async () => {
+  it('implicit TLS refuses self-signed certificates unless configured otherwise', async () => {
     const port = await listen({ secure: true });
     const url = `smtps://127.0.0.1:${port}`;
     expect(await sendTo(url)).toMatchObject({ outcome: 'deferred', code: 0, tls: null });
@@ -58,18 +58,18 @@ describe('TLS', () => {
 });
 
 describe('credentials', () => {
-  it('are given to a server that asks for them', async () => {
+  it('are sent to a server that requires them', async () => {
     const port = await listen({ authOptional: false });
     expect(await sendTo(`smtp://us%20er:p%40ss@127.0.0.1:${port}`)).toMatchObject({ outcome: 'delivered' });
   });
 
-  it('that are wrong or missing defer', async () => {
+  it('that are wrong or missing defer the mail', async () => {
     const port = await listen({ authOptional: false });
     expect(await sendTo(`smtp://us%20er:wrong@127.0.0.1:${port}`)).toMatchObject({ outcome: 'deferred', code: 535 });
     expect(await sendTo(`smtp://127.0.0.1:${port}`)).toMatchObject({ outcome: 'deferred', code: 530 });
   });
 
-  it('are not sent without TLS to another machine, and a server that takes none defers', async () => {
+  it('are not sent without TLS beyond loopback, and a server without AUTH defers the mail', async () => {
     let logins = 0;
     const onAuth = (): void => {
       logins += 1;
