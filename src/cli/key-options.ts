@@ -7,7 +7,7 @@ import type { KeyCacheState } from '../domain/key-cache.ts';
 import type { Organization } from '../domain/organization/organization.ts';
 import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
 import { serializeRateLimits } from '../http/schemas/api-key.ts';
-import { line, timeParameter } from '../http/validation/fields.ts';
+import { definedIn, line, timeParameter } from '../http/validation/fields.ts';
 import { type Invocation, optional, optionalCount, repeated, UsageError } from './command.ts';
 
 const NAME_CHARACTERS_MAX = 200;
@@ -17,11 +17,7 @@ const NEVER = 'never';
 /** The given limits per minute. */
 export const limitsOf = (invocation: Invocation): RateLimits => {
   const [send, read, manage] = (['send', 'read', 'manage'] as const).map((kind) => optionalCount(invocation, kind));
-  return {
-    ...(send === undefined ? {} : { send }),
-    ...(read === undefined ? {} : { read }),
-    ...(manage === undefined ? {} : { manage }),
-  };
+  return definedIn({ send, read, manage });
 };
 
 /** The highest limits of an organization; none given: null. */

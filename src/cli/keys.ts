@@ -7,6 +7,7 @@ import type { Operator } from '../composition/open-operator.ts';
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
 import type { UsageMark } from '../domain/ports/usage-marks.ts';
 import { serializeApiKey } from '../http/schemas/api-key.ts';
+import { definedIn } from '../http/validation/fields.ts';
 import {
   type Invocation,
   type OperatorCommand,
@@ -120,15 +121,14 @@ export const rotateKeyCommand: OperatorCommand = {
 };
 
 const changesOf = (invocation: Invocation, now: string) => {
-  const [name, permissions, allowedCidrs] = [nameOf(invocation), permissionsOf(invocation), cidrsOf(invocation)];
-  const [expiresAt, rateLimits] = [expiresAtOf(invocation, now), limitsOf(invocation)];
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(permissions === undefined ? {} : { permissions }),
-    ...(allowedCidrs === undefined ? {} : { allowedCidrs }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(Object.keys(rateLimits).length === 0 ? {} : { rateLimits }),
-  };
+  const rateLimits = limitsOf(invocation);
+  return definedIn({
+    name: nameOf(invocation),
+    permissions: permissionsOf(invocation),
+    allowedCidrs: cidrsOf(invocation),
+    expiresAt: expiresAtOf(invocation, now),
+    rateLimits: Object.keys(rateLimits).length === 0 ? undefined : rateLimits,
+  });
 };
 
 export const updateKeyCommand: OperatorCommand = {

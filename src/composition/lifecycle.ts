@@ -5,15 +5,22 @@ import { StartRefused } from '../domain/start-refused.ts';
 /** Closes parts in reverse order of opening, so that nothing is closed before what uses it. */
 export interface Closers {
   add(name: string, close: () => Promise<void>): void;
+  /** Adds what a part does to close. @returns the part. */
+  keep<Part extends { close(): Promise<void> }>(name: string, part: Part): Part;
   /** Closes everything once. A failure is logged and the rest is closed anyway. */
   closeAll(): Promise<void>;
 }
 
 export const createClosers = (logger: Logger): Closers => {
   const open: { readonly name: string; readonly close: () => Promise<void> }[] = [];
+  const add = (name: string, close: () => Promise<void>): void => {
+    open.push({ name, close });
+  };
   return {
-    add: (name, close) => {
-      open.push({ name, close });
+    add,
+    keep: (name, part) => {
+      add(name, () => part.close());
+      return part;
     },
     closeAll: async () => {
       for (let last = open.pop(); last !== undefined; last = open.pop()) {

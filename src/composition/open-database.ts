@@ -30,8 +30,10 @@ export interface OpenDatabaseOptions {
 const openBuiltIn = async (options: OpenDatabaseOptions): Promise<OpenDatabase> => {
   const { config, system, logger, closers, owner, mustExist } = options;
   const { dataDir, previousSecretKey: previous } = config;
-  const embedded = await openEmbeddedPostgres({ dataDir, system, logger, supervised: owner !== false, mustExist });
-  closers.add('built-in PostgreSQL', embedded.close);
+  const embedded = closers.keep(
+    'built-in PostgreSQL',
+    await openEmbeddedPostgres({ dataDir, system, logger, supervised: owner !== false, mustExist }),
+  );
   const { url, location, relocated } = embedded;
   if (owner !== false) {
     const ownership = await claimOwnership({ url, system, logger, onLost: owner.onLost });

@@ -157,19 +157,15 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   });
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, system, logger, contents, contentsCodec };
-  const log = decorate.store(await openEventStore(config.eventStoreUrl, storeParts));
-  closers.add('event store', log.close);
-  const logGuard = await createLogGuard({ store: log, system, logger });
-  closers.add('guard of the log', logGuard.close);
+  const log = closers.keep('event store', decorate.store(await openEventStore(config.eventStoreUrl, storeParts)));
+  const logGuard = closers.keep('guard of the log', await createLogGuard({ store: log, system, logger }));
   const guarded = logGuard.guard(log);
-  const logFollower = createLogFollower({ store: guarded, system });
-  closers.add('log follower', logFollower.close);
+  const logFollower = closers.keep('log follower', createLogFollower({ store: guarded, system }));
   const followed: EventStore = { ...guarded, subscribe: logFollower.subscribe };
   const store = withCopyForFolding({ store: followed, db: pool, logger });
   const capturing = config.mail.kind === 'capture';
   const allowLoopback = capturing || overrides.allowLoopbackWebhooks === true;
-  const resolver = createStubResolver({ system, servers: config.dnsServers });
-  closers.add('resolver', resolver.close);
+  const resolver = closers.keep('resolver', createStubResolver({ system, servers: config.dnsServers }));
   const webhookTls = {
     tlsFiles: config.webhookTlsFiles,
     variables: 'WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE',
@@ -182,8 +178,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     sourceAddresses: config.webhookSourceAddresses,
     clientTls: await readTls(webhookTls.tlsFiles, webhookTls.variables),
   });
-  const webhookTarget = decorate.webhookTarget(httpTarget);
-  closers.add('webhook target', webhookTarget.close);
+  const webhookTarget = closers.keep('webhook target', decorate.webhookTarget(httpTarget));
   const endRenewals = followRenewals(webhookTls, httpTarget.useTls);
   closers.add('renewals of the webhook certificate', async () => endRenewals());
   const context: CommandContext = {

@@ -49,8 +49,7 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   const ehloName = ehloNameOf(config);
   const { resolver } = context;
   const { sourceAddresses, allowPrivateMx: allowPrivate, mxPort: port = SMTP_PORT } = config;
-  const mtaSts = createMtaSts({ resolver, system });
-  closers.add('MTA-STS policies', mtaSts.close);
+  const mtaSts = closers.keep('MTA-STS policies', createMtaSts({ resolver, system }));
   const security = createTransportSecurity({ resolver, mtaSts, system, logger, port });
   const routes = openRoutes(config, engines);
   const transport = createDirectTransport({
@@ -96,8 +95,10 @@ const openCapture = async (config: Config, engines: Engines): Promise<Mail> => {
   const { pool, system, logger, closers } = engines;
   const inbox = createPostgresInbox({ pool });
   const serve = async (environment: Environment): Promise<PooledTransport> => {
-    const server = await startCaptureServer({ inbox, environment, system, logger });
-    closers.add(`capturing mail server (${environment})`, server.close);
+    const server = closers.keep(
+      `capturing mail server (${environment})`,
+      await startCaptureServer({ inbox, environment, system, logger }),
+    );
     return submitTo(server.url, config, engines);
   };
   return { live: await serve('live'), test: createSimulatedTransport(await serve('test')), local: true };

@@ -57,8 +57,10 @@ const openKeyStore = async (
   { context, store, pool, logGuard, ...engines }: Engines,
 ): Promise<EventStore> => {
   if (eventStoreUrl !== undefined) return store;
-  const keyStore = await openEventStore(undefined, { ...engines, contents: context.contents });
-  engines.closers.add('key store', keyStore.close);
+  const keyStore = engines.closers.keep(
+    'key store',
+    await openEventStore(undefined, { ...engines, contents: context.contents }),
+  );
   return withCopyForFolding({ store: logGuard.guard(keyStore), db: pool, logger: engines.logger });
 };
 
@@ -86,24 +88,19 @@ export const startApi = async (
   { registry, eventLoop, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
   const { pool, store, logGuard, system, logger, closers, trackingKeys } = engines;
-  const rateLimiter = await openRateLimiter(config, engines);
-  closers.add('rate limiter', rateLimiter.close);
-  const usageMarks = createPostgresUsageMarks({ pool, system, logger });
-  closers.add('usage marks', usageMarks.close);
-  const requestOrigins = createPostgresRequestOrigins({ pool, system, logger });
-  closers.add('request origins', requestOrigins.close);
-  const htmlChecker = createHtmlChecker();
-  closers.add('HTML checker', htmlChecker.close);
-  const analyzer = createAnalyzer();
-  closers.add('analyzer', analyzer.close);
-  const htmlTracker = createHtmlTracker();
-  closers.add('HTML tracker', htmlTracker.close);
-  const templateCompiler = createTemplateCompiler();
-  closers.add('template compiler', templateCompiler.close);
+  const rateLimiter = closers.keep('rate limiter', await openRateLimiter(config, engines));
+  const usageMarks = closers.keep('usage marks', createPostgresUsageMarks({ pool, system, logger }));
+  const requestOrigins = closers.keep('request origins', createPostgresRequestOrigins({ pool, system, logger }));
+  const htmlChecker = closers.keep('HTML checker', createHtmlChecker());
+  const analyzer = closers.keep('analyzer', createAnalyzer());
+  const htmlTracker = closers.keep('HTML tracker', createHtmlTracker());
+  const templateCompiler = closers.keep('template compiler', createTemplateCompiler());
   const readModels = createReadModels({ pool, store, system });
   const context = { ...engines.context, quotas: createSendingQuotas(countUsed(readModels, store), system) };
-  const liveFeed = createLiveFeed({ pool, store, contents: context.contents, readModels, system, logger });
-  closers.add('live feed', liveFeed.close);
+  const liveFeed = closers.keep(
+    'live feed',
+    createLiveFeed({ pool, store, contents: context.contents, readModels, system, logger }),
+  );
   const deps: HttpDependencies = {
     context,
     liveFeed,

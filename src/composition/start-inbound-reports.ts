@@ -46,8 +46,7 @@ export const startInboundReport = async (
 ): Promise<void> => {
   if (bounceDomain === undefined) return;
   const tls = await readTls(tlsFiles);
-  const reader = createInboundReportReader();
-  closers.add('inbound report reader', reader.close);
+  const reader = closers.keep('inbound report reader', createInboundReportReader());
   const count = counterIn(registry);
   const take = createTakeInboundReport({ context, system, logger, count });
   const passing = (address: string): Postmaster => {

@@ -30,8 +30,7 @@ export const startSubmission = async (
   if (submissionTlsPort !== undefined && tls === undefined) {
     throw new StartRefused(TLS_PORT_NEEDS_FILES);
   }
-  const mailParser = createMailParser();
-  closers.add('mail parser', mailParser.close);
+  const mailParser = closers.keep('mail parser', createMailParser());
   const submission = createSubmission({ ...context, mailParser }, { hasTls: tls !== undefined, name: ehloName });
 
   const listen = async (port: number | undefined, variable: Variable): Promise<SmtpListener | undefined> => {

@@ -61,14 +61,15 @@ export const openWorkers = async (
     config.eventStoreUrl === undefined
       ? engines.store
       : withAbsentSuppressions({ store: engines.store, db: pool, logger });
-  const queues = decorate.queues(await openQueues(config, engines));
-  closers.add('queues', queues.close);
+  const queues = closers.keep('queues', decorate.queues(await openQueues(config, engines)));
   const mail = await openMail(config, engines);
   closers.add('mail transport', mail.live.close);
   closers.add('simulated mail transport', mail.test.close);
   const readModels = createReadModels({ pool, store, system });
-  const restoreHold = await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger));
-  closers.add('hold after a restore', restoreHold.close);
+  const restoreHold = closers.keep(
+    'hold after a restore',
+    await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger)),
+  );
   const workers = createWorkers({
     store,
     contents: context.contents,

@@ -3,14 +3,17 @@ import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
 import type { Environment } from '../../domain/environment.ts';
+import { message } from '../../domain/message/message.ts';
+import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
 import type { Position } from '../../domain/ports/event-store.ts';
-import { suppressionStream } from '../../domain/streams.ts';
+import { messageStream, suppressionStream } from '../../domain/streams.ts';
 import {
   addSuppression as decideAddSuppression,
   removeSuppression as decideRemoveSuppression,
   requireSuppression,
 } from '../../domain/suppression/change-suppression.ts';
 import type { SuppressionReason, SuppressionScope } from '../../domain/suppression/events.ts';
+import { type SuppressingEvent, suppressionFor } from '../../domain/suppression/suppressing-event.ts';
 import {
   type ExistingSuppression,
   hasOptedIn,
@@ -20,7 +23,7 @@ import {
   suppressionId,
 } from '../../domain/suppression/suppression.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
-import { type Condition, execute } from '../execute.ts';
+import { type Condition, execute, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
 
 export interface RecordSuppression {
@@ -188,5 +191,54 @@ export const removeSuppression = async (
     context: eventContext({ ...origin, environment }, context.system.now().toISOString()),
     decide: (state) => decideRemoveSuppression(state, { organizationId: origin.organizationId, environment }),
     ...condition,
+  });
+};
+
+const originOf = ({ id, metadata }: SuppressingEvent): Origin => ({
+  actor: 'worker:suppress-recipients',
+  requestId: null,
+  organizationId: metadata.organizationId,
+  environment: metadata.environment,
+  correlationId: metadata.$correlationId,
+  causationId: id,
+});
+
+const replyIdOf = ({ type, data }: SuppressingEvent): string | null =>
+  type === 'RecipientBounced' ? data.smtp.replyId : null;
+
+/** The address and the server's reply; null once erased from the vault. */
+const evidenceOf = async (contents: Pick<Contents, 'heads'>, event: SuppressingEvent) => {
+  const replyId = replyIdOf(event);
+  const { contentId, recipientId } = event.data;
+  const found = await contents.heads(replyId === null ? [contentId] : [contentId, replyId]);
+  const body = found.get(contentId);
+  const reply: StoredHead | undefined = found.get(replyId ?? '');
+  const recipients = body?.kind === 'message' ? body.recipients : [];
+  return {
+    address: recipients.find(({ id }) => id === recipientId)?.address ?? null,
+    text: reply?.kind === 'reply' ? reply.text : null,
+  };
+};
+
+/**
+ * Suppresses the address of a bounce, a complaint or an unsubscription. Idempotent for an event.
+ */
+export const suppressRecipient = async (
+  context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
+  event: SuppressingEvent,
+): Promise<void> => {
+  const { messageId, recipientId } = event.data;
+  const { state } = await load(context.store, message, messageStream(messageId));
+  if (state.status === 'absent') return;
+  const recipient = state.accepted.recipients.find(({ id }) => id === recipientId);
+  if (recipient === undefined) return;
+  await recordSuppression(context, originOf(event), {
+    environment: state.environment,
+    digest: recipient.digest,
+    expiresAt: null,
+    ...suppressionFor(event, state.accepted.stream),
+    ...(await evidenceOf(context.contents, event)),
+    source: { messageId, recipientId, eventId: event.id },
+    causedAt: event.position,
   });
 };

@@ -77,6 +77,12 @@ export const timeField = () =>
     .pipe(timeParameter())
     .meta({ format: 'date-time' });
 
+type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** The fields that are not undefined. */
+export const definedIn = <Fields extends object>(fields: Fields): Defined<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
+
 /** Whether it has an unpaired surrogate, which no encoding can carry. */
 const broken = (text: string): boolean => !text.isWellFormed();
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds

@@ -1,6 +1,6 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { CommandContext } from '../../commands/context.ts';
-import { suppressRecipient } from '../../commands/suppression/suppress-recipient.ts';
+import { suppressRecipient } from '../../commands/suppression/change-suppression.ts';
 import { isSuppressing } from '../../domain/suppression/suppressing-event.ts';
 import type { Reaction } from '../webhooks/record-webhook-deliveries.ts';
 

@@ -11,7 +11,7 @@ import { ACTION_KINDS, type RateLimits, rateLimitsSchema } from '../../../domain
 import { setRevision } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { apiKeySchema, createdKeySchema, serializeApiKey } from '../../schemas/api-key.ts';
-import { atMost, line, timeParameter } from '../../validation/fields.ts';
+import { atMost, definedIn, line, timeParameter } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';
 import { changeOwnKey, serializeKey } from './api-keys.ts';
 
@@ -113,11 +113,8 @@ const CREATE_EXAMPLES = {
 } satisfies Readonly<Record<string, z.input<typeof createBody>>>;
 
 /** Bounds given in the request; the command has defaults for the others. */
-const boundsIn = ({ rate_limits, allowed_cidrs, expires_at }: z.output<typeof createBody>): Partial<KeyBounds> => ({
-  ...(rate_limits === undefined ? {} : { rateLimits: rate_limits }),
-  ...(allowed_cidrs === undefined ? {} : { allowedCidrs: allowed_cidrs }),
-  ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
-});
+const boundsIn = ({ rate_limits, allowed_cidrs, expires_at }: z.output<typeof createBody>): Partial<KeyBounds> =>
+  definedIn({ rateLimits: rate_limits, allowedCidrs: allowed_cidrs, expiresAt: expires_at });
 
 const domainSent = z.object({ domain_id: z.string() });
 
@@ -189,19 +186,8 @@ const CHANGE_EXAMPLES = {
   'Another limit': { rate_limits: { send: 50, read: null } },
 } satisfies Readonly<Record<string, z.input<typeof changeBody>>>;
 
-const changesOf = ({
-  name,
-  permissions,
-  rate_limits,
-  allowed_cidrs,
-  expires_at,
-}: z.output<typeof changeBody>): KeyChanges => ({
-  ...(name === undefined ? {} : { name }),
-  ...(permissions === undefined ? {} : { permissions }),
-  ...(rate_limits === undefined ? {} : { rateLimits: rate_limits }),
-  ...(allowed_cidrs === undefined ? {} : { allowedCidrs: allowed_cidrs }),
-  ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
-});
+const changesOf = ({ rate_limits, allowed_cidrs, expires_at, ...same }: z.output<typeof changeBody>): KeyChanges =>
+  definedIn({ ...same, rateLimits: rate_limits, allowedCidrs: allowed_cidrs, expiresAt: expires_at });
 
 const leavesOut = (cidrs: readonly string[] | undefined, address: string): boolean =>
   cidrs !== undefined &&
