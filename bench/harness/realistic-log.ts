@@ -133,7 +133,7 @@ export const lifeOf = (system: System, number: number): readonly Append[] => {
   return appends;
 };
 
-/** Messages in hand at the same time: their events stand between one another in the log, as they do in life. */
+/** Messages in flight at the same time: their events stand between one another in the log, as they do in life. */
 const WINDOW_MESSAGES = 300;
 
 /** Appends lives of messages until the log has at least so many events. @returns how many. */

@@ -10,7 +10,7 @@ import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 /** From the answer to the request, 202, until the mail server has taken the message. */
 const FLOOR = { of: 'figure', atMost: 20 } as const;
 const MESSAGES = 20;
-/** Nothing of the message before is in hand any more. */
+/** Nothing of the message before is in flight any more. */
 const PAUSE_MS = 100;
 const ACCEPTED = 202;
 

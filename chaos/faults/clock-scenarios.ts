@@ -16,7 +16,7 @@ const jump = (name: string, jumpsMs: readonly number[]): Scenario => ({
           await world.load.scheduled(1);
           for (const ms of jumpsMs) {
             await sleep(1_000);
-            // What was in hand when an hour went by has lost its lease; what is begun after that has not.
+            // What was in flight when an hour went by has lost its lease; what is begun after that has not.
             const end = world.disturbances.begin(name);
             await clock.jump(ms);
             end();

@@ -27,7 +27,7 @@ const LOOK_MS = 200;
 const SOON_MS = 2_000;
 /** The timetable must stand still for so many looks: it is a little behind, and a jump must not meet a lease. */
 const QUIET_LOOKS = 10;
-/** How long work in hand may take before the rest is the oracle's. */
+/** How long work in flight may take before the rest is the oracle's. */
 const PATIENCE_MS = 60_000;
 
 const isOver = ({ known, open }: Timetable, accepted: number): boolean => known === accepted && open === 0;
@@ -36,7 +36,7 @@ const isSame = (one: Timetable, other: Timetable): boolean => one.open === other
 
 /**
  * Waits until nothing is left to be sent or posted. Where all that is left waits for a retry's time, the programs' clock
- * jumps there: never while an attempt is in hand, whose lease would end with that.
+ * jumps there: never while an attempt is in flight, whose lease would end with that.
  * @returns whether nothing is left.
  */
 export const letTimePass = async ({ world, clock }: Stage): Promise<boolean> => {

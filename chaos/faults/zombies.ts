@@ -60,7 +60,7 @@ const freeze = async ({ world, clock }: Stage): Promise<void> => {
   await load.settle();
   if (await letTimePass({ world, clock })) return;
   signal(programs, 'SIGCONT');
-  throw new Error('what the frozen process had in hand was not taken over by the other one');
+  throw new Error('what the frozen process had claimed was not taken over by the other one');
 };
 
 const slowReplies = ({ sink }: World): void => {
@@ -84,7 +84,7 @@ const frozenWorker: Scenario = {
         const end = world.disturbances.begin('a worker is frozen');
         await freeze(stage);
         const before = await tracesOf(world);
-        if (before.doubts === 0) throw new Error('the worker had nothing in hand when it froze');
+        if (before.doubts === 0) throw new Error('the worker had claimed nothing when it froze');
         signal(world.programs, 'SIGCONT');
         await sleep(WATCHED_MS);
         end();

@@ -31,7 +31,7 @@ export interface Process {
   /** This may be the moment at which it dies or stands still. */
   peril(): void;
   kill(): void;
-  /** It has ended by itself, with nothing in hand. */
+  /** It has ended by itself, without jobs in flight. */
   end(): void;
   freeze(ms: number): void;
   onDeath(listener: () => void): () => void;

@@ -1,6 +1,6 @@
 import type { Violation } from '../harness/violation.ts';
 import { createGround, type Ground } from './ground.ts';
-import { type AttemptInHand, watchAttempts } from './parts/attempts-in-hand.ts';
+import { type AttemptInFlight, watchAttempts } from './parts/attempts-in-flight.ts';
 import { createLog, type Log } from './parts/log.ts';
 import { createOperators, type Operators } from './parts/operators.ts';
 import { createOwed, type Owed } from './parts/owed.ts';
@@ -22,7 +22,7 @@ export interface World {
   readonly operators: Operators;
   readonly receiver: Receiver;
   /** By recipient id. */
-  readonly attempts: ReadonlyMap<string, AttemptInHand>;
+  readonly attempts: ReadonlyMap<string, AttemptInFlight>;
   readonly owed: Owed;
   /** Of addresses that bounced for good and are not on the list yet. */
   readonly unlisted: ReadonlySet<string>;

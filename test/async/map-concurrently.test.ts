@@ -25,13 +25,13 @@ describe('mapping concurrently', () => {
   });
 
   test('bounds the calls under way', async () => {
-    let inHand = 0;
+    let inFlight = 0;
     let most = 0;
     await mapConcurrently(numbers, { system: still, concurrency: 3 }, async () => {
-      inHand += 1;
-      most = Math.max(most, inHand);
+      inFlight += 1;
+      most = Math.max(most, inFlight);
       await sleep(1);
-      inHand -= 1;
+      inFlight -= 1;
     });
     expect(most).toBe(3);
   });

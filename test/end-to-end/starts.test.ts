@@ -13,7 +13,7 @@ import type { Program, startProgram } from '../support/program.ts';
 import { allDelivered, sendMany } from '../support/senders.ts';
 
 /**
- * A start costs what is in hand, not what the log holds. The logs here are long in proportion to how quickly they are
+ * A start costs what is in flight, not what the log holds. The logs here are long in proportion to how quickly they are
  * looked through: a start that reads all of one takes a minute.
  */
 const READY_MS_MAX = 5_000;

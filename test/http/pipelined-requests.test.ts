@@ -72,16 +72,16 @@ describe('pipelined requests', () => {
   });
 
   test('are taken up one at a time: what waits behind a slow one has not begun', async () => {
-    let inHand = 0;
+    let inFlight = 0;
     let most = 0;
     const slow = await startService(
       {
         probes: {
           slow: async () => {
-            inHand += 1;
-            most = Math.max(most, inHand);
+            inFlight += 1;
+            most = Math.max(most, inFlight);
             await new Promise((resolve) => setTimeout(resolve, 5));
-            inHand -= 1;
+            inFlight -= 1;
           },
         },
       },

@@ -16,7 +16,7 @@ const about = <E extends MessageEvent>(event: E, messageId: string): E => ({
 });
 
 describe('what waits', () => {
-  test('is counted by why it waits, and what is in hand waits for nothing', async () => {
+  test('is counted by reason, and mail in flight has none', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     expect(await readBacklog(pool, SOON)).toEqual({
       waiting: { due: 0, scheduled: 0, deferred: 0, held: 0 },

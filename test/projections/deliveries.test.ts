@@ -34,7 +34,7 @@ describe('the timetable', () => {
     expect(await dueDeliveries(pool, { ...LATE, before: '2026-11-21T11:59:59.999Z' })).toEqual([]);
   });
 
-  test('has a message in hand due when its lease ends', async () => {
+  test('has a message in flight due when its lease ends', async () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted({ recipients: TWO })]);
     await given('message-msg_1', [attemptStarted(1, ['rcp_1', 'rcp_2'])]);

@@ -123,7 +123,7 @@ describe('rebuilding a read model', () => {
     expect(seen).toEqual([...seen].sort());
   });
 
-  test('is refused while another process has the same rebuild in hand', async () => {
+  test('is refused while another process runs the same rebuild', async () => {
     const pool = await openPool();
     const history = await createHistory();
     await history.go(20);

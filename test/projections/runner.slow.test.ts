@@ -179,7 +179,7 @@ describe('running projections', () => {
     expect(lag.find(({ name }) => name === 'api-keys')).toEqual({ name: 'api-keys', seconds: 0, parkedEvents: 1 });
   });
 
-  test('finishes the batch in hand when it is told to stop', async () => {
+  test('finishes its batch when it is stopped', async () => {
     const pool = await openPool();
     const store = newStore();
     await appendKey(store, 'key_1');

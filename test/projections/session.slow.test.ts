@@ -24,7 +24,7 @@ const openBehindProxy = async (url: string): Promise<{ readonly pool: Pool; read
   return { pool, proxy };
 };
 
-describe('a process that has read models in hand and falls silent', () => {
+describe('a leader of projections that falls silent', () => {
   test('is relieved by another, and when it comes back writes nothing that is not its own', async () => {
     const pool = await openPool();
     const history = await createHistory({ seed: 21 });

@@ -14,7 +14,7 @@ const SLACK_MS = 50;
 type Doubt = Extract<RecordedEvent<MessageEvent>, { type: 'AttemptOutcomeUnknown' }>;
 type Start = Extract<RecordedEvent<MessageEvent>, { type: 'AttemptStarted' }>;
 
-/** Something bad happened while the attempt was in hand. */
+/** Something bad happened while the attempt was in flight. */
 const isExcused = ({ metadata, data }: Start, disturbances: readonly Disturbance[]): boolean =>
   disturbances.some(
     ({ fromMs, toMs }) =>

@@ -14,10 +14,10 @@ interface Job {
   readonly text: string;
 }
 
-/** The engine of the queue: it outlives the processes, and holds what they have in hand. */
+/** The engine of the queue: it outlives the processes, and holds what they have claimed. */
 export interface QueueEngine {
   readonly waiting: Set<Job>;
-  /** Jobs in hand, and the lives of processes that hold them. */
+  /** Jobs in flight, and the lives of processes that hold them. */
   readonly running: Map<Job, string>;
   readonly pumps: Set<() => void>;
   /** Jobs that living processes work at, whether or not the engine knows. */

@@ -14,7 +14,7 @@ export interface MessageHistory {
 interface MessageState {
   readonly open: Set<string>;
   /** Each with its attempt: several run at once, to a destination each. */
-  readonly inHand: Map<string, number>;
+  readonly inFlight: Map<string, number>;
   readonly ended: Set<string>;
   readonly unsubscribed: Set<string>;
   /** Whom an attempt was made for, at any time. */
@@ -37,26 +37,26 @@ interface OfAttempt {
   readonly recipientIds: readonly string[];
 }
 
-const isInHandsOf = ({ inHand }: MessageState, { attempt, recipientIds }: OfAttempt): boolean =>
-  recipientIds.every((id) => inHand.get(id) === attempt);
+const isClaimedBy = ({ inFlight }: MessageState, { attempt, recipientIds }: OfAttempt): boolean =>
+  recipientIds.every((id) => inFlight.get(id) === attempt);
 
 const outcome =
   (to: 'ended' | 'open'): Rule<{ readonly attempt: number; readonly recipientId: string }> =>
   (message, { data: { attempt, recipientId } }) => {
     const recipientIds = [recipientId];
-    if (!isInHandsOf(message, { attempt, recipientIds })) return 'is about a recipient who is not in its hands';
-    move(recipientIds, message.inHand, message[to]);
+    if (!isClaimedBy(message, { attempt, recipientIds })) return 'is about a recipient that it has not claimed';
+    move(recipientIds, message.inFlight, message[to]);
     return null;
   };
 
 /** Recipients that have not ended, in any open status. */
 const ending: Rule<{ readonly recipientId: string }> = (message, { data: { recipientId } }) => {
-  const from = message.inHand.has(recipientId) ? message.inHand : message.open;
+  const from = message.inFlight.has(recipientId) ? message.inFlight : message.open;
   return move([recipientId], from, message.ended) ? null : 'ends a recipient who had ended';
 };
 
 const endingUnsent: Rule<{ readonly recipientId: string }> = (message, { data: { recipientId } }) => {
-  if (message.inHand.has(recipientId)) return 'ends a recipient who is in hand';
+  if (message.inFlight.has(recipientId)) return 'ends a recipient that is in flight';
   return move([recipientId], message.open, message.ended) ? null : 'ends a recipient who had ended';
 };
 
@@ -78,20 +78,20 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   MessageScheduled: scheduling,
   MessageRescheduled: scheduling,
   RecipientsHeld: ({ open }, { data }) =>
-    data.recipientIds.every((id) => open.has(id)) ? null : 'keeps a recipient back who is in hand or has ended',
+    data.recipientIds.every((id) => open.has(id)) ? null : 'keeps a recipient back that is in flight or has ended',
   AttemptStarted: (message, { data: { attempt, recipientIds } }) => {
     if (attempt !== message.attempt + 1) return `claims attempt ${attempt} after ${message.attempt}`;
     message.attempt = attempt;
     for (const id of recipientIds) {
-      if (!message.open.delete(id)) return 'claims a recipient who is in hand or has ended';
-      message.inHand.set(id, attempt);
+      if (!message.open.delete(id)) return 'claims a recipient that is in flight or has ended';
+      message.inFlight.set(id, attempt);
       message.tried.add(id);
     }
     return null;
   },
   AttemptOutcomeUnknown: (message, { data }) => {
-    if (!isInHandsOf(message, data)) return 'is about a recipient who is not in its hands';
-    move(data.recipientIds, message.inHand, message.open);
+    if (!isClaimedBy(message, data)) return 'is about a recipient that it has not claimed';
+    move(data.recipientIds, message.inFlight, message.open);
     return null;
   },
   RecipientDelivered: outcome('ended'),
@@ -121,7 +121,7 @@ const countOf = ({ type, data }: MessageEvent): number => {
 export const createMessageHistory = (): MessageHistory => {
   const message: MessageState = {
     open: new Set(),
-    inHand: new Map(),
+    inFlight: new Map(),
     ended: new Set(),
     unsubscribed: new Set(),
     tried: new Set(),

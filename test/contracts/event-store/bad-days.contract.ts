@@ -162,7 +162,7 @@ export const badDaysContract = (harness: EventStoreHarness): void => {
       await following.stop();
     });
 
-    it('closes with followers and appends in hand', async () => {
+    it('closes with followers and appends in flight', async () => {
       const { store } = log;
       const following = follow(store, await store.head());
       const append = store.append(first(newStream(), events(1))).then(

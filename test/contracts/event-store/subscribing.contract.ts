@@ -6,7 +6,7 @@ import { claimed, type EventStoreHarness, sentence } from './harness.ts';
 import { events, first, idsOf, largeEvent, newStream, next, textsOf } from './samples.ts';
 import { sharedLog } from './shared-log.ts';
 
-/** Time in which an iteration must have ended after its signal: it may have a query in hand. */
+/** Time in which an iteration must have ended after its signal: a query may be running. */
 const ABORT_MS_MAX = 1000;
 
 const leaveAfterOnePage = async (store: EventStore, after: Position): Promise<void> => {

@@ -16,7 +16,7 @@ const failing = (...addresses: readonly string[]): ReportedFailure => ({
 const ids = (found: readonly { readonly recipientId: string }[]) => found.map(({ recipientId }) => recipientId);
 
 describe('a failure', () => {
-  test('is of whom the report names, however he is written', () => {
+  test('is of the recipient that the report names, however the address is written', () => {
     const failures = [failing('eve@example.org'), failing('other@example.net', 'ann@example.org')];
     const found = attributeFailures([ann, bob], failures);
     expect(found).toEqual([{ recipientId: 'rcp_1', failure: failures[1] }]);

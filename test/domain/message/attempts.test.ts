@@ -181,10 +181,10 @@ describe('a message whose domain was deleted', () => {
 
 describe('recording an attempt', () => {
   const { given } = specify(message);
-  const inHand = [two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })];
+  const inFlight = [two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })];
 
   test('gives each recipient its own outcome, and numbers them on', () => {
-    given(inHand)
+    given(inFlight)
       .when(record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() }, deferred('rcp_2')))
       .thenEvents(
         {
@@ -206,12 +206,12 @@ describe('recording an attempt', () => {
       );
   });
   test('ends the lease of whoever has an outcome, and of nobody else', () => {
-    const { when } = given(inHand);
+    const { when } = given(inFlight);
     when(record(1, deferred('rcp_1'))).thenState({ recipients: [{ lease: null }, { lease: { attempt: 1 } }] });
     when(record(1, deferred('rcp_1'), deferred('rcp_2'))).thenState({ recipients: [{ lease: null }, { lease: null }] });
   });
   test('takes the wait that was asked for', () => {
-    given(inHand)
+    given(inFlight)
       .when(record(1, { ...deferred('rcp_1'), outcome: 'deferred', retryAfterSeconds: 30 } as AttemptOutcome))
       .thenState({ recipients: [{ nextAttemptAt: '2026-11-21T12:00:30.000Z' }, {}] });
   });
@@ -223,12 +223,12 @@ describe('recording an attempt', () => {
       .thenState({ recipients: [{ nextAttemptAt: expiresAt }, { nextAttemptAt: expiresAt }] });
   });
   test('adds a complaint after a delivery that asked for one', () => {
-    given(inHand)
+    given(inFlight)
       .when(record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply(), complained: true }))
       .thenState({ recipients: [{ status: 'delivered', complained: true }, {}], nextSequence: 7 });
   });
-  test('of an attempt that is no longer in hand changes nothing', () => {
-    given(inHand)
+  test('of an attempt that is no longer in flight changes nothing', () => {
+    given(inFlight)
       .when(record(2, deferred('rcp_1')))
       .thenNothing();
     given([two])
@@ -236,14 +236,14 @@ describe('recording an attempt', () => {
       .thenNothing();
   });
   test('with two outcomes for one recipient takes the first', () => {
-    given(inHand)
+    given(inFlight)
       .when(record(1, { recipientId: 'rcp_1', outcome: 'delivered', smtp: smtpReply() }, deferred('rcp_1')))
       .thenState({ recipients: [{ status: 'delivered' }, { status: 'sending' }] });
   });
   test('twice for the same recipient changes nothing the second time', () => {
-    const { state } = given(inHand);
+    const { state } = given(inFlight);
     const once = record(1, deferred('rcp_1'))(state);
-    given([...inHand, ...once])
+    given([...inFlight, ...once])
       .when(record(1, deferred('rcp_1')))
       .thenNothing();
   });

@@ -38,7 +38,7 @@ describe('an attempt at one destination', () => {
     when(start('other.example')).thenEvents(second);
     when(start('one.example')).thenNothing();
   });
-  test('is recorded as its own while another is in hand', () => {
+  test('is recorded as its own while another is in flight', () => {
     const second = attemptStarted(2, ['rcp_2'], { sequence: 6 });
     const { when } = given([accepted, first, second]);
     when(record(2, deferred('rcp_2'), deferred('rcp_1'))).thenState({

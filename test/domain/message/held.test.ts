@@ -128,7 +128,7 @@ describe('a message that is held', () => {
     ]);
   });
 
-  test('fails with its domain, and is left to whoever has it in hand', () => {
+  test('fails with its domain, and is left to an attempt in flight', () => {
     const { state } = given([messageAccepted()]);
     expect(recipientsOf(after(state, held, { ...held, domainDeleted: true }))).toMatchObject([{ status: 'failed' }]);
     given([messageAccepted(), attemptStarted(1, ['rcp_1'])])

@@ -39,8 +39,8 @@ const takenByMany = (asked: readonly Asked[], cap: number) => {
     day = allotted.events.reduce((before, event) => dailyQuota.evolve(before, event, contextAt(NOW)), day);
     left += allotted.refusedBy[0] === null ? count : 0;
   }
-  const inHands = [...hands.values()].reduce((sum, hand) => sum + (hand.get('a.test') ?? 0), 0);
-  return { day, left, inHands };
+  const reserved = [...hands.values()].reduce((sum, hand) => sum + (hand.get('a.test') ?? 0), 0);
+  return { day, left, reserved };
 };
 
 describe('places of a day', () => {
@@ -91,9 +91,9 @@ describe('places of a day', () => {
     });
     fc.assert(
       fc.property(requests, fc.integer({ min: 1, max: 200 }), (asked, cap) => {
-        const { day, left, inHands } = takenByMany(asked, cap);
-        expect(day.taken.get('a.test') ?? 0).toBe(left + inHands);
-        // A process with one place in hand lets a message of ten pass by it.
+        const { day, left, reserved } = takenByMany(asked, cap);
+        expect(day.taken.get('a.test') ?? 0).toBe(left + reserved);
+        // A process with one reserved place lets a message of ten pass by it.
         expect(left).toBeLessThanOrEqual(cap + 9 * 4);
       }),
     );

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
-/** Longer than anybody is served without another look at his key. */
+/** Longer than a key is served without re-authentication. */
 const A_WHILE_MS = 200;
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Late', text: 'Late' };
 

@@ -16,7 +16,7 @@ const STRICT = [
 ] as const;
 const PER_SECOND = 10;
 const MESSAGES = 80;
-/** What was in hand has been refused, and the server's second is over. */
+/** Attempts in flight have been refused, and the server's second is over. */
 const SETTLED_MS = 2_000;
 const WATCHED_MS = 5_000;
 

@@ -6,7 +6,7 @@ import { REMOTE_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 
-/** Outcomes that may wait for the log, and sessions whose server may have a message in hand by then. */
+/** Outcomes that may wait for the log, and sessions whose server may be processing a message by then. */
 const IN_DOUBT_MAX = 32 + 20;
 
 const isOutcome = ({ events }: Append): boolean => events.some(({ type }) => type === 'RecipientDelivered');
@@ -84,7 +84,7 @@ const openRecords = () => {
   };
 };
 
-describe('a message whose mail server has it in hand', () => {
+describe('a message that its mail server is processing', () => {
   test('counts from its final dot on, as its outcome does until it is on record', async () => {
     const { unrecorded, begin, endOne } = openRecords();
     const answers = Array.from({ length: 32 }, () => unrecorded.complete());

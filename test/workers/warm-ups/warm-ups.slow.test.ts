@@ -92,7 +92,7 @@ describe('a domain in warm-up', () => {
         const waiting = await Promise.all(ids.map((id) => service.message(id)));
         const due = waiting.flatMap(({ recipients }) => recipients.flatMap(({ held }) => held?.until ?? []));
         expect(due.filter((at) => at <= service.system.now().toISOString())).toEqual([]);
-        // A clock that jumps by a day ends attempts in hand.
+        // A clock that jumps by a day ends attempts in flight.
         expect(await all(service, ids)).not.toContain('sending');
       });
     }
@@ -115,7 +115,7 @@ describe('a domain in warm-up', () => {
     );
     const left = (await all(service, [...first, ...more])).filter((one) => one === 'delivered').length;
     expect(left).toBeLessThanOrEqual(40);
-    // What the process had in hand that ended is lost for the day: a twentieth of the share at most.
+    // Quota that the process had reserved is lost for the day: a twentieth of the share at most.
     expect(left).toBeGreaterThanOrEqual(38);
   }, 30_000);
 

@@ -87,7 +87,7 @@ describe('sessions with many servers, whatever happens to them,', () => {
         deliveryTarget(`server ${server}`, `address ${server % addresses}`);
       const begunMs = performance.now();
       await Promise.all(Array.from({ length: 60 }, (_, index) => use(index)));
-      expect(performance.now() - begunMs).toBeLessThan(4_000); // nobody waited for his deadline
+      expect(performance.now() - begunMs).toBeLessThan(4_000); // none waited for its deadline
       expect(counts.most).toBeLessThanOrEqual(bounds.sessionsMax);
       expect(counts.mostAtOne).toBeLessThanOrEqual(bounds.sessionsPerAddressMax);
       await pools.close();

@@ -72,7 +72,7 @@ describe('an explanation says why a recipient waits', () => {
     expect(wait).toMatchObject({ reason: 'scheduled', next_attempt_at: '2026-11-22T08:00:00.000Z' });
   });
 
-  test('because it is in hand, and what happens if nothing is heard', () => {
+  test('because an attempt is in flight, and what happens if its outcome is never recorded', () => {
     const { waiting_because, summary } = explain(recorded([accepted, started]));
     expect(waiting_because).toMatchObject([{ reason: 'in_hand', next_attempt_at: minute(5) }]);
     expect(summary).toContain(
@@ -80,7 +80,7 @@ describe('an explanation says why a recipient waits', () => {
     );
   });
 
-  test('because whoever had it in hand was not heard of', () => {
+  test('because the outcome of its attempt was never recorded', () => {
     const [wait] = explain(recorded([accepted, started]), { now: minute(6) }).waiting_because;
     expect(wait).toMatchObject({ reason: 'attempt_lost', next_attempt_at: null });
     expect(wait?.sentence).toContain('A copy may have arrived');
@@ -189,7 +189,7 @@ describe('an explanation of a recipient who is kept back', () => {
     expect(later).toMatchObject({ reason: 'due_now' });
   });
 
-  test('says nothing of it once it is in hand', () => {
+  test('is silent about it once an attempt is in flight', () => {
     const [wait] = explain(recorded([accepted, held(), started]), { reputations }).waiting_because;
     expect(wait).toMatchObject({ reason: 'in_hand' });
   });
