@@ -19,6 +19,7 @@ import {
   CommandFailed,
   type Invocation,
   type OperatorCommand,
+  optional,
   type PlainCommand,
   type Result,
   UsageError,
@@ -48,13 +49,15 @@ const SEPARATE_LOG =
 
 export const backupCommand: OperatorCommand = {
   name: 'backup',
-  usage: '<new folder>',
-  summary: 'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it',
+  usage: '<new folder> [--after FOLDER]',
+  summary:
+    'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it; --after takes full partitions over from an earlier backup',
   run: async ({ databaseUrl, secretKeys, system, log }, invocation, { eventStoreUrl }) => {
-    const folder = folderOf(invocation, 'backup <new folder>');
+    const folder = folderOf(invocation, 'backup <new folder> [--after FOLDER]');
     // Before the vault is read: contents are stored before the events that name them.
     const elsewhere = eventStoreUrl === undefined ? undefined : { id: await log.logId(), position: await log.head() };
-    const parts = { databaseUrl, folder, secretKeys, system, version: await version(), elsewhere };
+    const after = optional(invocation, 'after');
+    const parts = { databaseUrl, folder, after, secretKeys, system, version: await version(), elsewhere };
     const manifest = await backUp({ ...parts, onTable: printTable });
     const next = 'keep SECRET_KEY (for the built-in database: the file secret-key of DATA_DIR) in another place';
     return { folder, ...summaryOf(manifest), next: elsewhere === undefined ? next : `${SEPARATE_LOG}; ${next}` };

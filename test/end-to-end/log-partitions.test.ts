@@ -1,3 +1,4 @@
+import { stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
@@ -14,14 +15,17 @@ import { operator, unlimitedKey } from '../support/operator.ts';
 const PARTITION_EVENTS = 2_000;
 const MESSAGES = 800;
 
+const query = async (url: string, text: string): Promise<readonly unknown[]> => {
+  const sql = new Client({ connectionString: url });
+  await sql.connect();
+  return (await sql.query(text).finally(() => sql.end())).rows;
+};
+
 const makeSmallPartitions = async (url: string): Promise<void> => {
   await (
     await createPostgresEventStore({ url, codec: eventCodec, system: createSystem(), logger: silentLogger })
   ).close();
-  const sql = new Client({ connectionString: url });
-  await sql.connect();
-  await sql.query(`begin; ${partitionsOf(PARTITION_EVENTS)}; commit`);
-  await sql.end();
+  await query(url, `begin; ${partitionsOf(PARTITION_EVENTS)}; commit`);
 };
 
 const message = (subject: string) => ({ from: 'a@example.test', to: 'b@example.org', subject, text: 'Hello' });
@@ -82,4 +86,23 @@ test('an old partition of the log is detached beside the service, which says wha
 
   expect(await operator(options, 'log', 'attach', 'events_000001')).toEqual({ attached: 'events_000001' });
   expect((await again.get(`/v1/messages/${old}/explain`)).status).toBe(200);
+
+  const whole = join(options.dataDir, 'whole');
+  const following = join(options.dataDir, 'following');
+  await operator(options, 'backup', whole);
+  await operator(options, 'backup', following, '--after', whole);
+  const isShared = async (file: string) =>
+    (await stat(join(following, file))).ino === (await stat(join(whole, file))).ino;
+  expect(await isShared('event_log.events_000001.copy.zst')).toBe(true);
+  expect(await isShared('event_log.events_000002.copy.zst')).toBe(false);
+  const other = await placeForTest();
+  await operator(other, 'restore', following);
+  const digest = `select md5(string_agg(id::text, ',' order by position)) from event_log.events where position <= 2000`;
+  expect(await query(other.env.DATABASE_URL, digest)).toEqual(await query(options.env.DATABASE_URL, digest));
+
+  await truncate(join(whole, 'event_log.events_000001.copy.zst'), 100);
+  const refused = operator(options, 'backup', join(options.dataDir, 'third'), '--after', whole);
+  await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining('make a backup without --after') });
+  const damaged = operator(await placeForTest(), 'restore', following); // the file is one for both
+  await expect(damaged).rejects.toMatchObject({ stderr: expect.stringContaining('is damaged') });
 }, 400_000);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -17,6 +17,8 @@ import { CANARY } from '../secrets/secret-key.ts';
  * A backup is a folder: a file for each table of the log and the vault, as `COPY` writes it, compressed (zstd), and
  * `manifest.json`, written last. All tables are read in one repeatable-read transaction: what was appended together is in
  * the backup together, whatever the service does meanwhile. Rows are streamed; memory does not grow with the database.
+ *
+ * A full partition of the log never changes. A backup that follows an earlier one takes over its file.
  */
 
 export const MANIFEST = 'manifest.json';
@@ -32,9 +34,11 @@ const tableSchema = z.object({
   /** Of the compressed file. */
   bytes: z.int(),
   sha256: z.string(),
+  /** Of a full partition of the log: no other history has this event at its end. */
+  lastEventId: z.uuid().optional(),
 });
 
-export const manifestSchema = z.object({
+const manifestSchema = z.object({
   format: z.literal(FORMAT),
   /** Versions of this program and of the server, and the number of the last migration. */
   outbox: z.string(),
@@ -54,6 +58,18 @@ export const manifestSchema = z.object({
 
 export type Manifest = z.infer<typeof manifestSchema>;
 export type BackedUpTable = Manifest['tables'][number];
+
+/** @throws {StartRefused} there is no whole one in the folder. */
+export const readManifest = async (folder: string): Promise<Manifest> => {
+  const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new StartRefused(`${folder} is no backup, or one that was not finished: ${MANIFEST}: ${error.code}`);
+  });
+  try {
+    return manifestSchema.parse(JSON.parse(text));
+  } catch {
+    throw new StartRefused(`${join(folder, MANIFEST)} is damaged, or was written by a newer version`);
+  }
+};
 
 /** @throws {WrongSecretKey} the backup was made under another key. */
 export const requireSameKey = ({ secretKeyCheck }: Manifest, keys: SecretKeys, system: System): void => {
@@ -128,6 +144,28 @@ const writeTable = async (client: Client, { name, target, columns }: Table, fold
   return { table: target, file, columns: [...columns], rows: rows.rowCount, ...digest.end() };
 };
 
+const FULL_PARTITIONS = `
+  select 'event_log.' || p.name as name, e.id::text as "lastEventId"
+  from event_log.partitions p join event_log.events e on e.position = p.last
+  where p.detached_at is null`;
+
+/** Full partitions by name, with the id of their last event. */
+const fullPartitions = async (client: Client): Promise<ReadonlyMap<string, string>> => {
+  const { rows } = await client.query<{ name: string; lastEventId: string }>(FULL_PARTITIONS);
+  return new Map(rows.map(({ name, lastEventId }) => [name, lastEventId]));
+};
+
+/** One file for both backups, or a copy on another disk. @throws {StartRefused} it is not what was written. */
+const takeOver = async (earlier: string, { file, bytes }: BackedUpTable, folder: string): Promise<void> => {
+  const source = join(earlier, file);
+  const found = await stat(source).catch(() => null);
+  if (found?.size !== bytes) {
+    throw new StartRefused(`${source} is ${found === null ? 'missing' : 'damaged'}: make a backup without --after`);
+  }
+  const target = join(folder, file);
+  await link(source, target).catch(() => copyFile(source, target));
+};
+
 const writeManifest = async (folder: string, manifest: Manifest): Promise<void> => {
   const file = await open(join(folder, MANIFEST), 'wx', 0o600);
   try {
@@ -146,25 +184,41 @@ export interface BackUp {
   readonly system: System;
   /** Version of this program. */
   readonly version: string;
+  /** Folder of an earlier backup, whose files of full partitions are taken over. */
+  readonly after?: string | undefined;
   /** A log outside the database, which the vault is backed up for. Absent: the log is in this database. */
   readonly elsewhere?: { readonly id: string; readonly position: string } | undefined;
   onTable(table: BackedUpTable): void;
 }
 
+const writeTables = async (
+  client: Client,
+  tables: readonly Table[],
+  { folder, after, elsewhere, onTable }: BackUp,
+): Promise<BackedUpTable[]> => {
+  const earlier = after === undefined ? [] : (await readManifest(after)).tables;
+  const full = elsewhere === undefined ? await fullPartitions(client) : new Map<string, string>();
+  const written: BackedUpTable[] = [];
+  for (const table of tables) {
+    const lastEventId = full.get(table.name);
+    const kept = earlier.find((one) => lastEventId !== undefined && one.lastEventId === lastEventId);
+    if (kept !== undefined) await takeOver(after ?? '', kept, folder);
+    const one = kept ?? { ...(await writeTable(client, table, folder)), lastEventId };
+    onTable(one);
+    written.push(one);
+  }
+  return written;
+};
+
 const writeAll = async (options: BackUp, client: Client): Promise<Manifest> => {
-  const { folder, secretKeys, system, version, elsewhere, onTable } = options;
+  const { folder, secretKeys, system, version, elsewhere } = options;
   await client.query('begin transaction isolation level repeatable read, read only');
   const tables = await tablesIn(client, elsewhere === undefined ? ['event_log', 'vault'] : ['vault']);
   await client.query(`lock table ${tables.map(({ name }) => name).join(', ')} in access share mode`);
   const facts = (await client.query<{ taken_at: Date; postgres: string; migration: number }>(FACTS)).rows[0];
   const own = elsewhere ?? (await client.query<{ id: string; position: string }>(OWN_LOG)).rows[0];
   if (facts === undefined || own === undefined) throw new StartRefused('there is no log in this database');
-  const written: BackedUpTable[] = [];
-  for (const table of tables) {
-    const one = await writeTable(client, table, folder);
-    onTable(one);
-    written.push(one);
-  }
+  const written = await writeTables(client, tables, options);
   await client.query('commit');
   const check = createSecretBox(secretKeys, 'vault.secrets', system).seal(CANARY, CHECK_TEXT);
   const manifest: Manifest = {

@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,31 +6,12 @@ import { createZstdDecompress } from 'node:zlib';
 import { type Client, escapeIdentifier } from 'pg';
 import { from } from 'pg-copy-streams';
 import { StartRefused } from '../../domain/start-refused.ts';
-import {
-  type BackedUpTable,
-  connectForCopy,
-  digesting,
-  MANIFEST,
-  type Manifest,
-  manifestSchema,
-  tablesIn,
-} from './backup.ts';
+import { type BackedUpTable, connectForCopy, digesting, type Manifest, readManifest, tablesIn } from './backup.ts';
 
 /**
  * Restores a backup into an empty database, all or nothing: every file is read and compared with the manifest before the
  * first row is written, and all rows are written in one transaction. Rows are streamed.
  */
-
-const readManifest = async (folder: string): Promise<Manifest> => {
-  const text = await readFile(join(folder, MANIFEST), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new StartRefused(`${folder} is no backup, or one that was not finished: ${MANIFEST}: ${error.code}`);
-  });
-  try {
-    return manifestSchema.parse(JSON.parse(text));
-  } catch {
-    throw new StartRefused(`${join(folder, MANIFEST)} is damaged, or was written by a newer version`);
-  }
-};
 
 const requireIntact = async (
   folder: string,
