@@ -46,9 +46,8 @@ import {
 import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
 import { getStatsRoute } from './routes/stats.ts';
 import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
-import { exportSuppressionsRoute } from './routes/suppressions/export-suppressions.ts';
-import { importSuppressionsRoute } from './routes/suppressions/import-suppressions.ts';
 import { listOptInsRoute, optInRoute } from './routes/suppressions/opt-ins.ts';
+import { exportSuppressionsRoute, importSuppressionsRoute } from './routes/suppressions/suppression-file.ts';
 import {
   checkSuppressionRoute,
   deleteSuppressionRoute,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import type { CapturedMail, InboxFilter } from '../../domain/ports/inbox.ts';
-import { defineEndpoint, type RouteContext } from '../endpoint.ts';
+import type { CapturedMail, Inbox, InboxFilter } from '../../domain/ports/inbox.ts';
+import { endpoint, type Registration, type RouteContext } from '../endpoint.ts';
 import { decodePlace, encodePlace } from '../lists.ts';
 import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
 import { pageParameters } from '../validation/fields.ts';
@@ -72,68 +72,59 @@ const inboxFilterOf = (
 const LIST = 'inbox';
 const listQuery = z.strictObject({ ...pageParameters, ...filterFields });
 
-/** This and all below are registered only while mail is captured. */
-export const listInboxRoute = (route: RouteContext): void => {
-  const { inbox } = route.deps;
-  if (inbox === null) return;
-  defineEndpoint(
-    route,
+/** There is an inbox only while mail is captured; its routes are not registered otherwise. */
+const whileCapturing =
+  (routeOf: (inbox: Inbox) => Registration): Registration =>
+  (route) => {
+    if (route.deps.inbox !== null) routeOf(route.deps.inbox)(route);
+  };
+
+export const listInboxRoute = whileCapturing((inbox) =>
+  endpoint(
     'GET /v1/inbox',
-    {
-      summary: 'List captured mail, newest first',
-      query: listQuery,
-      answer: listSchema(capturedMailSchema),
-    },
-    async ({ caller, query: { limit, after, ...asked } }) => {
+    { summary: 'List captured mail, newest first', query: listQuery, answer: listSchema(capturedMailSchema) },
+    async ({ caller, query: { limit, after, ...asked } }, route) => {
       const filter = inboxFilterOf(route, caller, asked);
       const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), ...filter });
       return listOf(mails.map(serializeCapturedMail), next !== null, encodePlace(LIST, next));
     },
-  );
-};
+  ),
+);
 
 /** Another organization's is not told from what does not exist. */
 const missing = (): DomainError => new DomainError('not_found', 'captured mail not found');
 
-export const getCapturedMailRoute = (route: RouteContext): void => {
-  const { inbox } = route.deps;
-  if (inbox === null) return;
-  defineEndpoint(
-    route,
+export const getCapturedMailRoute = whileCapturing((inbox) =>
+  endpoint(
     'GET /v1/inbox/:id',
     { summary: 'Read a captured mail', answer: capturedMailSchema, etag: false },
-    async ({ caller, id }) => {
+    async ({ caller, id }, route) => {
       const { mails } = await inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) });
       const [mail] = mails;
       if (mail === undefined) throw missing();
       return serializeCapturedMail(mail);
     },
-  );
-};
+  ),
+);
 
 const deleteQuery = z.strictObject(filterFields);
 
-export const deleteInboxRoute = (route: RouteContext): void => {
-  const { inbox } = route.deps;
-  if (inbox === null) return;
-  defineEndpoint(
-    route,
+export const deleteInboxRoute = whileCapturing((inbox) =>
+  endpoint(
     'DELETE /v1/inbox',
     {
       summary: 'Delete captured mail',
       description: 'All of it, or the mail that the query selects.',
       query: deleteQuery,
     },
-    async ({ caller, query: asked }) => {
+    async ({ caller, query: asked }, route) => {
       await inbox.remove(inboxFilterOf(route, caller, asked));
     },
-  );
-};
+  ),
+);
 
-export const deleteCapturedMailRoute = (route: RouteContext): void => {
-  const { inbox } = route.deps;
-  if (inbox === null) return;
-  defineEndpoint(route, 'DELETE /v1/inbox/:id', { summary: 'Delete a captured mail' }, async ({ caller, id }) => {
+export const deleteCapturedMailRoute = whileCapturing((inbox) =>
+  endpoint('DELETE /v1/inbox/:id', { summary: 'Delete a captured mail' }, async ({ caller, id }, route) => {
     if ((await inbox.remove(inboxFilterOf(route, caller, { id }))) === 0) throw missing();
-  });
-};
+  }),
+);

@@ -1,16 +1,22 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import { type AddSuppression, addSuppressions } from '../../../commands/suppression/change-suppression.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
+import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
+import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
-import { type CsvRecord, readCsv, unescapeFormula } from '../../csv.ts';
-import { endpoint } from '../../endpoint.ts';
-import { suppressionImportSchema } from '../../schemas/suppression.ts';
+import { readYourWrites } from '../../consistency.ts';
+import { type CsvRecord, readCsv, unescapeFormula, writeCsv } from '../../csv.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
+import { loadEvidence, suppressionImportSchema } from '../../schemas/suppression.ts';
 import { problemsIn } from '../../validation/problems.ts';
 import { addressField, suppressionFields, topicProblem } from './add-suppressions.ts';
+
+/** The suppression list as a CSV file: what the export writes, the import reads. */
 
 /** A valid row. */
 interface SuppressionRow {
@@ -123,7 +129,7 @@ const body = z.strictObject({
     ),
 });
 
-const DESCRIPTION = `Takes what the export gives, and what spreadsheets make (RFC 4180; semicolons and tabs do as well as commas). A row that
+const IMPORT_DESCRIPTION = `Takes what the export gives, and what spreadsheets make (RFC 4180; semicolons and tabs do as well as commas). A row that
 cannot be taken is told by its line, and the others are taken. It is not one transaction: where no answer comes, or a 503,
 some rows may be on the list; send the same again, and what is there already counts as unchanged.`;
 
@@ -131,7 +137,7 @@ export const importSuppressionsRoute = endpoint(
   'POST /v1/suppressions/import',
   {
     summary: 'Suppress the addresses of a CSV file',
-    description: DESCRIPTION,
+    description: IMPORT_DESCRIPTION,
     body,
     examples: {
       'A few addresses': { csv: 'address\nann@example.net\nbob@example.org\n' },
@@ -164,3 +170,60 @@ export const importSuppressionsRoute = endpoint(
     };
   },
 );
+
+const EXPORT_DESCRIPTION = `All that is in force, in no order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`: a row for each
+reason. The import takes it as it is. A cell that a spreadsheet would take for a formula has an apostrophe in front.
+Addresses that were erased are not in it. An answer that breaks off is not the whole list.`;
+
+const rowsOf = (
+  { entries }: ExistingSuppression,
+  evidence: ReadonlyMap<string, SuppressionEvidence>,
+  now: string,
+): readonly (readonly string[])[] =>
+  entries
+    .filter((entry) => isInForce(entry, now))
+    .flatMap(({ scope, topicId = '', reason, expiresAt, contentId }) => {
+      const { address = null, text = null } = evidence.get(contentId) ?? {};
+      return address === null ? [] : [[address, scope, reason, expiresAt ?? '', text ?? '', topicId]];
+    });
+
+export const exportSuppressionsRoute = (route: RouteContext): void => {
+  const { deps, closing } = route;
+  const { contents, system } = deps.context;
+
+  /** Reads a page once the client has taken the one before: memory holds one page. */
+  async function* pages(by: Parameters<typeof deps.readModels.suppressions.export>[0]): AsyncGenerator<string> {
+    yield writeCsv([SUPPRESSION_COLUMNS]);
+    let after: string | null = null;
+    do {
+      closing.throwIfAborted();
+      const page: { readonly items: readonly ExistingSuppression[]; readonly next: string | null } =
+        await deps.readModels.suppressions.export({ ...by, after });
+      const evidence = await loadEvidence(
+        contents,
+        page.items.flatMap(({ entries }) => entries),
+      );
+      const rows = page.items.flatMap((state) => rowsOf(state, evidence, by.now));
+      if (rows.length > 0) yield writeCsv(rows);
+      after = page.next;
+    } while (after !== null);
+  }
+
+  defineEndpoint(
+    route,
+    'GET /v1/suppressions/export',
+    {
+      summary: 'Export all suppressed addresses as CSV',
+      description: EXPORT_DESCRIPTION,
+      answer: z.string(),
+      mediaType: 'text/csv',
+    },
+    async ({ caller: { organizationId, environment }, reply }) => {
+      await readYourWrites(deps, ['suppressions']);
+      reply.type('text/csv; charset=utf-8');
+      reply.header('content-disposition', 'attachment; filename="suppressions.csv"');
+      const now = system.now().toISOString();
+      return Readable.from(pages({ organizationId, environment, now, after: null }));
+    },
+  );
+};
