@@ -54,7 +54,7 @@ const GATHERINGS_MAX = 3;
 /** By then read models have what was written meanwhile. */
 const GATHER_AGAIN_MS = 2000;
 
-const gatherOnce = async (world: World, observer: Observer): Promise<Evidence> => {
+const readOnce = async (world: World, observer: Observer): Promise<Evidence> => {
   const { load, sink, receiver, disturbances } = world;
   const events = await readLog(observer);
   const contentIds = events.flatMap((event) => (event.type === 'MessageAccepted' ? [event.data.contentId] : []));
@@ -79,9 +79,9 @@ const gatherOnce = async (world: World, observer: Observer): Promise<Evidence> =
  * What was written to the log meanwhile would be in the read models made anew, and not in those read before.
  * @param observer of a world that is at rest.
  */
-export const gatherEvidence = async (world: World, observer: Observer): Promise<Evidence> => {
+export const readEvidence = async (world: World, observer: Observer): Promise<Evidence> => {
   for (let left = GATHERINGS_MAX; ; left -= 1) {
-    const evidence = await gatherOnce(world, observer);
+    const evidence = await readOnce(world, observer);
     const isWhole = (await observer.store.head()) === evidence.events.at(-1)?.position;
     if (isWhole || left <= 1) return evidence;
     await sleep(GATHER_AGAIN_MS);

@@ -1,4 +1,4 @@
-import { type Evidence, gatherEvidence } from './evidence.ts';
+import { type Evidence, readEvidence } from './evidence.ts';
 import { FORGERIES, type Forgery } from './forgeries.ts';
 import { openObserver } from './observer.ts';
 import { violationsIn } from './oracle.ts';
@@ -16,7 +16,7 @@ const honestEvidence = async (world: World): Promise<Evidence> => {
   const observer = await openObserver(world);
   try {
     await comeToRest(observer, REST_MS);
-    return await gatherEvidence(world, observer);
+    return await readEvidence(world, observer);
   } finally {
     await observer.close();
   }

@@ -1,4 +1,4 @@
-import { type Evidence, gatherEvidence } from './evidence.ts';
+import { type Evidence, readEvidence } from './evidence.ts';
 import { openObserver } from './observer.ts';
 import { comeToRest } from './rest.ts';
 import { acceptedIsSettled } from './verdicts/accepted-is-settled.ts';
@@ -38,7 +38,7 @@ export const judge = async (world: World, judging: Judging = {}): Promise<readon
   const observer = await openObserver(world);
   try {
     const unrest = await comeToRest(observer, restMs);
-    const evidence = await gatherEvidence(world, observer);
+    const evidence = await readEvidence(world, observer);
     const violations = [...violationsIn(evidence, doubles), ...more(evidence)];
     if (unrest === null) return violations;
     return [{ promise: 'scenario', what: `not at rest after ${restMs} ms: ${unrest}` }, ...violations];

@@ -9,9 +9,9 @@ import type { TrackedCopy } from '../domain/tracking/tracking-token.ts';
 
 /**
  * Records openings and clicks behind the answers to their requests, which wait for nothing. What a recipient does is
- * gathered for some seconds, so that a filter that follows every link is told from a person, and recorded at once; what is
+ * buffered for some seconds, so that a filter that follows every link is told from a person, and recorded at once; what is
  * repeated within a minute is counted and recorded once more at its end. Bounded: when the log is away for long, what does
- * not fit is lost, and counted. A process that is killed loses what it has gathered.
+ * not fit is lost, and counted. A process that is killed loses what it has buffered.
  */
 
 type Engagement = RecordEngagement['engagements'][number];
@@ -19,7 +19,7 @@ type Engagement = RecordEngagement['engagements'][number];
 export interface EngagementRecorder {
   /** @param engagement `count` 1. */
   note(copy: TrackedCopy, engagement: Engagement): void;
-  /** Records what was gathered, as far as the log takes it in time. */
+  /** Records what was buffered, as far as the log takes it in time. */
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface EngagementRecorderOptions {
 
 export const ENGAGEMENT_TIMES = {
   /** Filters follow all links within it. Longer delays events; a crash loses as much. */
-  gatherMs: 5_000,
+  bufferMs: 5_000,
   /** Repeated requests within it are one event. */
   coalesceMs: 60_000,
   /** How often it is looked for what is due. */
@@ -48,7 +48,7 @@ const CONCURRENCY = 16;
 const CLOSE_MS_MAX = 4_000;
 
 /** What one recipient did. */
-interface Gathered extends TrackedCopy {
+interface Buffered extends TrackedCopy {
   dueMs: number;
   /** By what makes them alike. */
   readonly engagements: Map<string, Engagement>;
@@ -66,10 +66,10 @@ export const createEngagementRecorder = ({
   context,
   logger,
   registry,
-  times: { gatherMs, coalesceMs, tickMs } = ENGAGEMENT_TIMES,
+  times: { bufferMs, coalesceMs, tickMs } = ENGAGEMENT_TIMES,
 }: EngagementRecorderOptions): EngagementRecorder => {
   const { system } = context;
-  const gathered = new Map<string, Gathered>();
+  const buffered = new Map<string, Buffered>();
   /** What was recorded within the last minute, and when that is over, by recipient and likeness. In the order of time. */
   const recent = new Map<string, number>();
   let kept = 0;
@@ -87,10 +87,10 @@ export const createEngagementRecorder = ({
   /** When what is like it may be recorded again; 0: at once. */
   const againMs = (copy: TrackedCopy, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
 
-  const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): Gathered => {
+  const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): Buffered => {
     const key = keyOf({ messageId, recipientId });
-    const found = gathered.get(key) ?? { messageId, recipientId, dueMs, engagements: new Map() };
-    gathered.set(key, found);
+    const found = buffered.get(key) ?? { messageId, recipientId, dueMs, engagements: new Map() };
+    buffered.set(key, found);
     return found;
   };
 
@@ -99,7 +99,7 @@ export const createEngagementRecorder = ({
     const entry = entryOf(copy, dueMs);
     const before = entry.engagements.get(like);
     if (before === undefined && kept >= KEPT_MAX) {
-      if (entry.engagements.size === 0) gathered.delete(keyOf(copy));
+      if (entry.engagements.size === 0) buffered.delete(keyOf(copy));
       lost.inc(engagement.count);
       return;
     }
@@ -108,7 +108,7 @@ export const createEngagementRecorder = ({
     entry.engagements.set(like, added(before, engagement));
   };
 
-  const noteRecent = (copy: Gathered, nowMs: number): void => {
+  const noteRecent = (copy: Buffered, nowMs: number): void => {
     for (const like of copy.engagements.keys()) {
       const key = `${keyOf(copy)} ${like}`;
       recent.delete(key);
@@ -121,18 +121,18 @@ export const createEngagementRecorder = ({
   };
 
   /** What could not be recorded is tried again, unless that would change nothing. */
-  const keepOrLose = (copy: Gathered, error: unknown): void => {
+  const keepOrLose = (copy: Buffered, error: unknown): void => {
     const { messageId } = copy;
     const isLost = isFatal(error);
     if (isLost || !isAway) logger.error({ error, messageId, isLost }, 'openings and clicks cannot be recorded');
     isAway = true;
     const take = isLost
       ? ({ count }: Engagement) => lost.inc(count)
-      : (each: Engagement) => add(copy, each, system.monotonicMs() + gatherMs);
+      : (each: Engagement) => add(copy, each, system.monotonicMs() + bufferMs);
     copy.engagements.values().forEach(take);
   };
 
-  const record = async (copy: Gathered): Promise<void> => {
+  const record = async (copy: Buffered): Promise<void> => {
     try {
       await recordEngagement(context, { ...copy, engagements: [...copy.engagements.values()] });
       noteRecent(copy, system.monotonicMs());
@@ -143,20 +143,20 @@ export const createEngagementRecorder = ({
   };
 
   /** All but what is repeated within its minute: that stays, whatever else the recipient does meanwhile. */
-  const take = (copy: Gathered, untilMs: number): Gathered => {
+  const take = (copy: Buffered, untilMs: number): Buffered => {
     const all = [...copy.engagements];
     const staying = all.filter(([like]) => againMs(copy, like) > untilMs);
-    gathered.delete(keyOf(copy));
+    buffered.delete(keyOf(copy));
     if (staying.length > 0) {
       const dueMs = Math.min(...staying.map(([like]) => againMs(copy, like)));
-      gathered.set(keyOf(copy), { ...copy, dueMs, engagements: new Map(staying) });
+      buffered.set(keyOf(copy), { ...copy, dueMs, engagements: new Map(staying) });
     }
     kept -= all.length - staying.length;
     return { ...copy, engagements: new Map(all.filter((each) => !staying.includes(each))) };
   };
 
   const flush = async (untilMs: number): Promise<void> => {
-    const due = [...gathered.values()].filter(({ dueMs }) => dueMs <= untilMs).map((copy) => take(copy, untilMs));
+    const due = [...buffered.values()].filter(({ dueMs }) => dueMs <= untilMs).map((copy) => take(copy, untilMs));
     await mapConcurrently(due, { system, concurrency: CONCURRENCY }, record);
   };
 
@@ -164,7 +164,7 @@ export const createEngagementRecorder = ({
     timer ??= setTimeout(() => {
       flushing = flush(system.monotonicMs()).finally(() => {
         timer = undefined;
-        if (gathered.size > 0) schedule();
+        if (buffered.size > 0) schedule();
       });
     }, tickMs).unref();
   };
@@ -172,7 +172,7 @@ export const createEngagementRecorder = ({
   return {
     note: (copy, engagement) => {
       const nowMs = system.monotonicMs();
-      add(copy, engagement, Math.max(nowMs + gatherMs, againMs(copy, likeness(engagement))));
+      add(copy, engagement, Math.max(nowMs + bufferMs, againMs(copy, likeness(engagement))));
       schedule();
     },
     close: async () => {

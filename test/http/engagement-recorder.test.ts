@@ -13,7 +13,7 @@ import { silentLogger } from '../support/logger.ts';
 import { createShiftableSystem } from '../workers/shiftable-system.ts';
 import { createMemoryStore, operator } from './support/service.ts';
 
-const TIMES = { gatherMs: 20, coalesceMs: 600, tickMs: 5 };
+const TIMES = { bufferMs: 20, coalesceMs: 600, tickMs: 5 };
 
 /** A recorder, and a message it may hear of. */
 const open = async () => {
