@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { createAnalyzer } from '../adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../adapters/html/html-checker.ts';
+import { createTextAlternatives } from '../adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
@@ -94,6 +95,7 @@ export const startApi = async (
   const htmlChecker = closers.keep('HTML checker', createHtmlChecker());
   const analyzer = closers.keep('analyzer', createAnalyzer());
   const htmlTracker = closers.keep('HTML tracker', createHtmlTracker());
+  const textAlternatives = closers.keep('text alternatives', createTextAlternatives());
   const templateCompiler = closers.keep('template compiler', createTemplateCompiler());
   const readModels = createReadModels({ pool, store, system });
   const context = { ...engines.context, quotas: createSendingQuotas(countUsed(readModels, store), system) };
@@ -108,6 +110,7 @@ export const startApi = async (
     htmlChecker,
     analyzer,
     htmlTracker,
+    textAlternatives,
     templateRenderer: createLiquidRenderer(),
     templateCompiler,
     usageMarks,

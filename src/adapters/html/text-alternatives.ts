@@ -1,4 +1,4 @@
-import type { MessageBody } from '../../domain/ports/contents.ts';
+import type { TextAlternatives } from '../../domain/ports/mail-transport.ts';
 import { createWorkerThreads } from '../worker-threads.ts';
 import { htmlToText } from './html-to-text.ts';
 
@@ -11,11 +11,7 @@ const WAIT_MS_MAX = 20_000;
 const WAITING_MAX = 256;
 const THREADS = 1;
 
-export interface TextAlternatives {
-  /** The text of a message, derived from its html if it has none of its own; empty: none can be derived. */
-  of(body: MessageBody): Promise<string> | string;
-  close(): Promise<void>;
-}
+type Body = Parameters<TextAlternatives['of']>[0];
 
 /** The text part is optional: a failure to derive it must not stop the message. */
 const orNothing = (derive: () => string): string => {
@@ -36,13 +32,13 @@ export const createTextAlternatives = (): TextAlternatives => {
     tasksMax: WAITING_MAX,
   });
   /** A domain belongs to one organization. */
-  const ownerOf = ({ from }: MessageBody): string => from.address.slice(from.address.lastIndexOf('@') + 1);
-  const derive = (html: string, body: MessageBody): Promise<string> | string =>
+  const ownerOf = ({ from }: Body): string => from.address.slice(from.address.lastIndexOf('@') + 1);
+  const derive = (html: string, body: Body): Promise<string> | string =>
     html.length <= INLINE_CHARACTERS_MAX
       ? orNothing(() => htmlToText(html))
       : workers.run({ job: 'derive-text', html }, ownerOf(body)).catch(() => '');
   /** A message that leaves in a copy for each recipient has one text for all copies. */
-  const derived = new WeakMap<MessageBody, Promise<string> | string>();
+  const derived = new WeakMap<Body, Promise<string> | string>();
   return {
     of: (body) => {
       const { text, html = '' } = body;

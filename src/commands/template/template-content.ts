@@ -105,7 +105,8 @@ const layoutsOf = async (
     { templateId: existing.templateId, version, ...htmlOf(layout) },
     ...(layout.compiled?.layouts ?? []),
   ];
-  if (layouts.some((each) => each.templateId === templateId)) throw invalidLayout(alias, 'is in this template itself');
+  if (layouts.some((each) => each.templateId === templateId))
+    throw invalidLayout(alias, 'would contain itself: it is this template, or a layout of it leads back here');
   if (layouts.length > LAYOUTS_MAX) throw invalidLayout(alias, `is more than ${LAYOUTS_MAX} deep in others`);
   if (!SAYS_CONTENT.test(layout.html)) throw invalidLayout(alias, 'does not say {{ content }}: it surrounds nothing');
   const own = new Set(variables.map(({ name }) => name));

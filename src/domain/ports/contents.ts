@@ -77,7 +77,7 @@ export interface MessageBody {
   readonly metadata: Readonly<Record<string, string>>;
   /** `managed`: a link of ours for each recipient. */
   readonly unsubscribe?: UnsubscribeWays | 'managed';
-  /** What the sender was answered, where he asked for it: a replay answers the same. */
+  /** What the sender was answered, where they asked for it: a replay answers the same. */
   readonly analysis?: ToldAnalysis;
 }
 

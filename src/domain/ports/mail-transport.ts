@@ -28,6 +28,13 @@ export interface HtmlTracker {
   close(): Promise<void>;
 }
 
+/** Makes the plain text of mail. */
+export interface TextAlternatives {
+  /** Its own text, or what its html says; empty: none can be derived. */
+  of(body: Pick<MessageBody, 'from' | 'html' | 'text'>): Promise<string> | string;
+  close(): Promise<void>;
+}
+
 export interface OutgoingMail {
   /** What MAIL and RCPT say; never read from the headers. */
   readonly envelope: {

@@ -117,7 +117,10 @@ export const renderedTemplateSchema = z
     version: z.number().int().nullable().describe('null: the draft.'),
     subject: z.string(),
     html: z.string(),
-    text: z.string().nullable().describe('null: it is made from the html when it is sent.'),
+    text: z
+      .string()
+      .nullable()
+      .describe('Its own, or as a send makes it from the html; null: the html says nothing in words.'),
     from: z.string().nullable(),
     reply_to: z.array(z.string()),
     unused_variables: z.array(z.string()).describe('Given, and not declared by the template.'),

@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { Pool } from 'pg';
 import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
+import { createTextAlternatives } from '../../../src/adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../../../src/adapters/html/tracked-links.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
@@ -88,6 +89,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     htmlChecker: createHtmlChecker(),
     analyzer: createAnalyzer(),
     htmlTracker: createHtmlTracker(),
+    textAlternatives: createTextAlternatives(),
     templateRenderer: createLiquidRenderer(),
     templateCompiler: createTemplateCompiler(),
     inbox: createInMemoryInbox(),
@@ -141,6 +143,7 @@ export const startService = async (overrides: Overrides = {}, check = recordAnsw
       await deps.htmlChecker.close();
       await deps.analyzer.close();
       await deps.htmlTracker.close();
+      await deps.textAlternatives.close();
       await deps.templateCompiler.close();
       await context.webhookTarget.close();
     },

@@ -50,7 +50,7 @@ export const analyzeRendered = async (
 };
 
 export const renderTemplateRoute = (route: RouteContext): void => {
-  const { context, templateRenderer, templateCompiler } = route.deps;
+  const { context, templateRenderer, templateCompiler, textAlternatives } = route.deps;
   const templates = { store: context.store, contents: context.contents, templateCompiler };
   defineEndpoint(
     route,
@@ -81,7 +81,7 @@ export const renderTemplateRoute = (route: RouteContext): void => {
         version: found,
         subject: rendered.subject,
         html: rendered.html,
-        text: rendered.text ?? null,
+        text: (await textAlternatives.of(draftOf(rendered, caller))) || null,
         from: rendered.from ?? null,
         reply_to: [...(rendered.replyTo ?? [])],
         unused_variables: [...unused],

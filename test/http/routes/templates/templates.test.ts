@@ -181,6 +181,19 @@ describe('rendering', () => {
     expect(await store.head()).toBe(head);
   });
 
+  test.each([
+    [
+      'made from the html',
+      { html: '<p>Hi {{ name }}, <a href="https://a.test/">look</a></p>' },
+      'Hi Ann, look [https://a.test/]',
+    ],
+    ['its own', { html: '<p>Hello</p>', text: 'Bonjour {{ name }}' }, 'Bonjour Ann'],
+    ['none where the html has no words', { html: '<img src="https://a.test/{{ name }}.png" alt="">' }, null],
+  ])('tells the text that a send carries: %s', async (_, content, text) => {
+    const alias = await templates.make(content);
+    expect((await templates.ask('POST', `/${alias}/render`, {})).body.text).toBe(text);
+  });
+
   test('refuses variables that are missing or of another type, all at once', async () => {
     const variables = [...HELLO.variables, { name: 'count', type: 'number' }];
     const alias = await templates.make({ text: '{{ count }}', variables });
@@ -222,7 +235,7 @@ describe('rendering', () => {
     );
     await templates.ask('PATCH', `/${layout}`, { layout: alias });
     expect((await templates.publish(layout)).body.error.details.layout).toEqual([
-      `layout '${alias}' is in this template itself`,
+      `layout '${alias}' would contain itself: it is this template, or a layout of it leads back here`,
     ]);
   });
 });
