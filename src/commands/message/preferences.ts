@@ -3,7 +3,7 @@
  * that a page shows what was said a moment ago. All that a recipient says is about the own address, whatever the link says.
  */
 import type { SuppressionEvent } from '../../domain/events.ts';
-import { hasUnsubscribed, unsubscribedAt } from '../../domain/message/unsubscribe-recipient.ts';
+import { hasUnsubscribed, lastUnsubscription } from '../../domain/message/unsubscribe-recipient.ts';
 import { suppressionStream } from '../../domain/streams.ts';
 import { resubscribe as decideResubscribe, type Resubscribe } from '../../domain/suppression/change-suppression.ts';
 import {
@@ -113,11 +113,11 @@ const resubscribeTo = async (
   return events;
 };
 
-/** What the recipient has said by the message of the link itself. */
-const saidOf = ({ message: { state }, recipientId }: LinkedRecipient, topicId: string | null) => ({
+/** To what the recipient has unsubscribed from by the message of the link itself. */
+const backTo = ({ message: { state }, recipientId }: LinkedRecipient, topicId: string | null) => ({
   topicId,
-  saidAt: unsubscribedAt(state, { recipientId, topicId }),
-  needsOptIn: false,
+  said: lastUnsubscription(state, { recipientId, topicId }),
+  isTicked: false,
 });
 
 /** Takes back what the recipient of a link unsubscribed from: the message's topic, and all mail like it. */
@@ -132,7 +132,7 @@ export const resubscribe = async (
     context,
     recipient,
     request,
-    ids.map((topicId) => saidOf(recipient, topicId)),
+    ids.map((topicId) => backTo(recipient, topicId)),
   );
 };
 
@@ -172,7 +172,8 @@ export interface SavePreferences {
 
 /**
  * Records the choice of a recipient, topic by topic: after a fault some are recorded, and the same choice again completes
- * it. Who had unsubscribed from all mail and wants a topic is subscribed again. A choice that stands already writes nothing.
+ * it. Who had unsubscribed from all mail and wants a topic is subscribed again. What is ticked is recorded each time: an
+ * unsubscription from before it may not be on the list yet, and does not count any more once it gets there.
  */
 export const savePreferences = async (
   context: Context,
@@ -181,11 +182,11 @@ export const savePreferences = async (
   { topics, wanted }: SavePreferences,
 ): Promise<void> => {
   const before = await readPreferences(context, recipient, topics);
-  const joined = topics.filter(({ topicId }) => wanted.has(topicId) && !before.topicIds.has(topicId));
+  const ticked = topics.filter(({ topicId }) => wanted.has(topicId));
   const left = topics.filter(({ topicId }) => !wanted.has(topicId) && before.topicIds.has(topicId));
   const to = [
-    ...(before.hasLeft && wanted.size > 0 ? [saidOf(recipient, null)] : []),
-    ...joined.map((topic) => ({ ...saidOf(recipient, topic.topicId), needsOptIn: topic.default === 'out' })),
+    ...(before.hasLeft && wanted.size > 0 ? [backTo(recipient, null)] : []),
+    ...ticked.map(({ topicId }) => ({ topicId, said: null, isTicked: true })),
   ];
   if (to.length > 0) await resubscribeTo(context, recipient, request, to);
   for (const { topicId } of left) await leaveTopic(context, recipient, request, topicId);

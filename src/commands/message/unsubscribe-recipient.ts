@@ -4,8 +4,8 @@ import { isLinkToken, type LinkPurpose, readLinkToken } from '../../domain/messa
 import type { ReturnToken } from '../../domain/message/return-path.ts';
 import {
   unsubscribeRecipient as decideUnsubscribeRecipient,
+  lastUnsubscription,
   type UnsubscribeRecipient,
-  unsubscribedAt,
 } from '../../domain/message/unsubscribe-recipient.ts';
 import { messageStream, suppressionStream } from '../../domain/streams.ts';
 import { type Suppression, suppression, suppressionId } from '../../domain/suppression/suppression.ts';
@@ -48,7 +48,7 @@ const suppressionOf = async (
   topicId: string | null,
 ): Promise<Suppression> => {
   const { state } = recipient.message;
-  if (unsubscribedAt(state, { recipientId: recipient.recipientId, topicId }) === null) return suppression.initial;
+  if (lastUnsubscription(state, { recipientId: recipient.recipientId, topicId }) === null) return suppression.initial;
   const id = suppressionId(state.environment, digestOf(recipient));
   return (await load(store, suppression, suppressionStream(id))).state;
 };

@@ -3,6 +3,7 @@ import type { Aggregate } from '../aggregate.ts';
 import type { Environment } from '../environment.ts';
 import type { MessageEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
+import type { Said } from '../suppression/suppression.ts';
 import { acceptedRecipient, type Recipient, type RecipientEngagement, type RecipientStatus } from './recipient.ts';
 
 type DataOf<Type extends MessageEvent['type']> = Extract<MessageEvent, { readonly type: Type }>['data'];
@@ -145,7 +146,11 @@ const engaged = (
 
 type LaterEvent = Exclude<MessageEvent, { readonly type: 'MessageAccepted' }>;
 
-const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, updatedAt: string): ExistingMessage => {
+const evolveExisting = (
+  state: ExistingMessage,
+  { type, data }: LaterEvent,
+  { at: updatedAt, position }: Said,
+): ExistingMessage => {
   switch (type) {
     case 'MessageScheduled':
     case 'MessageRescheduled':
@@ -191,10 +196,11 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
       return engaged(state, data, data.machine === undefined ? 'clickedAt' : 'machineClickedAt', updatedAt);
     case 'RecipientComplained':
       return changeRecipients(state, [data.recipientId], () => ({ complained: true, updatedAt }));
-    case 'RecipientUnsubscribed':
-      return changeRecipients(state, [data.recipientId], () =>
-        data.topicId === undefined ? { unsubscribedAt: updatedAt, updatedAt } : { leftTopicAt: updatedAt, updatedAt },
-      );
+    case 'RecipientUnsubscribed': {
+      const said = { at: updatedAt, position };
+      const changes = data.topicId === undefined ? { unsubscribed: said } : { leftTopic: said };
+      return changeRecipients(state, [data.recipientId], () => ({ ...changes, updatedAt }));
+    }
     default:
       return type satisfies never;
   }
@@ -203,7 +209,7 @@ const evolveExisting = (state: ExistingMessage, { type, data }: LaterEvent, upda
 export const message: Aggregate<Message, MessageEvent> = {
   category: CATEGORIES.message,
   initial: { status: 'absent' },
-  evolve: (state, event, { organizationId, environment, occurredAt }) => {
+  evolve: (state, event, { organizationId, environment, occurredAt }, position = null) => {
     if (event.type === 'MessageAccepted') {
       return {
         status: 'accepted',
@@ -220,7 +226,7 @@ export const message: Aggregate<Message, MessageEvent> = {
       };
     }
     if (state.status === 'absent') return state;
-    const next = evolveExisting(state, event, occurredAt);
+    const next = evolveExisting(state, event, { at: occurredAt, position });
     return { ...next, nextSequence: state.nextSequence + customerEventCount(event) };
   },
 };

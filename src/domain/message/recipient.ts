@@ -1,4 +1,5 @@
 import type { BounceCategory } from '../bounce/categories.ts';
+import type { Said } from '../suppression/suppression.ts';
 import type { HoldReason, RecipientKind, SmtpFacts } from './events.ts';
 
 /** Status of a recipient. A message's status follows from those of its recipients. */
@@ -61,10 +62,10 @@ export interface Recipient {
   /** The outcome of an attempt is unknown: a copy may have arrived, whatever later attempts came to. */
   readonly inDoubt: boolean;
   readonly complained: boolean;
-  /** When it last unsubscribed from all mail like this; null: never. */
-  readonly unsubscribedAt: string | null;
-  /** When it last unsubscribed from the message's topic alone; null: never. */
-  readonly leftTopicAt: string | null;
+  /** From all mail like this, the last time; null: never. */
+  readonly unsubscribed: Said | null;
+  /** Unsubscribed from the message's topic alone, the last time; null: never. */
+  readonly leftTopic: Said | null;
   /** When a server took it; null: none has. */
   readonly deliveredAt: string | null;
   readonly engagement: RecipientEngagement;
@@ -97,8 +98,8 @@ export const acceptedRecipient = (
   attempts: 0,
   inDoubt: false,
   complained: false,
-  unsubscribedAt: null,
-  leftTopicAt: null,
+  unsubscribed: null,
+  leftTopic: null,
   deliveredAt: null,
   engagement: NO_ENGAGEMENT,
   updatedAt,

@@ -1,5 +1,5 @@
 import type { MessageEvent } from '../events.ts';
-import { isUnsubscribed, type Suppression } from '../suppression/suppression.ts';
+import { isUnsubscribed, type Said, type Suppression } from '../suppression/suppression.ts';
 import { type Message, numbered } from './message.ts';
 
 type Unsubscribed = Extract<MessageEvent, { type: 'RecipientUnsubscribed' }>['data'];
@@ -13,15 +13,15 @@ export interface UnsubscribeRecipient extends Pick<Unsubscribed, 'recipientId' |
   readonly now: string;
 }
 
-/** When a recipient last unsubscribed by this message, from its topic or from all mail like it; null: never. */
-export const unsubscribedAt = (
+/** The last unsubscription of a recipient by this message, from its topic or from all mail like it; null: there is none. */
+export const lastUnsubscription = (
   state: Message,
   { recipientId, topicId }: Pick<UnsubscribeRecipient, 'recipientId' | 'topicId'>,
-): string | null => {
+): Said | null => {
   if (state.status === 'absent') return null;
   const recipient = state.recipients.find(({ id }) => id === recipientId);
-  if (topicId === null) return recipient?.unsubscribedAt ?? null;
-  return topicId === state.accepted.topic?.id ? (recipient?.leftTopicAt ?? null) : null;
+  if (topicId === null) return recipient?.unsubscribed ?? null;
+  return topicId === state.accepted.topic?.id ? (recipient?.leftTopic ?? null) : null;
 };
 
 /** Whether a recipient has unsubscribed by this message, and neither it nor the sender took that back since. */
@@ -29,9 +29,9 @@ export const hasUnsubscribed = (
   state: Message,
   { recipientId, topicId, suppression, now }: Omit<UnsubscribeRecipient, 'method'>,
 ): boolean => {
-  const saidAt = unsubscribedAt(state, { recipientId, topicId });
-  if (state.status === 'absent' || saidAt === null) return false;
-  return isUnsubscribed(suppression, { stream: state.accepted.stream, topicId, saidAt, now });
+  const said = lastUnsubscription(state, { recipientId, topicId });
+  if (state.status === 'absent' || said === null) return false;
+  return isUnsubscribed(suppression, { stream: state.accepted.stream, topicId, said, now });
 };
 
 /** Whatever the recipient's status. Repeating it changes nothing, unless it was taken back since. */

@@ -6,10 +6,10 @@ import type { Position } from '../ports/event-store.ts';
 import {
   type ExistingSuppression,
   entryOfKind,
-  hasOptedIn,
   isInForce,
-  type Resubscription,
-  resubscribedAt,
+  isRemovedAfter,
+  isTakenBackAfter,
+  type Said,
   type Suppression,
 } from './suppression.ts';
 
@@ -22,23 +22,13 @@ export interface AddSuppression extends Added {
   readonly causedAt: Position | null;
 }
 
-/** Recipients who ask for a topic take back their unsubscription from all mail; the sender cannot do that for them. */
-const takesBack = ({ topicId, source }: Resubscription, from: string | null): boolean =>
-  topicId === from || (from === null && source !== null);
-
 /**
  * An event from before the address was removed from the list, or an unsubscription from before its owner took it back, does
- * not put it back: events that are read late or twice do not undo that. The order of the log decides: clocks of processes
- * differ, and two events can have the same millisecond.
+ * not put it back: events that are read late or twice do not undo that.
  */
 const isForgiven = (state: Suppression, { causedAt, reason, topicId }: AddSuppression): boolean => {
-  if (state.status === 'absent' || causedAt === null) return false;
-  const takenBack = state.resubscriptions.filter(
-    (each) => reason === 'unsubscribe' && takesBack(each, topicId ?? null),
-  );
-  return [state.removedPosition, ...takenBack.map(({ position }) => position)].some(
-    (position) => position !== null && position > causedAt,
-  );
+  if (isRemovedAfter(state, causedAt)) return true;
+  return reason === 'unsubscribe' && isTakenBackAfter(state, topicId ?? null, causedAt);
 };
 
 const isKnown = (state: Suppression, command: AddSuppression): boolean => {
@@ -67,24 +57,23 @@ export interface Resubscribe
   readonly to: readonly {
     /** null: all but topics that were refused by themselves. */
     readonly topicId: string | null;
-    /** When the owner unsubscribed from it last by the message whose link was followed; null: never. */
-    readonly saidAt: string | null;
-    /** It is sent only to those who opted in. */
-    readonly needsOptIn: boolean;
+    /** The owner's last unsubscription from it by the message whose link was followed; null: there is none. */
+    readonly said: Said | null;
+    /** It is recorded even where nothing is to be taken back: an unsubscription may not be on the list yet. */
+    readonly isTicked: boolean;
   }[];
 }
 
-const isNews = (state: Suppression, { topicId, saidAt, needsOptIn }: Resubscribe['to'][number]): boolean => {
-  if (topicId !== null && needsOptIn && !hasOptedIn(state, topicId)) return true;
+const isNews = (state: Suppression, { topicId, said, isTicked }: Resubscribe['to'][number]): boolean => {
+  if (isTicked) return true;
   const entries = state.status === 'absent' ? [] : state.entries;
   const isListed = entries.some(
     (entry) => entry.reason === 'unsubscribe' && (entry.topicId ?? null) === topicId && entry.removedAt === null,
   );
-  const takenBackAt = resubscribedAt(state, topicId);
-  return isListed || (saidAt !== null && (takenBackAt === null || takenBackAt < saidAt));
+  return isListed || (said !== null && !isTakenBackAfter(state, topicId, said.position));
 };
 
-/** Takes back unsubscriptions, also those that are not on the list yet, and asks for topics. Repeating it changes nothing. */
+/** Takes back unsubscriptions, also those that are not on the list yet, and asks for topics. Repeating it takes back no more. */
 export const resubscribe = (state: Suppression, { to, ...data }: Resubscribe): readonly SuppressionEvent[] =>
   to
     .filter((each) => isNews(state, each))

@@ -165,9 +165,25 @@ export const covers = ({ scope, topicId }: Pick<SuppressionEntry, 'scope' | 'top
 export const entryOfKind = ({ entries }: ExistingSuppression, kind: Kind): SuppressionEntry | undefined =>
   entries.find(isSameKind(kind));
 
-/** When the owner of the address last subscribed to a topic, or again to all mail (null). */
-export const resubscribedAt = (state: Suppression, topicId: string | null): string | null =>
-  state.status === 'absent' ? null : (state.resubscriptions.find((each) => each.topicId === topicId)?.at ?? null);
+/** Recipients who ask for a topic take back their unsubscription from all mail; the sender cannot do that for them. */
+const takesBack = ({ topicId, source }: Resubscription, from: string | null): boolean =>
+  topicId === from || (from === null && source !== null);
+
+/** null: it is written right now, after all else. */
+const isAfter = (one: Position | null, other: Position | null): boolean =>
+  one !== null && other !== null && one > other;
+
+/** Whether the address was removed from the list after this event of the log. */
+export const isRemovedAfter = (state: Suppression, said: Position | null): boolean =>
+  state.status !== 'absent' && isAfter(state.removedPosition, said);
+
+/**
+ * Whether an unsubscription, from a topic or from all mail (null), was taken back by subscribing after it. The order of the
+ * log decides: clocks of processes differ, and two events can have the same millisecond.
+ */
+export const isTakenBackAfter = (state: Suppression, topicId: string | null, said: Position | null): boolean =>
+  state.status !== 'absent' &&
+  state.resubscriptions.some((each) => takesBack(each, topicId) && isAfter(each.position, said));
 
 /** Topics that the owner of the address asked for, and has not refused since. */
 export const optIns = (state: Suppression): readonly (Resubscription & { readonly topicId: string })[] =>
@@ -201,30 +217,33 @@ export const strongestEntry = (state: Suppression, mail: MailKind, now: string):
   return strongest(state.entries.filter((entry) => isInForce(entry, now) && covers(entry, mail)));
 };
 
+/** When somebody said something, by the clock of who recorded it, and where in the log; null: right now. */
+export interface Said {
+  readonly at: string;
+  readonly position: Position | null;
+}
+
 export interface IsUnsubscribed {
   readonly stream: 'transactional' | 'bulk';
   /** From a topic; null: from all mail of the stream. */
   readonly topicId: string | null;
-  /** When the recipient said so last. */
-  readonly saidAt: string;
+  /** By the recipient, the last time. */
+  readonly said: Said;
   /** ISO 8601. */
   readonly now: string;
 }
-
-const endOf = ({ removedAt, expiresAt }: SuppressionEntry): string | null => removedAt ?? expiresAt;
 
 /**
  * Whether an unsubscription still counts: while it is on the list, and before it gets there, which takes a moment. Not if it
  * was removed, taken back or has expired since.
  */
-export const isUnsubscribed = (state: Suppression, { topicId, saidAt, now, ...mail }: IsUnsubscribed): boolean => {
+export const isUnsubscribed = (state: Suppression, { topicId, said, now, ...mail }: IsUnsubscribed): boolean => {
   if (state.status === 'absent') return true;
   const unsubscribed = state.entries.filter(isUnsubscription(topicId));
   if (unsubscribed.some((entry) => isInForce(entry, now) && covers(entry, { ...mail, topicId }))) return true;
-  const ends = [
-    state.removedAt,
-    resubscribedAt(state, topicId),
-    ...unsubscribed.filter((entry) => !isInForce(entry, now)).map(endOf),
-  ];
-  return ends.every((end) => end === null || end < saidAt);
+  if (isRemovedAfter(state, said.position) || isTakenBackAfter(state, topicId, said.position)) return false;
+  // No event tells of an expiry: here the clock decides.
+  return !unsubscribed.some(
+    (entry) => entry.removedAt === null && !isInForce(entry, now) && (entry.expiresAt ?? now) >= said.at,
+  );
 };

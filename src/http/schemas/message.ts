@@ -121,7 +121,7 @@ const serializeRecipient = (
   kind: recipient.kind,
   status: recipient.status,
   complained: recipient.complained,
-  unsubscribed: recipient.unsubscribedAt !== null || recipient.leftTopicAt !== null,
+  unsubscribed: recipient.unsubscribed !== null || recipient.leftTopic !== null,
   opened: recipient.engagement.openedAt !== null,
   clicked: recipient.engagement.clickedAt !== null,
   reason: recipient.reason,

@@ -8,7 +8,7 @@ import { isLinkToken, readLinkToken, unsubscribeToken } from '../../../src/domai
 import { unsubscribeRecipient } from '../../../src/domain/message/unsubscribe-recipient.ts';
 import { type Suppression, suppression } from '../../../src/domain/suppression/suppression.ts';
 import { about, attemptStarted, messageAccepted, recipient } from '../../support/controls/message.ts';
-import { contextAt, NOW, specify } from '../../support/specification.ts';
+import { contextAt, NOW, positionOf, specify } from '../../support/specification.ts';
 
 const BEFORE = '2026-11-21T11:00:00.000Z';
 const LATER = '2026-11-21T13:00:00.000Z';
@@ -48,7 +48,7 @@ describe('unsubscribing a recipient', () => {
   test('is recorded for that recipient alone, with how', () => {
     const { when } = given([two]);
     when(by('rcp_1')).thenEvents(unsubscribed(3));
-    when(by('rcp_2', 'one_click')).thenState({ recipients: [{ unsubscribedAt: null }, { unsubscribedAt: NOW }] });
+    when(by('rcp_2', 'one_click')).thenState({ recipients: [{ unsubscribed: null }, { unsubscribed: { at: NOW } }] });
   });
   test('changes nothing else about it, not even while it is being sent', () => {
     given([two, attemptStarted(1, ['rcp_1', 'rcp_2'], { sequence: 3 })])
@@ -61,16 +61,17 @@ describe('unsubscribing a recipient', () => {
     when(by('rcp_1', 'one_click')).thenNothing();
   });
   test('is recorded again once the address was taken off the list, and once again', () => {
-    const list = (happenedAt: string): Suppression =>
+    // The order of the log decides: clocks differ.
+    const list = (removedAt: number, clock: string): Suppression =>
       [suppressionAdded, suppressionRemoved].reduce<Suppression>(
-        (before, event) => suppression.evolve(before, event, contextAt(happenedAt)),
+        (before, event) => suppression.evolve(before, event, contextAt(clock), positionOf(removedAt)),
         suppression.initial,
       );
     const { when } = given([two, unsubscribed(3)]);
-    when(by('rcp_1', 'page', list(LATER))).thenEvents(unsubscribed(4));
-    when(by('rcp_1', 'page', list(BEFORE))).thenNothing();
+    when(by('rcp_1', 'page', list(3, BEFORE))).thenEvents(unsubscribed(4));
+    when(by('rcp_1', 'page', list(1, LATER))).thenNothing();
     given([two])
-      .when(by('rcp_1', 'page', list(BEFORE)))
+      .when(by('rcp_1', 'page', list(1, BEFORE)))
       .thenEvents(unsubscribed(3));
   });
   test('of nobody, or of a message that does not exist, changes nothing', () => {

@@ -45,6 +45,11 @@ const removed: SuppressionEvent = {
   data: { suppressionId: 'sup_1', contentId: 'content-1' },
 };
 
+const resubscribed = (topicId: string | null, by: typeof source | null): SuppressionEvent => ({
+  type: 'AddressResubscribed',
+  data: { suppressionId: 'sup_1', digest: 'digest-1', contentId: 'content-1', topicId, source: by },
+});
+
 const add =
   (data: Partial<AddSuppression> = {}) =>
   (state: Suppression) =>
@@ -131,7 +136,10 @@ describe('taking an address off the list', () => {
 });
 
 const stateOf = (...events: SuppressionEvent[]): Suppression =>
-  events.reduce((state, event) => suppression.evolve(state, event, contextAt(NOW)), suppression.initial);
+  events.reduce(
+    (state, event, index) => suppression.evolve(state, event, contextAt(NOW), positionOf(index + 1)),
+    suppression.initial,
+  );
 
 describe('what keeps mail back', () => {
   const kept = (state: Suppression, at = NOW) =>
@@ -201,20 +209,37 @@ test('an address has another id in each environment', () => {
 
 describe('the word of somebody who unsubscribed', () => {
   const unsubscribed = added({ reason: 'unsubscribe', scope: 'bulk' });
-  const stands = (events: readonly SuppressionEvent[], saidAt = NOW, stream: 'transactional' | 'bulk' = 'bulk') =>
-    isUnsubscribed(stateOf(...events), { stream, topicId: null, saidAt, now: LATER });
+  /** @param after how many of the events they said so. */
+  const stands = (
+    events: readonly SuppressionEvent[],
+    { after = 0, at = NOW, stream = 'bulk' }: { after?: number; at?: string; stream?: 'transactional' | 'bulk' } = {},
+  ) => {
+    const said = { at, position: `${positionOf(after)}.5` };
+    return isUnsubscribed(stateOf(...events), { stream, topicId: null, said, now: LATER });
+  };
 
   test('counts before it is on the list, and while it is there', () => {
     expect(stands([])).toBe(true);
     expect(stands([bounced])).toBe(true);
     expect(stands([unsubscribed])).toBe(true);
-    expect(stands([bounced, removed], LATER)).toBe(true);
+    expect(stands([bounced, removed], { after: 2 })).toBe(true);
   });
   test('counts no more once it was taken off, whatever else is on the list since', () => {
     expect(stands([unsubscribed, removed])).toBe(false);
     expect(stands([unsubscribed, removed, bounced])).toBe(false);
     expect(stands([unsubscribed, removed, unsubscribed])).toBe(true);
-    expect(stands([unsubscribed, removed, unsubscribed], NOW, 'transactional')).toBe(false);
+    expect(stands([unsubscribed, removed, unsubscribed], { stream: 'transactional' })).toBe(false);
+  });
+  test.each([
+    ['was taken off', removed],
+    ['subscribed again', resubscribed(null, source)],
+    ['asked for a topic', resubscribed('top_1', source)],
+  ])('is older or younger than that it %s by the log, whatever the clocks say', (_, event) => {
+    expect(stands([bounced, event], { after: 1, at: '2030-01-01T00:00:00.000Z' })).toBe(false);
+    expect(stands([bounced, event], { after: 2, at: '2020-01-01T00:00:00.000Z' })).toBe(true);
+  });
+  test('is not taken back by the sender, who recorded that they asked for a topic', () => {
+    expect(stands([bounced, resubscribed('top_1', null)], { after: 1 })).toBe(true);
   });
   test('counts no more once its entry has expired', () => {
     expect(stands([added({ ...unsubscribed.data, expiresAt: LATER })])).toBe(false);

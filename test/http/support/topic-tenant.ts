@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { load } from '../../../src/commands/execute.ts';
+import { load, readWholeStream } from '../../../src/commands/execute.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { organizationSecret } from '../../../src/commands/organization.ts';
-import { addressDigest } from '../../../src/commands/suppression/change-suppression.ts';
+import { addressDigest, suppressRecipient } from '../../../src/commands/suppression/change-suppression.ts';
 import { unsubscribeToken } from '../../../src/domain/message/recipient-link.ts';
-import { suppressionStream } from '../../../src/domain/streams.ts';
+import { messageStream, suppressionStream } from '../../../src/domain/streams.ts';
+import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';
 import { suppression, suppressionId } from '../../../src/domain/suppression/suppression.ts';
 import { type DatabaseService, startDatabaseService } from './database-service.ts';
 
@@ -57,6 +58,13 @@ export const createTopicTenant = () => {
     return event?.type === 'RecipientSuppressed' ? event.data.reason : (event?.type ?? null);
   };
 
+  /** Brings to the list what recipients of the message said, as a worker does a moment later. */
+  const bringToList = async (messageId: string): Promise<void> => {
+    const { context } = service.deps;
+    const events = await readWholeStream(context.store, messageStream(messageId));
+    for (const event of events.filter(isSuppressing)) await suppressRecipient(context, event);
+  };
+
   const page = async (path: string, form?: Record<string, string | string[]>) => {
     const fields = Object.entries(form ?? {}).flatMap(([name, value]) =>
       [value].flat().map((one): [string, string] => [name, one]),
@@ -76,6 +84,7 @@ export const createTopicTenant = () => {
     make,
     send,
     outcomeOf,
+    bringToList,
     page,
     request: (options: Parameters<DatabaseService['request']>[0]) => service.request({ ...options, key }),
     other: () => otherKey,

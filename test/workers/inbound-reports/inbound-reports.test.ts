@@ -200,8 +200,8 @@ test('a mail to the address of List-Unsubscribe unsubscribes its recipient, what
   const address = /mailto:([^>]+)>/.exec(header(second?.raw ?? '', 'List-Unsubscribe'))?.[1] ?? '';
   for (let time = 0; time < 2; time += 1) expect(await service.bring(address, 'Subject: x\r\n\r\n')).toBe(250);
   expect((await service.message(id)).recipients).toMatchObject([
-    { unsubscribedAt: null },
-    { unsubscribedAt: expect.any(String) },
+    { unsubscribed: null },
+    { unsubscribed: { at: expect.any(String), position: expect.any(String) } },
   ]);
   expect(await lastOf(service, id)).toMatchObject({ type: 'RecipientUnsubscribed', data: { method: 'mail' } });
   await service.bring(

@@ -160,7 +160,7 @@ const statusOfAll = (recipients: readonly Recipient[]): string => {
 
 const marks = (recipients: readonly Recipient[]): string => {
   const complained = recipients.filter((each) => each.complained).length;
-  const unsubscribed = recipients.filter((each) => each.unsubscribedAt !== null || each.leftTopicAt !== null).length;
+  const unsubscribed = recipients.filter((each) => each.unsubscribed !== null || each.leftTopic !== null).length;
   return [
     ...(complained === 0 ? [] : [`; ${complained} complained`]),
     ...(unsubscribed === 0 ? [] : [`; ${unsubscribed} unsubscribed`]),

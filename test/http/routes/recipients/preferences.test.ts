@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createTopicTenant } from '../../support/topic-tenant.ts';
 
-const { ask, make, send, outcomeOf, page, other, secondDomainId, revisionOf } = createTopicTenant();
+const { ask, make, send, outcomeOf, bringToList, page, other, secondDomainId, revisionOf } = createTopicTenant();
 
 const tickedIn = (html: string): readonly string[] =>
   [...html.matchAll(/<input type="checkbox" id="([^"]+)"[^>]* checked>/g)].map(([, id = '']) => id);
@@ -34,7 +34,23 @@ describe('the page of preferences', () => {
     expect(tickedIn((await page(path)).html).filter((id) => shown.includes(id))).toEqual([offers]);
   });
 
-  test('takes several posts at once, and a repeated one writes nothing', async () => {
+  test('what was ticked when it was saved holds, whatever has not reached the list yet', async () => {
+    const [offers, tips] = [await make(), await make({ name: 'Tips', default: 'out' })];
+    const shown = [offers, tips];
+    const [first, second] = [await send('wait@example.net', offers), await send('wait@example.net')];
+    await page(`/preferences/${second.token}`, { action: 'save', shown, topic: shown });
+    await page(`/unsubscribe/${first.token}`, { 'List-Unsubscribe': 'One-Click' });
+    const path = `/preferences/${second.token}`;
+    expect(tickedIn((await page(path)).html)).toEqual(expect.arrayContaining(shown));
+    const before = await revisionOf('wait@example.net');
+    await page(path, { action: 'save', shown, topic: shown });
+    expect(await revisionOf('wait@example.net')).not.toBe(before);
+    await bringToList(first.id);
+    expect(tickedIn((await page(path)).html)).toEqual(expect.arrayContaining(shown));
+    expect(await outcomeOf((await send('wait@example.net', offers)).id)).toBe('AttemptStarted');
+  });
+
+  test('takes several posts at once, and a repeated refusal writes nothing', async () => {
     const offers = await make();
     const { token } = await send('twice@example.net');
     const path = `/preferences/${token}`;
