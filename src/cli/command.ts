@@ -43,6 +43,8 @@ export interface PlainCommand extends Described {
   run(invocation: Invocation): Result | Promise<Result>;
   /** The code that the process ends with. Absent: 0. */
   exitCode?(result: Result): number;
+  /** The result as people read it. Absent: its fields, a line each. */
+  textOf?(result: Result): string;
 }
 
 export type Command = OperatorCommand | PlainCommand;

@@ -63,12 +63,12 @@ const lines = (result: Readonly<Record<string, unknown>>): string =>
     .map(([name, value]) => `${name}: ${text(value)}`)
     .join('\n');
 
-const print = (result: Result, json: boolean): void => {
-  if (json) console.log(JSON.stringify(result));
-  else
-    console.log(
-      Array.isArray(result) ? result.map(lines).join('\n\n') : lines(result as Readonly<Record<string, unknown>>),
-    );
+const plainText = (result: Result): string =>
+  Array.isArray(result) ? result.map(lines).join('\n\n') : lines(result as Readonly<Record<string, unknown>>);
+
+const print = (command: Command, result: Result, json: boolean): void => {
+  const { textOf = plainText } = command.needs === 'nothing' ? command : {};
+  console.log(json ? JSON.stringify(result) : textOf(result));
 };
 
 const run = async (command: Command, invocation: Invocation): Promise<Result> => {
@@ -100,7 +100,7 @@ try {
     const { command, rest } = find(words);
     const { json, ...invocation } = parse(command, rest);
     const result = await run(command, invocation);
-    print(result, json);
+    print(command, result, json);
     if (command.needs === 'nothing') process.exitCode = command.exitCode?.(result) ?? 0;
     else if (command.isBad?.(result) === true) process.exitCode = 1;
   }

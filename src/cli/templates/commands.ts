@@ -1,4 +1,4 @@
-import { differencesOf } from '../../domain/template/differences.ts';
+import { type Difference, differencesOf } from '../../domain/template/differences.ts';
 import { type Invocation, type PlainCommand, type Result, UsageError } from '../command.ts';
 import { ApiRefused, openApi, type RemoteTemplate, type TemplatesApi } from './api.ts';
 import { digestOf, type LocalTemplate, type Lock, readTemplates } from './files.ts';
@@ -14,7 +14,7 @@ interface Row {
   readonly result: string;
   readonly version?: number;
   readonly details?: readonly string[];
-  readonly changes?: readonly unknown[];
+  readonly changes?: readonly Difference[];
 }
 
 /** Exit codes. */
@@ -166,7 +166,34 @@ const compare = ({ alias, local, remote }: Pair): readonly Row[] => {
 
 const rows = (found: readonly Row[]): Result => found.map((row) => ({ ...row }));
 
-const described = { needs: 'nothing', exitCode } as const;
+const SIGNS = { same: ' ', removed: '-', added: '+' } as const;
+
+const told = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+
+/** null: the field is not on that side. */
+const side = (kind: 'removed' | 'added', value: unknown) =>
+  value === null
+    ? []
+    : told(value)
+        .split('\n')
+        .map((text) => ({ kind, text }));
+
+const changeLines = ({ field, from, to, lines }: Difference): readonly string[] => [
+  `  ${field}`,
+  ...(lines ?? [...side('removed', from), ...side('added', to)]).map(({ kind, text }) => `  ${SIGNS[kind]} ${text}`),
+];
+
+const rowText = ({ template, result, version, details = [], changes = [] }: Row): string =>
+  [
+    `${template}: ${result}${version === undefined ? '' : ` as version ${version}`}`,
+    ...details.map((detail) => `  ${detail}`),
+    ...changes.flatMap(changeLines),
+  ].join('\n');
+
+const textOf = (result: Result): string =>
+  (result as unknown as readonly Row[]).map(rowText).join('\n') || 'no differences';
+
+const described = { needs: 'nothing', exitCode, textOf } as const;
 
 export const pullTemplatesCommand: PlainCommand = {
   ...described,

@@ -142,10 +142,17 @@ describe('the process', () => {
       );
     });
 
-  test('ends with the code that is documented, and prints JSON on demand', async () => {
+  test('ends with the code that is documented, and prints what people read, or JSON on demand', async () => {
     await writeWelcome();
     const dry = await cli('push', now.folder, '--dry-run', '--json');
     expect([dry.code, JSON.parse(dry.stdout)]).toEqual([2, [{ template: 'welcome', result: 'to create' }]]);
+    expect((await cli('push', now.folder, '--publish')).stdout).toBe('welcome: published as version 1\n');
+    expect((await cli('diff', now.folder)).stdout).toBe('no differences\n');
+    await write('welcome/template.html', '<p>Hello\n{{ name }}</p>\n');
+    await write('welcome/locales/de/text.liquid', 'Willkommen');
+    const changes = ['html', '- <p>Welcome', '+ <p>Hello', '  {{ name }}</p>', 'locales.de.text', '+ Willkommen'];
+    const told = ['welcome: differs', ...changes.map((line) => `  ${line}`), ''].join('\n');
+    expect((await cli('diff', now.folder)).stdout).toBe(told);
     const nowhere = await cli('diff', join(now.folder, 'nowhere'));
     expect([nowhere.code, nowhere.stderr]).toEqual([
       1,
