@@ -18,19 +18,20 @@ const ID = /^[a-z]{3}_[a-z2-7]{26}$/;
 /** Row numbers: 64 bits, from 1. */
 const PLACE = /^[1-9]\d{0,17}$/;
 
-export const invalidCursor = (): DomainError =>
-  new DomainError('invalid_cursor', 'after is not a cursor of this list', {
-    details: { after: ['after is not a cursor of this list'] },
-  });
+/** @param field the parameter that it came in. */
+export const invalidCursor = (field = 'after'): DomainError => {
+  const problem = `${field} is not a cursor of this list`;
+  return new DomainError('invalid_cursor', problem, { details: { [field]: [problem] } });
+};
 
 /** Encodes parts as an opaque cursor. */
 export const encodeParts = (parts: readonly string[]): string =>
   Buffer.from(parts.join(SEPARATOR)).toString('base64url');
 
 /** @throws {DomainError} `invalid_cursor` unless made by `encodeParts`. */
-export const decodeParts = (cursor: string, count: number): readonly string[] => {
+export const decodeParts = (cursor: string, count: number, field?: string): readonly string[] => {
   const parts = Buffer.from(cursor, 'base64url').toString().split(SEPARATOR);
-  if (parts.length !== count || encodeParts(parts) !== cursor) throw invalidCursor();
+  if (parts.length !== count || encodeParts(parts) !== cursor) throw invalidCursor(field);
   return parts;
 };
 

@@ -19,6 +19,15 @@ export interface FeedCursor {
 export const isAfter = (one: FeedCursor, other: FeedCursor): boolean =>
   one.position === other.position ? one.index > other.index : one.position > other.position;
 
+/** Customer events of one log event are fewer. */
+const INDEX_MAX = 9_999;
+
+/** After all customer events of a log event. */
+export const afterAllOf = (position: Position): FeedCursor => ({ position, index: INDEX_MAX });
+
+/** No position is behind it: positions are digits and capital letters. */
+const FEED_END = afterAllOf('~');
+
 /** Before the first event. */
 export const FEED_START: FeedCursor = { position: LOG_START, index: 0 };
 
@@ -38,6 +47,8 @@ export interface ReadFeed {
   readonly types: readonly CustomerEventType[] | null;
   /** null: the newest page. */
   readonly after: FeedCursor | null;
+  /** The last place of the feed to read. Absent: none is. */
+  readonly until?: FeedCursor | undefined;
   readonly limit: number;
 }
 
@@ -69,25 +80,25 @@ type Along = 'environment' | 'domain' | 'type';
 
 const NARROWED: Readonly<Record<Along, string>> = {
   environment: '',
-  domain: 'and c.domain_id = $6 and ($7::text[] is null or c.type = any($7))',
+  domain: 'and c.domain_id = $8 and ($9::text[] is null or c.type = any($9))',
   type: 'and c.type = t.type',
 };
 
 /** One probe of an index per environment (and type), so that a rare one is found without reading the others. */
 const feed = (along: Along, order: 'asc' | 'desc'): string => `
   select e.* from unnest($2::text[]) f(environment)
-  ${along === 'type' ? 'cross join unnest($6::text[]) t(type)' : ''}
+  ${along === 'type' ? 'cross join unnest($8::text[]) t(type)' : ''}
   cross join lateral (
     select c.position, c.item, c.event_id, c.type, c.environment, c.subject_id, c.sequence, c.recipient_id,
       c.content_id, c.domain_id, c.facts, c.occurred_at
     from read_models.customer_events c
     where c.organization_id = $1 and c.environment = f.environment ${NARROWED[along]}
-      and ($3::text is null or (c.position, c.item) > ($3, $4::smallint))
+      and ($3::text is null or (c.position, c.item) > ($3, $4::smallint)) and (c.position, c.item) <= ($5, $6::smallint)
     order by c.position ${order}, c.item ${order}
-    limit $5
+    limit $7
   ) e
   order by e.position ${order}, e.item ${order}
-  limit $5`;
+  limit $7`;
 
 const fromRow = (row: Row, organizationId: string): FeedEvent => ({
   id: row.event_id,
@@ -112,7 +123,7 @@ const alongOf = ({ domainId, types }: ReadFeed): { readonly along: Along; readon
 
 /** A page of the feed: the events after `after`, or the newest. */
 export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> => {
-  const { organizationId, environment, after, limit } = by;
+  const { organizationId, environment, after, until = FEED_END, limit } = by;
   const { along, more } = alongOf(by);
   const order = after === null ? 'desc' : 'asc';
   const { rows } = await db.query<Row>({
@@ -123,6 +134,8 @@ export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> =>
       [environment, BOTH_ENVIRONMENTS],
       after?.position ?? null,
       after?.index ?? 0,
+      until.position,
+      until.index,
       rowsToAsk(limit),
       ...more,
     ],

@@ -24,11 +24,11 @@ export const encodeFeedCursor = ({ position, index }: FeedCursor): string =>
   encodeParts([LIST, position, String(index)]);
 
 /** @returns null: the newest. @throws {DomainError} `invalid_cursor`. */
-export const decodeFeedCursor = (after: string | undefined): FeedCursor | null => {
-  if (after === undefined) return null;
-  if (after === START) return FEED_START;
-  const [list, position = '', index = ''] = decodeParts(after, 3);
-  if (list !== LIST || !POSITION.test(position) || !INDEX.test(index)) throw invalidCursor();
+export const decodeFeedCursor = (cursor: string | undefined, field?: string): FeedCursor | null => {
+  if (cursor === undefined) return null;
+  if (cursor === START) return FEED_START;
+  const [list, position = '', index = ''] = decodeParts(cursor, 3, field);
+  if (list !== LIST || !POSITION.test(position) || !INDEX.test(index)) throw invalidCursor(field);
   return { position, index: Number(index) };
 };
 
@@ -48,6 +48,8 @@ export interface ReadPage {
   readonly filters: EventFilters;
   /** null: the newest page. */
   readonly after: FeedCursor | null;
+  /** The last place of the feed to read. */
+  readonly until?: FeedCursor | undefined;
   readonly limit: number;
 }
 
@@ -105,15 +107,17 @@ const nextMatching = async (
 /** @throws {DomainError} `invalid_cursor`; `unavailable` while the read model lags. */
 export const readEventPage = async (
   deps: Pick<HttpDependencies, 'context' | 'readModels'>,
-  { caller, filters, after, limit }: ReadPage,
+  { caller, filters, after, until, limit }: ReadPage,
 ): Promise<EventPage> => {
   const head = await readYourWrites(deps, ['events']);
   if (after !== null && !isIssued(after, head)) throw invalidCursor();
+  if (until !== undefined && !isIssued(until, head)) throw invalidCursor('until');
   const by: Omit<ReadFeed, 'after' | 'limit'> = {
     organizationId: caller.organizationId,
     environment: caller.environment,
     domainId: domainToRead(caller, filters.domain_id),
     types: filters.types ?? null,
+    until,
   };
 
   const readRows: ReadRows = async (from, rows) => {

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { DomainError } from '../../../domain/domain-error.ts';
 import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
@@ -20,6 +21,10 @@ const query = z.strictObject({
   after: pageParameters.after.describe(
     `\`next_cursor\` of the page before, or \`${START}\` for the first events there are; absent: the newest page.`,
   ),
+  until: z
+    .string()
+    .optional()
+    .describe('Cursor of the last event to answer, such as `counted_to.cursor` of an invoice.'),
   ...filterParameters,
   wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for an event where there is none.'),
 });
@@ -49,6 +54,13 @@ const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
   return () => gone || closing.aborted;
 };
 
+/** @throws {DomainError} `invalid_request`: a stream has no end. */
+const endless = (asked: Query): Query => {
+  if (asked.until === undefined) return asked;
+  const details = { until: ['until must be absent in a stream: read pages instead'] };
+  throw new DomainError('invalid_request', 'the request is invalid: see details', { details });
+};
+
 export const readEventsRoute = (route: RouteContext): void => {
   const { deps, auth, closing } = route;
   const { system } = deps.context;
@@ -61,17 +73,24 @@ export const readEventsRoute = (route: RouteContext): void => {
   };
 
   const readOrWait = async ({ callerNow, query: asked, reply }: Call<unknown, Query>): Promise<EventPage> => {
-    const { limit, after, wait, ...filters } = asked;
+    const { limit, after, until: end, wait, ...filters } = asked;
+    const until = decodeFeedCursor(end, 'until') ?? undefined;
     const deadlineMs = system.monotonicMs() + wait * SECOND_MS;
     const isOver = watch(reply, closing);
     const isLast = ({ items, hasMore }: EventPage): boolean =>
       items.length > 0 || hasMore || isOver() || system.monotonicMs() >= deadlineMs;
     let seen = auth.keyCache.position();
-    let page = await readEventPage(deps, { caller: await callerNow(), filters, after: decodeFeedCursor(after), limit });
+    let page = await readEventPage(deps, {
+      caller: await callerNow(),
+      filters,
+      after: decodeFeedCursor(after),
+      until,
+      limit,
+    });
     while (!isLast(page)) {
       await growth(seen, deadlineMs, isOver);
       seen = auth.keyCache.position();
-      page = await readEventPage(deps, { caller: await callerNow(), filters, after: page.next, limit });
+      page = await readEventPage(deps, { caller: await callerNow(), filters, after: page.next, until, limit });
     }
     // A key revoked during the wait must not see events appended after that.
     if (wait > 0) await callerNow('up to the log');
@@ -89,7 +108,7 @@ export const readEventsRoute = (route: RouteContext): void => {
       deadlineMs: DEADLINE_MS,
     },
     async (call) => {
-      if (isEventStreamRequest(call.request)) return openEventStream(route, call);
+      if (isEventStreamRequest(call.request)) return openEventStream(route, { ...call, query: endless(call.query) });
       const { items, hasMore, next } = await readOrWait(call);
       return listOf(
         items.map(({ event }) => event),

@@ -50,3 +50,27 @@ test('a type is read from its first event on', async () => {
   const { ids } = await page('after=start&types=domain.registered');
   expect(ids).toHaveLength(1);
 });
+
+test('until ends the feed with the event of a cursor, on every page and for every filter', async () => {
+  const { next_cursor: third } = await page('after=start&limit=3');
+  expect(await page(`after=start&limit=2&until=${third}`)).toMatchObject({ ids: all.slice(0, 2), has_more: true });
+  const whole = await page(`after=start&until=${third}`);
+  expect(whole).toEqual({ ids: all.slice(0, 3), has_more: false, next_cursor: third });
+  expect(await page(`until=${third}`)).toEqual(whole);
+  expect((await page(`after=${third}&until=${third}&wait=0`)).ids).toEqual([]);
+  expect((await page(`after=start&types=message.*&until=${third}`)).ids.length).toBeLessThan(4);
+});
+
+test('an until that is no cursor, is not issued yet, or would end a stream is refused', async () => {
+  for (const until of ['x', 'start%0D%0A', 'a'.repeat(5_000)]) {
+    const { statusCode, body } = await service.request({ url: `/v1/events?until=${until}`, key });
+    expect([statusCode, body]).toEqual([400, expect.stringContaining('until is not a cursor of this list')]);
+  }
+  const { next_cursor } = await page('limit=1');
+  const headers = { accept: 'text/event-stream' };
+  const stream = await service.request({ url: `/v1/events?until=${next_cursor}`, key, headers });
+  expect([stream.statusCode, stream.json().error.details.until]).toEqual([
+    400,
+    [expect.stringContaining('read pages')],
+  ]);
+});
