@@ -9,6 +9,7 @@ import { FAIL_POINT_CRASHES } from './fail-points.ts';
 import { FIRST_START_CRASHES } from './first-start.ts';
 import { HOLD_CRASHES } from './holds.ts';
 import { RETURNED_MAIL_CRASHES } from './inbound-reports.ts';
+import { INVOICE_CRASHES } from './invoices.ts';
 import { MAIL_SETTINGS_CRASHES } from './mail-settings.ts';
 import { POWER_CUTS } from './power-cuts.ts';
 import { REPUTATION_CRASHES } from './reputation.ts';
@@ -43,6 +44,7 @@ export const CRASHES: readonly Scenario[] = [
   ...REPUTATION_CRASHES,
   ...DESTROYED_KEY_CRASHES,
   ...RETENTION_CRASHES,
+  ...INVOICE_CRASHES,
   ...MAIL_SETTINGS_CRASHES,
   ...TEMPLATE_CRASHES,
   ...WEBHOOK_REPLAY_CRASHES,

@@ -32,6 +32,8 @@ const STEPS = [
   'append-check',
   /** Former keys of a domain, whose private halves the vault holds no more. */
   'append-destroyed',
+  /** What an organization owes for a month. */
+  'append-invoice',
   'append-other',
   'contents-put',
   /** Of an organization. Rows of the service itself are `note-put`: a start writes some, and would die of the first. */
@@ -70,7 +72,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   PlanChosen: 'append-other',
   QuotaWarned: 'append-other',
   QuotaExceeded: 'append-other',
-  InvoiceClosed: 'append-other',
+  InvoiceClosed: 'append-invoice',
   AdminKeysReleased: 'append-other',
 
   KeyCreated: 'append-other',
