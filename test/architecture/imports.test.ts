@@ -19,6 +19,7 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
       'prom-client',
       'ipaddr.js',
       'papaparse',
+      'pdfkit',
     ],
   },
   submission: { folders: ['http', 'commands', 'domain', 'async'], packages: ['smtp-server', 'ipaddr.js'] },

@@ -1,13 +1,17 @@
 import { z } from 'zod';
 import { loadInvoice } from '../../commands/billing.ts';
+import { loadOrganization } from '../../commands/organization.ts';
 import type { InvoiceLine } from '../../domain/billing/events.ts';
 import { requirePeriod } from '../../domain/billing/period.ts';
 import { LOG_START, type Position } from '../../domain/ports/event-store.ts';
+import { afterAllOf } from '../../projections/events/queries.ts';
 import type { ClosedInvoice } from '../../projections/invoices.ts';
+import { acceptedIn } from '../accept.ts';
 import { setRevision } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
 import { listEndpoint } from '../lists.ts';
 import { timeSchema } from '../schemas/envelope.ts';
+import { invoicePdf } from '../serialize/invoice-pdf.ts';
 import { billedPlanSchema, periodSchema, serializePeriod, serializePlan } from './billing.ts';
 import { encodeFeedCursor, START } from './events/event-pages.ts';
 
@@ -46,12 +50,14 @@ const invoiceSchema = z
   })
   .meta({ id: 'Invoice' });
 
-const cursorAt = (position: Position): string => encodeFeedCursor({ position, index: 0 });
+const cursorAt = (position: Position): string => encodeFeedCursor(afterAllOf(position));
 
 const COUNTED_TYPES = 'message.accepted,message.suppressed,message.failed';
 
-const eventsOf = ({ kind, after }: Pick<InvoiceLine, 'kind' | 'after'>): string | null =>
-  kind === 'plan' ? null : `/v1/events?types=${COUNTED_TYPES}&after=${after === LOG_START ? START : cursorAt(after)}`;
+const eventsOf = ({ kind, after }: Pick<InvoiceLine, 'kind' | 'after'>, countedTo: string): string | null =>
+  kind === 'plan'
+    ? null
+    : `/v1/events?types=${COUNTED_TYPES}&after=${after === LOG_START ? START : cursorAt(after)}&until=${countedTo}`;
 
 const serializeInvoice = ({
   invoice: { invoiceId, month, lines, currency, total, countedTo },
@@ -69,7 +75,7 @@ const serializeInvoice = ({
     plan: serializePlan(line.plan),
     quantity: line.quantity,
     amount: line.amount,
-    events: eventsOf(line),
+    events: eventsOf(line, cursorAt(countedTo.position)),
   })),
   counted_to: { cursor: cursorAt(countedTo.position), time: countedTo.at },
   closed_at: closedAt,
@@ -84,12 +90,23 @@ export const listInvoicesRoute = listEndpoint(
   },
 );
 
+const PDF = 'application/pdf';
+
 export const getInvoiceRoute = endpoint(
   'GET /v1/billing/invoices/:id',
-  { summary: 'Read an invoice', answer: invoiceSchema },
-  async ({ caller: { organizationId }, id, reply }, { deps }) => {
+  {
+    summary: 'Read an invoice',
+    description: `With \`Accept: ${PDF}\` it comes as a document for people.`,
+    answer: invoiceSchema,
+    otherMediaTypes: [PDF],
+  },
+  async ({ caller: { organizationId }, id, request, reply }, { deps }) => {
     const { revision, ...closed } = await loadInvoice(deps.context, organizationId, id);
     setRevision(reply, revision);
-    return serializeInvoice(closed);
+    reply.header('vary', 'accept');
+    if (!acceptedIn(request.headers.accept).includes(PDF)) return serializeInvoice(closed);
+    const { organization } = await loadOrganization(deps.context, organizationId);
+    reply.type(PDF).header('content-disposition', `inline; filename="${closed.invoice.invoiceId}.pdf"`);
+    return invoicePdf(closed, { organizationId, name: organization.settings.name });
   },
 );

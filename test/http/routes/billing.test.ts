@@ -148,11 +148,24 @@ describe('an invoice', () => {
     expect((await ask('GET', `/v1/billing/invoices/${invoice.id}`)).body).toEqual(invoice);
     const recipients = invoice.lines.find(({ kind }: { kind: string }) => kind === 'recipients');
     expect(recipients).toMatchObject({ quantity: 12, from: '2026-10-01', to: '2026-11-01' });
+    await ask('POST', '/v1/messages/send', MESSAGE); // after the invoice
     const events = await ask('GET', recipients.events);
     expect(events.body.data.map(({ type }: { type: string }) => type)).toEqual([
       'message.accepted',
       'message.accepted',
     ]);
+    expect(events.body).toMatchObject({ has_more: false });
+    const after = await ask('GET', `/v1/events?types=message.accepted&after=${invoice.counted_to.cursor}`);
+    expect(after.body.data).toHaveLength(1);
+    const pdf = await service.request({
+      method: 'GET',
+      url: `/v1/billing/invoices/${invoice.id}`,
+      key,
+      headers: { accept: 'application/pdf' },
+    });
+    expect(pdf.headers).toMatchObject({ 'content-type': 'application/pdf', vary: 'accept' });
+    expect(pdf.rawPayload.subarray(0, 5).toString()).toBe('%PDF-');
+    expect(pdf.rawPayload.subarray(-6).toString()).toBe('%%EOF\n');
     const feed = await ask('GET', '/v1/events?types=billing.*');
     expect(feed.body.data.at(-1)).toMatchObject({
       type: 'billing.invoice_closed',

@@ -1,0 +1,100 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { buffer } from 'node:stream/consumers';
+import { inflateSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { InvoiceLine } from '../../../src/domain/billing/events.ts';
+import { invoicePdf } from '../../../src/http/serialize/invoice-pdf.ts';
+import type { ClosedInvoice } from '../../../src/projections/invoices.ts';
+
+const PLAN = { id: 'starter', name: 'Starter', currency: 'EUR', price: 1900, included: 4, overagePer1000: '45.5' };
+const line = (more: Partial<InvoiceLine> = {}): InvoiceLine => ({
+  kind: 'recipients',
+  month: '2026-10',
+  from: '2026-10-01',
+  to: '2026-11-01',
+  plan: { ...PLAN, hardLimit: null },
+  quantity: 123_456,
+  after: '0000000000000000',
+  amount: 561_699,
+  ...more,
+});
+const closed = (lines: readonly InvoiceLine[], more: object = {}): ClosedInvoice => ({
+  closedAt: '2026-11-01T01:00:00.000Z',
+  invoice: {
+    organizationId: 'org_a',
+    invoiceId: 'inv_abc',
+    month: '2026-10',
+    currency: 'EUR',
+    lines: [...lines],
+    total: lines.reduce((sum, { amount }) => sum + amount, 0),
+    countedTo: { position: '0000000000000042', at: null },
+    ...more,
+  },
+});
+const SHOP = { organizationId: 'org_a', name: 'Bäckerei Müller' };
+
+/** The text of a page's streams, a line for each piece that is shown. */
+const textOf = (pdf: Buffer): string => {
+  const found: string[] = [];
+  for (let at = pdf.indexOf('stream\n'); at !== -1; at = pdf.indexOf('\nstream\n', at + 1)) {
+    const begin = pdf.indexOf('stream\n', at) + 'stream\n'.length;
+    try {
+      const content = inflateSync(pdf.subarray(begin)).toString('latin1');
+      for (const [, pieces = ''] of content.matchAll(/\[(.*?)\] TJ/g)) {
+        const hex = [...pieces.matchAll(/<([0-9a-f]*)>/g)].map(([, digits]) => digits).join('');
+        found.push(Buffer.from(hex, 'hex').toString('latin1'));
+      }
+    } catch {} // not a page
+  }
+  return found.join('\n');
+};
+
+const shown = async (...by: Parameters<typeof invoicePdf>): Promise<string> =>
+  textOf(await buffer(await invoicePdf(...by)));
+
+describe('an invoice as PDF', () => {
+  test('says who, for what, how much, and up to where it was counted', async () => {
+    const text = await shown(closed([line(), line({ kind: 'plan', quantity: 31, amount: -1905 })]), SHOP);
+    for (const said of [
+      'Number: inv_abc',
+      'Organization: Bäckerei Müller (org_a)',
+      'Period: 2026-10-01 to 2026-10-31 (UTC)',
+      '123,456',
+      '5,616.99 EUR',
+      '-19.05 EUR',
+      'Total: 5,597.94 EUR',
+      'Counted to position 0000000000000042 of the log',
+    ])
+      expect(text).toContain(said);
+  });
+
+  test('shows amounts of a currency without a smaller unit, and large ones to the last digit', async () => {
+    const yen = await shown(closed([line({ amount: 9_007_199_254_740_991 })], { currency: 'JPY' }), SHOP);
+    expect(yen).toContain('9,007,199,254,740,991 JPY');
+  });
+
+  test('has the same bytes each time', async () => {
+    const [one, other] = await Promise.all([1, 2].map(async () => buffer(await invoicePdf(closed([line()]), SHOP))));
+    expect(one).toEqual(other);
+  });
+
+  test('shows a question mark for what its font lacks, and no control character', async () => {
+    const text = await shown(closed([line()]), { organizationId: 'org_a', name: '株式会社\r\n/JS (app.alert(1))\0' });
+    expect(text).toContain('Organization: ????');
+    expect(text).toContain('(org_a)');
+    const long = await shown(closed([line()]), { organizationId: 'org_a', name: 'a'.repeat(10_000) });
+    expect(long.length).toBeLessThan(1_000);
+  });
+
+  test('of every day a plan of its own goes over several pages, and holds the event loop for less than 50 ms', async () => {
+    const lines = Array.from({ length: 250 }, () => line());
+    await shown(closed([line()]), SHOP); // loads pdfkit
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const pdf = await buffer(await invoicePdf(closed(lines), SHOP));
+    delay.disable();
+    expect(textOf(pdf).match(/5,616\.99 EUR/g)).toHaveLength(250);
+    expect(textOf(pdf).match(/^Quantity$/gm)?.length).toBeGreaterThan(4);
+    expect(delay.max / 1e6).toBeLessThan(50);
+  });
+});
