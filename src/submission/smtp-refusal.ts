@@ -1,4 +1,5 @@
 import { DomainError } from '../domain/domain-error.ts';
+import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 
 /** A negative reply: `responseCode`, and a text that begins with the enhanced code (RFC 3463). */
@@ -54,11 +55,14 @@ const replyOf = (error: unknown, replies: (status: number) => Reply): SmtpRefusa
   return new SmtpRefusal(code, `${enhanced} ${textOf(error, body.error.message)}`);
 };
 
+/** What is wrong is not the message: the sender may not send it now. */
+const OF_POLICY: ReadonlySet<string> = new Set(['domain_not_verified', 'quota_exceeded'] satisfies ErrorCode[]);
+
 /** The reply to a refused message: the HTTP status of the error as a code of RFC 5321. */
 export const messageRefusal = (error: unknown): SmtpRefusal =>
   replyOf(error, (status) => {
-    const isUnverified = error instanceof DomainError && error.code === 'domain_not_verified';
-    return isUnverified ? POLICY : (REPLIES[status] ?? CONTENT);
+    const isOfPolicy = error instanceof DomainError && OF_POLICY.has(error.code);
+    return isOfPolicy ? POLICY : (REPLIES[status] ?? CONTENT);
   });
 
 /** The reply to a failed AUTH. */

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSystem } from '../../src/adapters/system.ts';
+import { createSendingQuotas } from '../../src/commands/message/enforce-quota.ts';
+import { BUILT_IN_PLANS } from '../../src/domain/billing/plan.ts';
 import { MESSAGE_BYTES_MAX } from '../../src/submission/submit-message.ts';
+import { closedAfterTest } from '../support/after-test.ts';
 import { type Submitting, startSubmitting } from './support/submitting.ts';
 
 let submitting: Submitting;
@@ -218,4 +222,20 @@ describe('what cannot be expressed is refused in one line, and nothing is sent',
     talk.close();
     expect(submitting.bodies.held()).toBe(0);
   });
+});
+
+test('a message above the hard limit of the plan is refused for good, with plan, limit and what is used', async () => {
+  const limited = { ...BUILT_IN_PLANS.default, id: 'tiny', included: 3, hardLimit: 3 };
+  const quotas = createSendingQuotas(async () => 0, createSystem());
+  const submitting = closedAfterTest(
+    await startSubmitting({}, { context: { plans: { default: limited, offered: [] }, quotas } }),
+  );
+  expect(await submitting.send({ to: ['b@example.org', 'c@example.org'] })).toMatch(/^250/);
+  const refused = submitting.send({ to: ['b@example.org', 'c@example.org'] });
+  await expect(refused).rejects.toMatchObject({
+    responseCode: 550,
+    response: expect.stringMatching(/^550 5\.7\.1 .*plan tiny.*limit 3/),
+  });
+  expect(await submitting.send({ to: 'd@example.org' })).toMatch(/^250/);
+  expect(await submitting.accepted()).toBe(2);
 });
