@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { writeSync } from 'node:fs';
 import type { Pool, PoolClient } from 'pg';
-import { readFailPoint } from '../../chaos/harness/fault-points.ts';
+import { type FailStep, readFailPoint } from '../../chaos/harness/fault-points.ts';
 import { faultyPorts } from '../../chaos/harness/faulty-ports.ts';
 import type { Contents, Retention } from '../../src/domain/ports/contents.ts';
 import type { Append, EventStore } from '../../src/domain/ports/event-store.ts';
@@ -53,7 +53,7 @@ const appending =
     store.append({ events: [{ type }], context: { actor } } as unknown as Append);
 const any = undefined as never;
 
-const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
+const STEPS: Readonly<Record<FailStep, () => Promise<unknown>>> = {
   'append-accepted': appending('MessageAccepted'),
   'append-started': appending('AttemptStarted'),
   'append-outcome': appending('RecipientDelivered'),
@@ -71,6 +71,7 @@ const STEPS: Readonly<Record<string, () => Promise<unknown>>> = {
   'append-keys': appending('DkimKeysAdded'),
   'append-check': appending('DomainRecordsChecked'),
   'append-destroyed': appending('DkimKeysDestroyed'),
+  'append-invoice': appending('InvoiceClosed'),
   'append-other': appending('KeyCreated'),
   'contents-put': () => contents.put(any),
   'secret-put': () => secrets.put(any, 'org_1', any),
