@@ -14,7 +14,7 @@ const SECOND_MS = 1_000;
 const PAGE = {
   name: 'page',
   rowMode: 'array',
-  text: `select position, stream, revision, id, type, schema_version, data, metadata
+  text: `select position, stream, revision, id, type, data, metadata
     from event_log.events where position > $1 order by position limit $2`,
 } as const;
 
@@ -23,7 +23,7 @@ const openRawReading = (bench: Bench, url: string): (() => Promise<number>) => {
   bench.closers.add('raw reading', () => pool.end());
   const readPage = async (after: string): Promise<readonly string[][]> => {
     const { rows } = await pool.query<string[]>({ ...PAGE, values: [after, PAGE_EVENTS] });
-    for (const [, , , , , , data = '', metadata = ''] of rows) {
+    for (const [, , , , , data = '', metadata = ''] of rows) {
       JSON.parse(data);
       JSON.parse(metadata);
     }

@@ -40,7 +40,7 @@ type Pool = ReturnType<typeof createPool>;
 /** The events of some thousand messages again and again, as other streams. */
 const REPEAT = `
   insert into event_log.events
-  select e.position + k * $1, e.stream || '-' || k, e.revision, gen_random_uuid(), e.type, e.schema_version, e.category,
+  select e.position + k * $1, e.stream || '-' || k, e.revision, gen_random_uuid(), e.type, e.category,
     e.data, e.metadata
   from event_log.events e, generate_series(1, $2::int) k where e.position <= $1`;
 

@@ -10,18 +10,17 @@ const TABLE = `
     revision integer not null,
     id uuid not null,
     type text collate "C" not null,
-    schema_version integer not null,
     category text collate "C" not null,
     data text not null,
     metadata text not null,
     unique (stream, revision)
   )`;
-const COLUMNS = 'stream, revision, id, type, schema_version, category, data, metadata';
-const ONE = { name: 'one', text: `insert into events (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)` };
+const COLUMNS = 'stream, revision, id, type, category, data, metadata';
+const ONE = { name: 'one', text: `insert into events (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)` };
 const MANY = {
   name: 'many',
   text: `insert into events (${COLUMNS}) select * from unnest(
-    $1::text[], $2::integer[], $3::uuid[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::text[])`,
+    $1::text[], $2::integer[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[])`,
 };
 /** More than this is slower; the server allows 100 in all. */
 const CONNECTIONS_MAX = 64;
@@ -36,7 +35,7 @@ export interface RawInserts {
 const rowsOf = ({ stream, events, context }: Append): readonly (readonly unknown[])[] => {
   const metadata = JSON.stringify(context);
   return events.map(({ id, type, data }, index) => {
-    return [stream, index, id, type, 1, 'message', JSON.stringify(data), metadata];
+    return [stream, index, id, type, 'message', JSON.stringify(data), metadata];
   });
 };
 

@@ -25,17 +25,13 @@ const fill = ({ log }: EventStoreDbDouble, eventsMin: number): number => {
   let events = 0;
   for (let number = 0; events < eventsMin; number += 1) {
     for (const append of lifeOf(system, number)) {
-      const proposed = append.events.map((event) => {
-        const { type, data, schemaVersion } = eventCodec.encode(event);
-        const metadata = Buffer.from(JSON.stringify({ ...append.context, schemaVersion }));
-        return {
-          id: event.id,
-          type,
-          contentType: 'application/json',
-          data: Buffer.from(JSON.stringify(data)),
-          metadata,
-        };
-      });
+      const proposed = eventCodec.encode(append.events, append.context).map(({ id, type, data, metadata }) => ({
+        id,
+        type,
+        contentType: 'application/json',
+        data: Buffer.from(data),
+        metadata: Buffer.from(metadata),
+      }));
       log.append({ ...append, events: proposed });
       events += proposed.length;
     }

@@ -28,12 +28,10 @@ const PAGE_EVENTS = 2_000;
 const IN_FLIGHT_MAX = 500;
 
 const copyEvent = async (target: EventStore, event: RecordedEvent): Promise<Position> => {
-  const { id, stream, revision, metadata } = event;
-  const { schemaVersion: _, ...context } = metadata;
+  const { stream, revision, stored } = event;
   try {
     const expected = revision === 0 ? 'no-stream' : revision - 1;
-    const appended = await target.append({ stream, expected, events: [{ ...event, id }], context });
-    return appended.position;
+    return (await target.appendStored({ stream, expected, events: [stored] })).position;
   } catch (error) {
     if (!(error instanceof WrongExpectedRevision)) throw error;
     throw new StartRefused(`the target log already holds other events (stream ${stream}): copy to an empty log`);

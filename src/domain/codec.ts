@@ -1,22 +1,23 @@
+import { canonicalJson, hasHalfPair } from './canonical-json.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
+import type { EventContext, EventMetadata, NewEvent, RecordedEvent, StoredEvent } from './ports/event-store.ts';
 import { StartRefused } from './start-refused.ts';
 
-/** One stored event as an adapter holds it. */
-export interface StoredEvent {
-  readonly type: string;
-  readonly schemaVersion: number;
-  readonly data: unknown;
-}
+/** What a stored event says, in the current shape of its type. */
+export type DecodedEvent = OutboxEvent & Pick<RecordedEvent, 'id' | 'metadata' | 'stored'>;
 
 /** How an adapter turns events into what it stores, and back. */
 export interface EventCodec {
-  /** @throws {MalformedEvent} data that its schema does not allow is never written. */
-  encode(event: OutboxEvent): StoredEvent;
+  /**
+   * The events of an append.
+   * @throws {MalformedEvent} data that its schema does not allow, or that no leaf can hold, is never written.
+   */
+  encode(events: readonly NewEvent[], context: EventContext): readonly StoredEvent[];
   /**
    * @throws {UnknownEvent} written by a newer version of this service.
    * @throws {MalformedEvent} what is stored is no event of its type.
    */
-  decode(stored: StoredEvent): OutboxEvent;
+  decode(stored: StoredEvent): DecodedEvent;
 }
 
 /** This process is older than the log: it must not go on, or it would pass over what it does not understand. */
@@ -50,17 +51,53 @@ const checked = (type: EventType, data: unknown): OutboxEvent => {
   return { type, data: result.data } as OutboxEvent; // the schema of this very type has just passed
 };
 
-export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
-  encode: (event) => ({ ...checked(event.type, event.data), schemaVersion: currentVersion(event.type, upcasts) }),
+/**
+ * UTF-8 bytes of an event's data and metadata. A leaf has 65,535 at most (tlog-tiles, entry bundles); 1,000 are left for
+ * its id, type, stream and revision.
+ */
+const STORED_BYTES_MAX = 64_535;
 
-  decode: ({ type, schemaVersion, data }) => {
-    if (!isEventType(type) || schemaVersion > currentVersion(type, upcasts))
-      throw new UnknownEvent(type, schemaVersion);
-    const newer = upcasts[type]?.slice(schemaVersion - 1) ?? [];
-    return checked(
-      type,
-      newer.reduce((older, upcast) => upcast(older), data),
-    );
+/** @throws {MalformedEvent} */
+const assertLeaf = ({ type, data, metadata }: StoredEvent): void => {
+  if (hasHalfPair(data) || hasHalfPair(metadata)) throw new MalformedEvent(`${type}: half a surrogate pair`);
+  const characters = data.length + metadata.length;
+  if (characters * 3 > STORED_BYTES_MAX && Buffer.byteLength(data) + Buffer.byteLength(metadata) > STORED_BYTES_MAX) {
+    throw new MalformedEvent(`${type}: larger than ${STORED_BYTES_MAX} bytes`);
+  }
+};
+
+/** @throws {MalformedEvent} */
+const parsed = (type: string, text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new MalformedEvent(`${type}: not JSON`);
+  }
+};
+
+export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
+  encode: (events, context) => {
+    const metadataOf = new Map<number, string>();
+    return events.map(({ id, ...event }) => {
+      const version = currentVersion(event.type, upcasts);
+      const metadata = metadataOf.get(version) ?? canonicalJson({ ...context, schemaVersion: version });
+      metadataOf.set(version, metadata);
+      const { type, data } = checked(event.type, event.data);
+      const stored = { id, type, data: canonicalJson(data), metadata };
+      assertLeaf(stored);
+      return stored;
+    });
+  },
+
+  decode: (stored) => {
+    const { id, type } = stored;
+    const metadata = parsed(type, stored.metadata) as EventMetadata; // as `encode` wrote it
+    const version = metadata.schemaVersion;
+    if (!Number.isInteger(version)) throw new MalformedEvent(`${type}: no version of its schema`);
+    if (!isEventType(type) || version > currentVersion(type, upcasts)) throw new UnknownEvent(type, version);
+    const older = upcasts[type]?.slice(version - 1) ?? [];
+    const data = older.reduce((value, upcast) => upcast(value), parsed(type, stored.data));
+    return { ...checked(type, data), id, metadata, stored };
   },
 });
 

@@ -47,14 +47,6 @@ export const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
 /** SHA-256, 32 bytes. */
 export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** JSON text that is equal for equal values: object keys sorted, no white space (in the manner of RFC 8785). */
-export const canonicalJson = (value: unknown): string =>
-  JSON.stringify(value, (_key, nested: unknown) =>
-    typeof nested === 'object' && nested !== null && !Array.isArray(nested)
-      ? Object.fromEntries(Object.entries(nested).sort(([left], [right]) => (left < right ? -1 : 1)))
-      : nested,
-  );
-
 /** A subject without differences of letter case and white space. */
 const comparable = (subject: string): string => subject.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
 

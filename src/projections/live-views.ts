@@ -4,7 +4,6 @@ import { destination } from '../domain/destination/suspension.ts';
 import { organization } from '../domain/organization/organization.ts';
 import {
   categoryOf,
-  type EventMetadata,
   type EventStore,
   LOG_START,
   type Page,
@@ -44,21 +43,20 @@ const copied: ReadonlySet<string> = new Set([...KEPT_WHOLE, ...KEPT_LAST]);
 export const areCopied = (categories: readonly string[] | undefined): boolean =>
   categories?.every((category) => copied.has(category)) ?? false;
 
-/** Events are stored validated and in current schema versions: an older process refuses them. */
+/** Events are stored as in the log. */
 const rowOf = (event: RecordedEvent) => {
   const category = categoryOf(event.stream);
-  const { type, schemaVersion, data } = eventCodec.encode(event);
+  const { id, type, data, metadata } = event.stored;
   return {
     stream: event.stream,
     slot: isKeptLast.has(category) ? type : String(event.revision),
     position: event.position,
     revision: event.revision,
-    id: event.id,
+    id,
     type,
-    schemaVersion,
     category,
-    data: JSON.stringify(data),
-    metadata: JSON.stringify(event.metadata),
+    data,
+    metadata,
   };
 };
 
@@ -66,12 +64,12 @@ const rowOf = (event: RecordedEvent) => {
 const PUT = `
   with put as (
     insert into live_view_events
-      (stream, slot, position, revision, id, type, schema_version, category, data, metadata)
-    select stream, slot, position, revision, id, type, "schemaVersion", category, data, metadata
+      (stream, slot, position, revision, id, type, category, data, metadata)
+    select stream, slot, position, revision, id, type, category, data, metadata
     from json_to_recordset($1) as e(stream text, slot text, position text, revision integer, id text, type text,
-      "schemaVersion" integer, category text, data text, metadata text)
+      category text, data text, metadata text)
     on conflict (stream, slot) do update set position = excluded.position, revision = excluded.revision,
-      id = excluded.id, schema_version = excluded.schema_version, data = excluded.data, metadata = excluded.metadata
+      id = excluded.id, data = excluded.data, metadata = excluded.metadata
     returning xmax = 0 as is_new
   )
   insert into live_view_size (events) select count(*) from put where is_new
@@ -104,7 +102,7 @@ const READ = {
     select c.position as checkpoint, e.*
     from read_models.checkpoints c
     left join lateral (
-      select position, stream, revision, id, type, schema_version as "schemaVersion", data, metadata
+      select position, stream, revision, id, type, data, metadata
       from read_models.live_view_events
       where position > $4 and position <= c.position and category = any($5)
       order by position limit $6
@@ -124,18 +122,15 @@ interface Row {
   readonly revision: number;
   readonly id: string;
   readonly type: string;
-  readonly schemaVersion: number;
   readonly data: string;
   readonly metadata: string;
 }
 
-const eventOf = ({ stream, revision, position, id, type, schemaVersion, data, metadata }: Row): RecordedEvent => ({
-  ...eventCodec.decode({ type, schemaVersion, data: JSON.parse(data) }),
-  id,
+const eventOf = ({ stream, revision, position, id, type, data, metadata }: Row): RecordedEvent => ({
+  ...eventCodec.decode({ id, type, data, metadata }),
   stream,
   revision,
   position: position ?? LOG_START,
-  metadata: JSON.parse(metadata) as EventMetadata, // of an event that was read from the log
 });
 
 /** The tables are missing or of another version: they are being rebuilt. */

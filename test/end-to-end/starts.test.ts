@@ -72,8 +72,8 @@ const readyAfterMs = async (options: Parameters<typeof startProgram>[0], key: st
 
 /** Copies of the last event of some message, as messages of their own. */
 const LENGTHEN = `
-  insert into event_log.events (position, stream, revision, id, type, schema_version, category, data, metadata)
-  select h.head + n, 'message-msg_' || n, 0, gen_random_uuid(), e.type, e.schema_version, e.category, e.data, e.metadata
+  insert into event_log.events (position, stream, revision, id, type, category, data, metadata)
+  select h.head + n, 'message-msg_' || n, 0, gen_random_uuid(), e.type, e.category, e.data, e.metadata
   from (select max(position) as head from event_log.events) h,
     (select * from event_log.events where type = 'MessageAccepted' limit 1) e,
     generate_series(1, $1::bigint) n`;
@@ -124,8 +124,8 @@ const WAITING = `
   ), sample as (
     select *, data::json->>'messageId' as message_id from event_log.events where type = 'MessageAccepted' limit 1
   ), accepted as (
-    insert into event_log.events (position, stream, revision, id, type, schema_version, category, data, metadata)
-    select h.head + n, 'message-' || m.message_id, 0, gen_random_uuid(), s.type, s.schema_version, s.category,
+    insert into event_log.events (position, stream, revision, id, type, category, data, metadata)
+    select h.head + n, 'message-' || m.message_id, 0, gen_random_uuid(), s.type, s.category,
       replace(s.data, s.message_id, m.message_id), s.metadata
     from (select max(position) as head from event_log.events) h, sample s, numbered m
   )
@@ -137,8 +137,8 @@ const WAITING = `
 
 /** Endpoints like the sample, each with a secret of its own. */
 const ENDPOINTS = `
-  insert into event_log.events (position, stream, revision, id, type, schema_version, category, data, metadata)
-  select h.head + n, 'webhook-whk_' || lpad(n::text, 26, 'w'), 0, gen_random_uuid(), e.type, e.schema_version, e.category,
+  insert into event_log.events (position, stream, revision, id, type, category, data, metadata)
+  select h.head + n, 'webhook-whk_' || lpad(n::text, 26, 'w'), 0, gen_random_uuid(), e.type, e.category,
     replace(replace(e.data, e.data::json->>'webhookId', 'whk_' || lpad(n::text, 26, 'w')),
       e.data::json->>'secretId', 'secret ' || n), e.metadata
   from (select max(position) as head from event_log.events) h,

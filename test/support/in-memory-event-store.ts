@@ -1,9 +1,8 @@
-import type { EventCodec, StoredEvent } from '../../src/domain/codec.ts';
+import type { EventCodec } from '../../src/domain/codec.ts';
 import type { Contents } from '../../src/domain/ports/contents.ts';
 import {
   type Append,
   type Appended,
-  type EventMetadata,
   type EventStore,
   type Filter,
   type FollowedPage,
@@ -15,6 +14,8 @@ import {
   type ReadAllOptions,
   type ReadStreamOptions,
   type RecordedEvent,
+  type StoredAppend,
+  type StoredEvent,
   StoreUnavailable,
   type StreamName,
   WrongExpectedRevision,
@@ -33,10 +34,7 @@ interface Row {
   readonly stream: StreamName;
   readonly revision: number;
   readonly position: Position;
-  readonly id: string;
-  readonly stored: Omit<StoredEvent, 'data'>;
-  readonly data: string;
-  readonly metadata: string;
+  readonly stored: StoredEvent;
 }
 
 type Bounds = Pick<ReadAllOptions, 'limit' | 'bytesMax'>;
@@ -63,13 +61,11 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
   const wakeUps = new Set<() => void>();
   let closed = false;
 
-  const decoded = ({ stored, data, metadata, stream, revision, position, id }: Row): RecordedEvent => ({
-    ...codec.decode({ ...stored, data: JSON.parse(data) }),
-    id,
+  const decoded = ({ stored, stream, revision, position }: Row): RecordedEvent => ({
+    ...codec.decode(stored),
     stream,
     revision,
     position,
-    metadata: JSON.parse(metadata) as EventMetadata, // written by `append` below
   });
 
   const headNow = (): Position => log.at(-1)?.position ?? LOG_START;
@@ -79,26 +75,19 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
   };
 
   /** The answer that these very events were given before, or a conflict. */
-  const repeated = ({ stream, expected, events }: Append, existing: readonly Row[]): Appended => {
+  const repeated = ({ stream, expected, events }: StoredAppend, existing: readonly Row[]): Appended => {
     const from = revisionBefore(expected) + 1;
     const rows = existing.slice(from, from + events.length);
     const last = rows.at(-1);
-    const same = rows.length === events.length && rows.every((row, index) => row.id === events[index]?.id);
+    const same = rows.length === events.length && rows.every((row, index) => row.stored.id === events[index]?.id);
     if (last !== undefined && same) return { revision: last.revision, position: last.position };
     throw new WrongExpectedRevision(stream, expected, existing.at(-1)?.revision ?? 'no-stream');
   };
 
-  const write = (append: Append, stored: readonly StoredEvent[], existing: Row[]): Appended => {
-    for (const [index, { data, ...type }] of stored.entries()) {
-      const row: Row = {
-        stream: append.stream,
-        revision: existing.length,
-        position: positionOf(log.length + 1),
-        id: append.events[index]?.id ?? '',
-        stored: type,
-        data: JSON.stringify(data),
-        metadata: JSON.stringify({ ...append.context, schemaVersion: type.schemaVersion }),
-      };
+  const write = (append: StoredAppend, existing: Row[]): Appended => {
+    for (const stored of append.events) {
+      const { stream } = append;
+      const row: Row = { stream, revision: existing.length, position: positionOf(log.length + 1), stored };
       existing.push(row);
       log.push(row);
     }
@@ -109,12 +98,16 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
 
   const append = async (append: Append): Promise<Appended> => {
     assertOpen();
-    const stored = append.events.map((event) => codec.encode(event));
+    const events = codec.encode(append.events, append.context);
     if (append.contents !== undefined && append.contents.length > 0) await putContents(append.contents);
+    return appendStored({ stream: append.stream, expected: append.expected, events });
+  };
+
+  const appendStored = async (append: StoredAppend): Promise<Appended> => {
     assertOpen();
     const existing = streams.get(append.stream) ?? [];
     if (existing.length - 1 !== revisionBefore(append.expected)) return repeated(append, existing);
-    return write(append, stored, existing);
+    return write(append, existing);
   };
 
   const putContents = (some: NonNullable<Append['contents']>): Promise<void> => {
@@ -146,7 +139,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
       next += step;
       if (!passes(filter, row.stream)) continue;
       events.push(decoded(row));
-      bytes += row.data.length;
+      bytes += row.stored.data.length;
     }
     return { events, next };
   };
@@ -198,6 +191,7 @@ export const createInMemoryEventStore = ({ codec, system, contents }: InMemoryEv
     logId: async () => id,
     look: async () => ({ logId: id, head: headNow() }),
     append,
+    appendStored,
     readStream,
     readAll,
     head: async () => headNow(),

@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
 import type { Aggregate } from '../../src/domain/aggregate.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { DomainError } from '../../src/domain/domain-error.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
-import type { EventContext } from '../../src/domain/ports/event-store.ts';
+import type { EventContext, RecordedEvent } from '../../src/domain/ports/event-store.ts';
 
 export const NOW = '2026-11-21T12:00:00.000Z';
 
@@ -15,6 +16,21 @@ export const contextAt = (occurredAt: string, organizationId = 'org_mine'): Even
   environment: 'live',
   requestId: 'req_1',
 });
+
+/** Where an event stands that was never in a log. */
+interface Place extends Pick<RecordedEvent, 'stream'>, Partial<Pick<RecordedEvent, 'id' | 'revision' | 'position'>> {}
+
+/** An event as a log would give it. */
+export const recordedAs = <E extends OutboxEvent>(
+  event: E,
+  { id = '', stream, revision = 0, position = '' }: Place,
+  context: EventContext,
+): RecordedEvent<E> => {
+  const metadata = { ...context, schemaVersion: 1 };
+  const { type, data } = event;
+  const stored = { id, type, data: canonicalJson(data), metadata: canonicalJson(metadata) };
+  return { ...event, id, stream, revision, position, metadata, stored };
+};
 
 /** In the log, of the event with this number, from 1. */
 export const positionOf = (number: number): string => String(number).padStart(4, '0');

@@ -97,6 +97,7 @@ export const processStore = (ground: Ground, log: Log, process: Process): EventS
         work: () => log.append(append, process.name),
         fate: appendFate(ground),
       }),
+    appendStored: log.store.appendStored,
     readStream: (stream, options) => read(`reads ${stream}`, () => log.store.readStream(stream, options)),
     readAll: (options) => read('reads the log', () => log.store.readAll(options)),
     head: () => read('asks for the head', log.store.head),

@@ -2,13 +2,14 @@ import { MaxAppendSizeExceededError, WrongExpectedVersionError } from '@eventsto
 // The client's own reading of a refusal.
 import { unpackToCommandError } from '@eventstore/db-client/dist/streams/appendToStream/unpackError.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
-import { type EventCodec, MalformedEvent } from '../../domain/codec.ts';
+import type { EventCodec } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import {
   type Append,
   type Appended,
   AppendOutcomeUnknown,
-  type NewEvent,
+  type StoredAppend,
+  type StoredEvent,
   StoreUnavailable,
   type StreamName,
   WrongExpectedRevision,
@@ -78,20 +79,12 @@ export const createAppendEvents = (connection: Connection): AppendEvents => {
   };
 };
 
-/** As the client would send it. */
-export const encodeEvent = (id: string, type: string, data: unknown, metadata: object): EncodedEvent => {
-  if (data === undefined) throw new MalformedEvent(`${type}: no data`);
-  const texts = { data: JSON.stringify(data), metadata: JSON.stringify(metadata) };
-  return { id, type, ...texts, bytes: Buffer.byteLength(texts.data) + Buffer.byteLength(texts.metadata) };
-};
-
-const encode = (codec: EventCodec, event: NewEvent, context: Append['context']): EncodedEvent => {
-  const { type, data, schemaVersion } = codec.encode(event);
-  return encodeEvent(event.id, type, data, { ...context, schemaVersion });
-};
+const sized = (events: readonly StoredEvent[]): readonly EncodedEvent[] =>
+  events.map((event) => ({ ...event, bytes: Buffer.byteLength(event.data) + Buffer.byteLength(event.metadata) }));
 
 export interface Appending {
   append(append: Append): Promise<Appended>;
+  appendStored(append: StoredAppend): Promise<Appended>;
   /** Resolves once nothing is being appended. */
   settled(): Promise<void>;
 }
@@ -105,24 +98,32 @@ export const createAppending = (
   const inFlight = new Set<Promise<unknown>>();
 
   const append = async (one: Append): Promise<Appended> => {
-    const { stream, expected, events, context, contents: personal = [], isUrgent = false } = one;
+    const { events, context, contents: personal = [] } = one;
+    assertOpen();
+    const stored = codec.encode(events, context);
+    if (personal.length > 0) await contents.put(personal);
+    return appendStored({ ...one, events: stored });
+  };
+
+  const appendStored = async (one: StoredAppend & Pick<Append, 'isUrgent'>): Promise<Appended> => {
+    const { stream, expected, events, isUrgent = false } = one;
     assertOpen();
     if (events.length === 0) throw new RangeError(`an append of no events to ${stream}`);
-    const encoded = events.map((event) => encode(codec, event, context));
-    if (personal.length > 0) await contents.put(personal);
-    return appendEvents(stream, expected, encoded, isUrgent);
+    return appendEvents(stream, expected, sized(events), isUrgent);
+  };
+
+  const tracked = (appending: Promise<Appended>): Promise<Appended> => {
+    const forget = (): void => {
+      inFlight.delete(appending);
+    };
+    inFlight.add(appending);
+    appending.then(forget, forget);
+    return appending;
   };
 
   return {
-    append: (one) => {
-      const appending = append(one);
-      const forget = (): void => {
-        inFlight.delete(appending);
-      };
-      inFlight.add(appending);
-      appending.then(forget, forget);
-      return appending;
-    },
+    append: (one) => tracked(append(one)),
+    appendStored: (one) => tracked(appendStored(one)),
     settled: async () => {
       await Promise.allSettled(inFlight);
     },

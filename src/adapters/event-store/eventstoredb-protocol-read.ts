@@ -29,9 +29,8 @@ export interface RawEvent {
   readonly revision: number;
   readonly position: Position;
   readonly type: string;
-  /** Undefined where it is no JSON. */
-  readonly data: unknown;
-  readonly metadata: unknown;
+  readonly data: string;
+  readonly metadata: string;
 }
 
 /** What a read or a subscription is sent. */
@@ -55,15 +54,6 @@ export const readOnlyText = (reader: Reader, textIn: number): string => {
     return true;
   });
   return found;
-};
-
-const readJson = (reader: Reader): unknown => {
-  const source = readText(reader);
-  try {
-    return JSON.parse(source);
-  } catch {
-    return undefined; // not of ours
-  }
 };
 
 const ZERO = '0'.repeat(16);
@@ -94,8 +84,7 @@ const readType = (reader: Reader): string | null => {
 const readRecordedEvent = (reader: Reader): RawEvent => {
   let [id, stream, type, revision] = ['', '', '', 0];
   let [commit, prepare] = [ZERO, ZERO];
-  let data: unknown;
-  let metadata: unknown;
+  let [data, metadata] = ['', ''];
   readMessage(reader, (inner, field) => {
     switch (field) {
       case 1:
@@ -117,10 +106,10 @@ const readRecordedEvent = (reader: Reader): RawEvent => {
         type = readType(inner) ?? type;
         return true;
       case 7:
-        metadata = readJson(inner);
+        metadata = readText(inner);
         return true;
       case 8:
-        data = readJson(inner);
+        data = readText(inner);
         return true;
       default:
         return false;

@@ -1,4 +1,5 @@
 import { retryWhileAway } from '../../async/retry.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import {
@@ -13,7 +14,7 @@ import {
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
-import { type AppendEvents, createAppendEvents, createAppending, encodeEvent } from './eventstoredb-append.ts';
+import { type AppendEvents, createAppendEvents, createAppending } from './eventstoredb-append.ts';
 import { connect } from './eventstoredb-client.ts';
 import { createRecovery } from './eventstoredb-faults.ts';
 import { createReader, type Reader } from './eventstoredb-read.ts';
@@ -79,8 +80,8 @@ const shareHead = (reader: Reader): Reader => {
 const readLogId = async (reader: Reader): Promise<string | null> => {
   const [identity] = await reader.rawStream(LOG_ID_STREAM);
   if (identity === undefined) return null;
-  const id = (identity.data as { readonly logId?: unknown } | undefined)?.logId;
-  if (typeof id === 'string') return id;
+  const { logId }: { readonly logId?: unknown } = JSON.parse(identity.data);
+  if (typeof logId === 'string') return logId;
   throw new Error(`the stream ${LOG_ID_STREAM} holds no id of this log`);
 };
 
@@ -90,7 +91,8 @@ const ROUNDS_MAX = 3;
 /** The id in the log's own stream, written by the process that comes first; the server lets only one begin a stream. */
 const createLogId = (system: System, appendEvents: AppendEvents, reader: Reader): (() => Promise<string>) => {
   const write = async (): Promise<void> => {
-    const event = encodeEvent(system.uuid(), 'LogIdentified', { logId: system.uuid() }, {});
+    const data = canonicalJson({ logId: system.uuid() });
+    const event = { id: system.uuid(), type: 'LogIdentified', data, metadata: '{}', bytes: data.length + 2 };
     try {
       await appendEvents(LOG_ID_STREAM, 'no-stream', [event]);
     } catch (error) {
@@ -126,7 +128,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
   const lookReader = createReader(connection, codec);
   const tailReader = shareHead(createReader(tailConnection, codec));
   const appendEvents = createAppendEvents(connection);
-  const { append, settled } = createAppending(connection, appendEvents, codec, contents);
+  const { append, appendStored, settled } = createAppending(connection, appendEvents, codec, contents);
   const atTail = { connection: tailConnection, reader: tailReader };
   const search = createReadAll({ ...atTail, codec });
   const readBulk = createReadAll({ connection, reader, codec });
@@ -142,6 +144,7 @@ export const createEventStoreDbEventStore = (options: EventStoreDbEventStoreOpti
       return { logId: found, head: found === null ? LOG_START : await lookReader.head() };
     },
     append,
+    appendStored,
     readStream: reader.readStream,
     readAll: async (options) => {
       const page = options.direction !== 'backwards' && options.limit > 0 ? await tail.page(options) : null;

@@ -6,6 +6,7 @@ import {
   type Append,
   type Appended,
   AppendOutcomeUnknown,
+  type StoredAppend,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -51,34 +52,25 @@ interface Codecs {
   readonly contentsCodec: ContentsCodec;
 }
 
-interface EncodedEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly version: number;
-  readonly data: string;
-}
-
-interface EncodedAppend extends Pick<Append, 'stream' | 'expected'> {
-  readonly context: string;
-  readonly events: readonly EncodedEvent[];
+interface EncodedAppend extends StoredAppend {
   readonly contents: readonly EncodedContents[];
   readonly bytes: number;
 }
+
+const encoded = (append: StoredAppend, contents: readonly EncodedContents[]): EncodedAppend => {
+  const eventBytes = append.events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
+  const bytes = contents.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
+  return { ...append, contents, bytes };
+};
 
 const encode = async (
   { codec, contentsCodec }: Codecs,
   { stream, expected, events, context, contents = [] }: Append,
 ): Promise<EncodedAppend> => {
-  const encoded = events.map((event): EncodedEvent => {
-    const { type, schemaVersion, data } = codec.encode(event);
-    return { id: event.id, type, version: schemaVersion, data: JSON.stringify(data) };
-  });
+  const stored = codec.encode(events, context);
   const rows: EncodedContents[] = [];
   for (const one of contents) rows.push(await contentsCodec.encode(one));
-  const metadata = JSON.stringify(context);
-  const eventBytes = encoded.reduce((sum, { data }) => sum + data.length + metadata.length, 0);
-  const bytes = rows.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
-  return { stream, expected, context: metadata, events: encoded, contents: rows, bytes };
+  return encoded({ stream, expected, events: stored }, rows);
 };
 
 /**
@@ -102,22 +94,27 @@ const admission = (): ((append: EncodedAppend) => boolean) => {
 
 const revisionBefore = ({ expected }: EncodedAppend): number => (expected === 'no-stream' ? NO_STREAM : expected);
 
-/** The seventeen parameters, in order; members and numbers count from one, as SQL does. */
+/** The seventeen parameters, in order; members, numbers and metadata count from one, as SQL does. */
 const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
+  /** Events of one append share theirs: it is sent once. */
+  const metadata: string[] = [];
   const events = group.flatMap((append, index) =>
-    append.events.map((event, number) => ({ ...event, member: index + 1, number: number + 1 })),
+    append.events.map((event, number) => {
+      if (number === 0 || event.metadata !== metadata.at(-1)) metadata.push(event.metadata);
+      return { ...event, metadata: metadata.length, member: index + 1, number: number + 1 };
+    }),
   );
   const contents = group.flatMap((append, index) => append.contents.map((row) => ({ ...row, member: index + 1 })));
   return [
     textArray(group.map(({ stream }) => stream)),
     integerArray(group.map(revisionBefore)),
     integerArray(group.map((append) => append.events.length)),
-    textArray(group.map(({ context }) => context)),
+    textArray(metadata),
     integerArray(events.map(({ member }) => member)),
     integerArray(events.map(({ number }) => number)),
     textArray(events.map(({ id }) => id)),
     textArray(events.map(({ type }) => type)),
-    integerArray(events.map(({ version }) => version)),
+    integerArray(events.map((event) => event.metadata)),
     textArray(events.map(({ data }) => data)),
     integerArray(contents.map(({ member }) => member)),
     textArray(contents.map(({ id }) => id)),
@@ -140,6 +137,7 @@ const outcomeOf = ({ stream, expected }: EncodedAppend, row: TextRow | undefined
 
 export interface Appending {
   append(append: Append): Promise<Appended>;
+  appendStored(append: StoredAppend): Promise<Appended>;
   close(): Promise<void>;
 }
 
@@ -211,5 +209,9 @@ export const createAppending = (
     run: commit,
   });
 
-  return { append: async (append) => batcher.add(await encode(codecs, append)), close: batcher.close };
+  return {
+    append: async (append) => batcher.add(await encode(codecs, append)),
+    appendStored: (append) => batcher.add(encoded(append, [])),
+    close: batcher.close,
+  };
 };

@@ -2,7 +2,6 @@ import { DatabaseError } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   AppendOutcomeUnknown,
-  type EventMetadata,
   LOG_START,
   type Position,
   type RecordedEvent,
@@ -24,7 +23,7 @@ export type TextRow = readonly (string | null)[];
 export const asText = { getTypeParser: () => (value: string) => value };
 
 /** Columns of `event_log.events` that `toEvent` reads, in its order. */
-export const EVENT_COLUMNS = ['position', 'stream', 'revision', 'id', 'type', 'schema_version', 'data', 'metadata'];
+export const EVENT_COLUMNS = ['position', 'stream', 'revision', 'id', 'type', 'data', 'metadata'];
 
 export const toPosition = (bigint: string): Position => bigint.padStart(POSITION_DIGITS, '0');
 
@@ -32,25 +31,17 @@ export const toPosition = (bigint: string): Position => bigint.padStart(POSITION
 export const toHead = (bigint: string | null | undefined): Position =>
   bigint == null || bigint === '0' ? LOG_START : toPosition(bigint);
 
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-
 /**
  * Read a hundred thousand times a second: no copies on the way.
  * @param first index in the row of the first of `EVENT_COLUMNS`, none of which is null.
  */
 export const toEvent = (codec: EventCodec, row: TextRow, first: number): RecordedEvent => {
   const text = (column: number): string => row[first + column] ?? '';
-  const schemaVersion = Number(text(5));
-  const event = codec.decode({ type: text(4), schemaVersion, data: JSON.parse(text(6)) });
-  const metadata: Writable<EventMetadata> = JSON.parse(text(7)); // a context, as `append` wrote it
-  metadata.schemaVersion = schemaVersion;
   return {
-    ...event,
-    id: text(3),
+    ...codec.decode({ id: text(3), type: text(4), data: text(5), metadata: text(6) }),
     stream: text(1) as StreamName,
     revision: Number(text(2)),
     position: toPosition(text(0)),
-    metadata,
   };
 };
 

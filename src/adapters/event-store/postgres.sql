@@ -21,7 +21,8 @@ create table if not exists event_log.log (
 insert into event_log.log default values on conflict do nothing;
 
 -- position: gapless, in commit order. Text is compared byte by byte ("C"), which is quicker than by language.
--- data and metadata are JSON as it was written: nothing here looks inside, and parsing it again would only cost.
+-- data and metadata are canonical JSON, byte for byte as it was written: the audit tree hashes them as they are. Nothing
+-- here looks inside.
 --
 -- Partitioned by position, so that indexes, vacuum and backups stay as large as a partition however old the log grows
 -- (docs/decisions/0029). Revisions of a stream are unique in each partition, and overall by event_log.streams.
@@ -31,7 +32,6 @@ create table if not exists event_log.events (
   revision integer not null,
   id uuid not null,
   type text collate "C" not null,
-  schema_version integer not null,
   category text collate "C" not null,
   data text not null,
   metadata text not null
@@ -195,13 +195,14 @@ $$;
 -- lock's last holder committed. It is held until the commit is durable, so positions are in commit order without gaps.
 --
 -- appends:  m_* one element for each append; m_count is its number of events
--- events:   e_* one element for each event, append after append; e_member is the append's index, e_number from 1
+-- events:   e_* one element for each event, append after append; e_member is the append's index, e_number from 1,
+--           e_metadata the index of its metadata in x_metadata
 -- contents: c_* one element for each row of vault.contents; c_member is the append's index; c_head and c_message may be empty
 --
 -- Old and new processes may run side by side: a function that does or answers something else gets another name.
 create or replace function event_log.append(
-  m_stream text[], m_expected integer[], m_count integer[], m_context text[],
-  e_member integer[], e_number integer[], e_id text[], e_type text[], e_version integer[], e_data text[],
+  m_stream text[], m_expected integer[], m_count integer[], x_metadata text[],
+  e_member integer[], e_number integer[], e_id text[], e_type text[], e_metadata integer[], e_data text[],
   c_member integer[], c_id text[], c_organization text[], c_kind text[], c_head text[],
   c_body text[], c_message text[]
 ) returns table (revision integer, "position" bigint, appended boolean) language plpgsql
@@ -227,11 +228,11 @@ begin
     perform event_log.add_partitions(head + cardinality(e_id));
   end if;
 
-  insert into event_log.events (position, stream, revision, id, type, schema_version, category, data, metadata)
+  insert into event_log.events (position, stream, revision, id, type, category, data, metadata)
   select head + row_number() over (order by e.ord), m_stream[e.member], m_expected[e.member] + e.number, e.id::uuid, e.type,
-    e.version, split_part(m_stream[e.member], '-', 1), e.data, m_context[e.member]
-  from unnest(e_member, e_number, e_id, e_type, e_version, e_data) with ordinality
-    as e (member, number, id, type, version, data, ord)
+    split_part(m_stream[e.member], '-', 1), e.data, x_metadata[e.metadata]
+  from unnest(e_member, e_number, e_id, e_type, e_metadata, e_data) with ordinality
+    as e (member, number, id, type, metadata, data, ord)
   where actual[e.member] = m_expected[e.member];
   if found then
     insert into event_log.streams (stream, revision, first_position, last_position)

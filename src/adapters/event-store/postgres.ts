@@ -153,6 +153,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
       return { logId: found, head: found === ownId ? await head() : LOG_START };
     },
     append: appending.append,
+    appendStored: appending.appendStored,
     readStream: streams.readStream,
     readAll: read,
     head,

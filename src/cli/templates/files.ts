@@ -3,7 +3,8 @@ import { lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { canonicalJson, sha256Hex } from '../../domain/digest.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { sha256Hex } from '../../domain/digest.ts';
 import { CommandFailed } from '../command.ts';
 
 /**

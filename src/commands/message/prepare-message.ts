@@ -1,14 +1,8 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { Analysis } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import {
-  canonicalJson,
-  keyedDigest,
-  metadataDigest,
-  repeatedDigest,
-  sha256Hex,
-  subjectDigest,
-} from '../../domain/digest.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';

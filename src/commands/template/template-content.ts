@@ -1,4 +1,5 @@
-import { canonicalJson, sha256Hex } from '../../domain/digest.ts';
+import { canonicalJson } from '../../domain/canonical-json.ts';
+import { sha256Hex } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';

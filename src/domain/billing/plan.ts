@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../digest.ts';
+import { canonicalJson } from '../canonical-json.ts';
 import { DomainError } from '../domain-error.ts';
 
 /**

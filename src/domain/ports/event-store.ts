@@ -54,18 +54,38 @@ export interface EventMetadata extends EventContext {
 /** An event to append. The id is a UUID made by the writer: an append is retried with the same ids. */
 export type NewEvent<E extends OutboxEvent = OutboxEvent> = E & { readonly id: string };
 
+/** One event as every log stores it and as its leaf in the audit tree is made: both texts are canonical JSON. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: string;
+  /** The context, and the version of the event's schema as `schemaVersion`. */
+  readonly metadata: string;
+}
+
 export type RecordedEvent<E extends OutboxEvent = OutboxEvent> = E & {
   readonly id: string;
   readonly stream: StreamName;
   readonly revision: Revision;
   readonly position: Position;
   readonly metadata: EventMetadata;
+  /** What the log holds, whatever version it was written in. */
+  readonly stored: StoredEvent;
 };
 
-export interface Append {
+/** Where an append goes. */
+interface Target {
   readonly stream: StreamName;
   /** The revision of the stream's last event as the writer knows it. There is no "any". */
   readonly expected: Revision | 'no-stream';
+}
+
+/** Events of another log, to be stored as they are. */
+export interface StoredAppend extends Target {
+  readonly events: readonly StoredEvent[];
+}
+
+export interface Append extends Target {
   /** At least one; all or none are stored, one after another. */
   readonly events: readonly NewEvent[];
   readonly context: EventContext;
@@ -156,6 +176,9 @@ export interface EventStore {
    * @throws {StoreUnavailable} nothing was written.
    */
   append(append: Append): Promise<Appended>;
+
+  /** As `append`, for a copy of another log: every byte of the events stays as it is there. */
+  appendStored(append: StoredAppend): Promise<Appended>;
 
   /**
    * Events of one stream; empty where there is none. At most `limit` (default `READ_STREAM_LIMIT`).

@@ -1,6 +1,6 @@
 import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/rotate-key.ts';
-import { canonicalJson } from '../digest.ts';
+import { canonicalJson } from '../canonical-json.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { WebhookEvent } from '../events.ts';

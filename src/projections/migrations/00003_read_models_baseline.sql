@@ -337,7 +337,6 @@ create table read_models.live_view_events (
   revision integer not null,
   id text not null,
   type text collate "C" not null,
-  schema_version integer not null,
   category text collate "C" not null,
   data text not null,
   metadata text not null,

@@ -14,8 +14,8 @@ it('skips nothing where a node that lags shows a follower no event up to what is
     revision: 0,
     position: positionOf(3),
     type: 'Thing',
-    data: {},
-    metadata: {},
+    data: '{}',
+    metadata: '{}',
   };
   const answers = [[], [], [raw]];
   const faults: unknown[] = [];

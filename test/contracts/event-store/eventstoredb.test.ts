@@ -5,9 +5,6 @@ import { startEventStoreDbDouble } from '../../support/eventstoredb-double/start
 import { eventStoreContract } from './event-store.contract.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';
 
-/** The server's limit of 1 MiB, less what the metadata of a few events takes. */
-const APPEND_BYTES_MAX = 1_000_000;
-
 /** Stores on one server, closed together. */
 const storesOn = (url: string) => {
   const store = openEventStoreDb(url);
@@ -29,7 +26,6 @@ const onDouble = (style: ServerStyle): void =>
   eventStoreContract({
     name: `on the EventStoreDB double ${style}`,
     supports: ['outage', 'freeze', 'lost-answer', 'other-process', 'metered'],
-    appendBytesMax: APPEND_BYTES_MAX,
     open: async () => {
       const double = await startEventStoreDbDouble(style);
       const stores = storesOn(double.url);
@@ -63,7 +59,6 @@ if (realUrl === '' && process.env.CI_ENGINES === 'required') {
   eventStoreContract({
     name: 'on the EventStoreDB of EVENTSTORE_URL',
     supports: ['other-process'],
-    appendBytesMax: APPEND_BYTES_MAX,
     open: async () => storesOn(realUrl),
   });
 }

@@ -38,8 +38,6 @@ export interface OpenLog {
 export interface EventStoreHarness {
   readonly name: string;
   readonly supports: readonly Capability[];
-  /** Larger appends are not tried. */
-  readonly appendBytesMax?: number;
   /** Appends and reads of the store should give up after about `PATIENCE_MS` where its time-outs can be chosen. */
   open(): Promise<OpenLog>;
 }

@@ -127,9 +127,9 @@ describe('the log in PostgreSQL, partitioned by position', () => {
 
     const deleted = await sql.query('delete from event_log_archive.events_000001 where position = 1 returning *');
     await expect(sql.query("select event_log.attach_partition('events_000001')")).rejects.toThrow('does not hold');
-    const { position, stream, revision, id, type, schema_version, category, data, metadata } = deleted.rows[0];
-    await sql.query('insert into event_log_archive.events_000001 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)', [
-      ...[position, stream, revision, id, type, schema_version, category, data, metadata],
+    const { position, stream, revision, id, type, category, data, metadata } = deleted.rows[0];
+    await sql.query('insert into event_log_archive.events_000001 values ($1, $2, $3, $4, $5, $6, $7, $8)', [
+      ...[position, stream, revision, id, type, category, data, metadata],
     ]);
     await sql.query("select event_log.attach_partition('events_000001')");
     expect(await store.readStream(old)).toHaveLength(4);

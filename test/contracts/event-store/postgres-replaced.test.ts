@@ -42,7 +42,7 @@ replacedLogContract('in PostgreSQL', async () => {
       comesBackAfter(`update event_log.log set id = gen_random_uuid();
         insert into event_log.events
         select max(position) over () + row_number() over (), 'apiKey-other' || position, 0, gen_random_uuid(), type,
-          schema_version, category, data, metadata from event_log.events; ${REMAKE_STREAMS}`),
+          category, data, metadata from event_log.events; ${REMAKE_STREAMS}`),
     close: () => {
       closed ??= close();
       return closed;

@@ -113,13 +113,13 @@ export const readingContract = (harness: EventStoreHarness): void => {
         const head = await store.head();
         const large = first(
           newStream('webhook'),
-          Array.from({ length: 7 }, () => largeEvent(100_000)),
+          Array.from({ length: 7 }, () => largeEvent(60_000)),
         );
         await store.append(large);
         const seen: string[] = [];
         const sizes: number[] = [];
         for (let from = head; seen.length < 7; ) {
-          const page = await store.readAll({ from, filter, limit: 100, bytesMax: 250_000 });
+          const page = await store.readAll({ from, filter, limit: 100, bytesMax: 150_000 });
           seen.push(...idsOf(page.events));
           sizes.push(page.events.length);
           from = page.position;

@@ -11,7 +11,7 @@ import { isOpen } from '../../../src/domain/message/recipient.ts';
 import { type AttemptOutcome, recordAttempt } from '../../../src/domain/message/record-attempt.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { messageAccepted, messageScheduled, recipient, smtpReply } from '../../support/controls/message.ts';
-import { contextAt } from '../../support/specification.ts';
+import { contextAt, recordedAs } from '../../support/specification.ts';
 
 const MINUTE_MS = 60_000;
 const START_MS = Date.UTC(2026, 10, 21, 12);
@@ -72,15 +72,11 @@ const acceptance = (inMinutes: number | null): readonly MessageEvent[] => {
   return [messageAccepted({ recipients, expiresAt }), messageScheduled({ sequence: 4, ...schedule })];
 };
 
-const recordedAs = (event: MessageEvent, revision: number, minute: number): RecordedEvent<MessageEvent> =>
-  ({
-    ...event,
-    id: `00000000-0000-0000-0000-${String(revision).padStart(12, '0')}`,
-    stream: 'message-msg_1',
-    revision,
-    position: String(revision).padStart(8, '0'),
-    metadata: { ...contextAt(at(minute), ORGANIZATION), schemaVersion: 1 },
-  }) as RecordedEvent<MessageEvent>;
+const recordedIn = (event: MessageEvent, revision: number, minute: number): RecordedEvent<MessageEvent> => {
+  const id = `00000000-0000-0000-0000-${String(revision).padStart(12, '0')}`;
+  const place = { id, stream: 'message-msg_1', revision, position: String(revision).padStart(8, '0') } as const;
+  return recordedAs(event, place, contextAt(at(minute), ORGANIZATION));
+};
 
 /** A history that the decisions themselves made, whatever the sender asked for and the world did to the attempts. */
 const history = fc
@@ -90,7 +86,7 @@ const history = fc
     let state: Message = message.initial;
     let minute = 0;
     const append = (events: readonly MessageEvent[]): void => {
-      for (const event of events.map((each, index) => recordedAs(each, recorded.length + index, minute))) {
+      for (const event of events.map((each, index) => recordedIn(each, recorded.length + index, minute))) {
         state = message.evolve(state, event, event.metadata);
         recorded.push(event);
       }

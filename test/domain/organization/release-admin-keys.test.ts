@@ -4,7 +4,7 @@ import { createKeyCacheProjection, type KeyCacheProjection, type KeyEntry } from
 import { organization } from '../../../src/domain/organization/organization.ts';
 import { type ReleaseAdminKeys, releaseAdminKeys } from '../../../src/domain/organization/release-admin-keys.ts';
 import { keyCreated, keyDeleted, keyExpired, keyRevoked } from '../../support/controls/api-key.ts';
-import { contextAt, NOW, specify } from '../../support/specification.ts';
+import { contextAt, NOW, recordedAs, specify } from '../../support/specification.ts';
 
 const LATER = '2026-11-22T12:00:00.000Z';
 const MUCH_LATER = '2026-12-22T12:00:00.000Z';
@@ -28,8 +28,7 @@ const keyCacheOf = (...events: readonly (readonly [stream: `${string}-${string}`
   for (const [stream, event] of events) {
     const revision = (revisions.get(stream) ?? -1) + 1;
     revisions.set(stream, revision);
-    const metadata = { ...contextAt(NOW), schemaVersion: 1 };
-    keyCache.apply({ ...event, id: `${stream}@${revision}`, stream, revision, position: '', metadata });
+    keyCache.apply(recordedAs(event, { id: `${stream}@${revision}`, stream, revision }, contextAt(NOW)));
   }
   return keyCache;
 };
@@ -180,9 +179,8 @@ describe('the key cache', () => {
       then('key_a', keyRevoked),
     );
     expect(entryOf(keyCache, 'key_a').revision).toBe(1);
-    const metadata = { ...contextAt(NOW), schemaVersion: 1 };
     const [stream, event] = domainEvent('DomainDeleted');
-    const changes = keyCache.apply({ ...event, stream, id: 'x', revision: 1, position: '', metadata });
+    const changes = keyCache.apply(recordedAs(event, { stream, revision: 1 }, contextAt(NOW)));
     expect(
       changes.map(({ before, after }) => [after.key.keyId, before?.endedWithDomain, after.endedWithDomain]),
     ).toEqual([

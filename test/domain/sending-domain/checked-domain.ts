@@ -4,7 +4,7 @@ import { dkimHost } from '../../../src/domain/sending-domain/dkim.ts';
 import type { DkimKey, RecordSeen, RecordState } from '../../../src/domain/sending-domain/events.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { settleDomain } from '../../../src/domain/sending-domain/settle-domain.ts';
-import { contextAt, NOW } from '../../support/specification.ts';
+import { contextAt, NOW, recordedAs } from '../../support/specification.ts';
 
 export const NAME = 'example.test';
 export const TOKEN = 'token';
@@ -41,18 +41,10 @@ export const activated = (selectors: string[], safeToRemoveAt: string | null = n
 
 /** A domain after these events, all at one time. */
 export const domainAfter = (events: readonly SendingDomainEvent[], at = NOW): ExistingSendingDomain => {
-  const metadata = { ...contextAt(at), schemaVersion: 1 };
-  const state = fold(
-    sendingDomain,
-    events.map((event, revision) => ({
-      ...event,
-      id: `${revision}`,
-      stream: 'domain-dom_1' as const,
-      revision,
-      position: '',
-      metadata,
-    })),
+  const recorded = events.map((event, revision) =>
+    recordedAs(event, { stream: 'domain-dom_1', revision }, contextAt(at)),
   );
+  const state = fold(sendingDomain, recorded);
   if (state.status === 'absent') throw new Error('there is no domain');
   return state;
 };

@@ -4,15 +4,14 @@ import type { EventStore, RecordedEvent } from '../../../src/domain/ports/event-
 import { messageStream } from '../../../src/domain/streams.ts';
 import { type Accepted, createAcceptedCache } from '../../../src/workers/delivery/dispatch.ts';
 import { messageAccepted } from '../../support/controls/message.ts';
-import { contextAt } from '../../support/specification.ts';
+import { contextAt, recordedAs } from '../../support/specification.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 
 const NOW = '2026-11-21T12:00:00.000Z';
 
 const accepted = (messageId: string): Accepted => {
-  const where = { id: messageId, stream: messageStream(messageId), revision: 0, position: '1' };
-  const metadata = { ...contextAt(NOW), schemaVersion: 1 };
-  return { ...messageAccepted({ messageId }), ...where, metadata } as RecordedEvent as Accepted;
+  const place = { id: messageId, stream: messageStream(messageId), position: '1' };
+  return recordedAs(messageAccepted({ messageId }), place, contextAt(NOW)) as RecordedEvent as Accepted;
 };
 
 describe('the cache of accepted messages', () => {

@@ -5,7 +5,7 @@ import type { DkimKey } from '../../../src/domain/sending-domain/events.ts';
 import { checkDomains, createCheckSchedule } from '../../../src/workers/domains/check-domains.ts';
 import { supervise } from '../../../src/workers/supervise.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { contextAt } from '../../support/specification.ts';
+import { contextAt, recordedAs } from '../../support/specification.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const START = '2026-01-01T00:00:00.000Z';
@@ -26,9 +26,8 @@ const open = (checkDomain?: (domainId: string) => Promise<void>) => {
   let revision = 0;
   const tell = (domainId: string, event: SendingDomainEvent): void => {
     revision += 1;
-    const metadata = { ...contextAt(system.now().toISOString()), schemaVersion: 1 };
-    const stream = `domain-${domainId}` as const;
-    checkSchedule.apply({ ...event, id: '', stream, revision, position: '', metadata } as RecordedEvent);
+    const place = { stream: `domain-${domainId}`, revision } as const;
+    checkSchedule.apply(recordedAs(event, place, contextAt(system.now().toISOString())) as RecordedEvent);
   };
   const data = (domainId: string) => ({ domainId, name: `${domainId}.test` });
   const start = (look: ((domainId: string) => Promise<void>) | null = async () => {}) => {

@@ -4,7 +4,7 @@ import { message } from '../../../../src/domain/message/message.ts';
 import type { MessageBody, ReplyText } from '../../../../src/domain/ports/contents.ts';
 import { explainMessage, type Known } from '../../../../src/http/serialize/explain/explain-message.ts';
 import type { Explanation, Happening } from '../../../../src/http/serialize/explain/explanation.ts';
-import { contextAt, NOW } from '../../../support/specification.ts';
+import { contextAt, NOW, recordedAs } from '../../../support/specification.ts';
 
 export const minute = (count: number): string => new Date(Date.parse(NOW) + count * 60_000).toISOString();
 
@@ -17,9 +17,12 @@ export interface Told {
 
 export const recorded = (told: readonly Told[], environment: 'live' | 'test' = 'live'): readonly Happening[] =>
   told.map(({ event, at = 0, actor = 'worker:deliver-message' }, revision) => {
-    const metadata = { ...contextAt(minute(at)), actor, environment, schemaVersion: 1 };
-    const place = { stream: 'message-msg_1', revision, position: String(revision).padStart(8, '0') };
-    return { ...event, ...place, id: `event-${revision}`, metadata } as Happening;
+    const place = {
+      id: `event-${revision}`,
+      stream: 'message-msg_1',
+      position: String(revision).padStart(8, '0'),
+    } as const;
+    return recordedAs(event, { ...place, revision }, { ...contextAt(minute(at)), actor, environment }) as Happening;
   });
 
 /** Of recipients `rcp_1` to `rcp_3`. */
