@@ -13,6 +13,7 @@ export type Unit =
   | 'ms'
   | 'µs'
   | 'MB'
+  | 'B/event'
   | 'B/message';
 
 /** What a figure, or its ratio to the limit, must reach or must not exceed. */

@@ -14,7 +14,7 @@ import { latency } from './latency.ts';
 import { peers } from './peers.ts';
 import { queue } from './queue.ts';
 import { readLog } from './read-log.ts';
-import { rebuildAll, rebuildLarge } from './rebuild.ts';
+import { auditTrees, rebuildAll, rebuildLarge } from './rebuild.ts';
 import { redirect } from './redirect.ts';
 import { retention } from './retention.ts';
 import { soak } from './soak.ts';
@@ -50,6 +50,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
 export const BY_NAME: readonly Measure[] = [
   eventStoreDb,
   rebuildLarge,
+  auditTrees,
   starts,
   soak,
   storage,

@@ -1,6 +1,7 @@
 import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
+import { auditProjection } from '../../src/projections/audit/projection.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
@@ -78,6 +79,48 @@ export const rebuildAll: Measure = {
         limit: { what: 'reading the log', rounds: figures.limit },
         floor: FLOOR,
         cpuMicros: cpu.lastMicros(rounds),
+      },
+    ];
+  },
+};
+
+/** What the audit trees cost: processor time of this process, of which reading is taken off, and bytes in the database. */
+export const auditTrees: Measure = {
+  name: 'audit',
+  run: async (bench) => {
+    const { closers, logger } = bench;
+    const { url, events } = await bench.corpus(CORPUS_EVENTS);
+    const store = await openStore(bench, closers, url);
+    const pool = createPool({ url, name: 'bench', logger, max: 4, statementTimeoutMs: 0 });
+    closers.add('audit pool', () => pool.end());
+    const cpuMicrosOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = process.cpuUsage();
+      await work();
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / events;
+    };
+    const onlyRead = { ...auditProjection, name: 'reputation', tables: [], apply: async () => {} } as const;
+    const rounds = Math.min(bench.rounds, ROUNDS_MAX);
+    const figures = await interleave(
+      { rounds, warmUps: 1 },
+      {
+        reading: () => cpuMicrosOf(() => rebuild({ pool, store, logger }, [onlyRead])),
+        trees: () => cpuMicrosOf(() => rebuild({ pool, store, logger }, [auditProjection])),
+      },
+    );
+    await pool.query('vacuum read_models.audit_tail'); // as at any later time: of the tail hundreds of rows live
+    const { rows } = await pool.query<{ bytes: number }>(
+      "select sum(pg_total_relation_size('read_models.' || t))::float8 as bytes from unnest($1::text[]) t",
+      [auditProjection.tables],
+    );
+    const own = figures.trees.map((micros, round) => micros - (figures.reading[round] ?? 0));
+    return [
+      { measure: 'audit trees, of an event', unit: 'µs', rounds: own, floor: { of: 'figure', atMost: 10 } },
+      {
+        measure: 'audit trees, of an event',
+        unit: 'B/event',
+        rounds: [(rows[0]?.bytes ?? 0) / events],
+        floor: { of: 'figure', atMost: 200 },
       },
     ];
   },

@@ -1,4 +1,5 @@
 import { apiKeysProjection } from './api-keys.ts';
+import { auditProjection } from './audit/projection.ts';
 import { billingProjection } from './billing.ts';
 import { deliveriesProjection } from './deliveries/projection.ts';
 import { destinationsProjection } from './destinations.ts';
@@ -30,4 +31,5 @@ export const PROJECTIONS: readonly Projection[] = [
   destinationsProjection,
   reputationProjection,
   liveViewsProjection,
+  auditProjection,
 ];

@@ -44,7 +44,7 @@ const applyOneByOne = (
 
 /**
  * Applies a batch and moves the checkpoint in one transaction. If an event cannot be applied, the batch is repeated event
- * by event, and that event is parked.
+ * by event, and that event is parked, unless the read model must be whole.
  * @returns newly parked events. @throws {Fenced}, and temporary faults.
  */
 export const applyBatch = async (target: Target, batch: Batch): Promise<readonly RecordedEvent[]> => {
@@ -52,7 +52,7 @@ export const applyBatch = async (target: Target, batch: Batch): Promise<readonly
     await applyAll(target, batch);
     return [];
   } catch (error) {
-    if (!isPoison(error)) throw error;
+    if (target.projection.isWhole === true || !isPoison(error)) throw error;
     return applyOneByOne(target, batch);
   }
 };

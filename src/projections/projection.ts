@@ -18,7 +18,8 @@ export type ProjectionName =
   | 'deliveries'
   | 'destinations'
   | 'reputation'
-  | 'live-views';
+  | 'live-views'
+  | 'audit';
 
 /**
  * How a projection handles each event type of its families. A missing type does not compile.
@@ -50,6 +51,8 @@ export interface Projection {
   readonly version: number;
   readonly categories: readonly string[];
   readonly tables: readonly string[];
+  /** An event that cannot be applied is never parked: nothing after it can be applied without it. */
+  readonly isWhole?: boolean;
   /** Applies events in order, inside the caller's transaction. */
   apply(db: Database, events: readonly RecordedEvent[]): Promise<void>;
 }

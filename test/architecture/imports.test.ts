@@ -34,7 +34,16 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
 
 /** Pure functions of the platform that the domain may use. */
 const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
-  'node:crypto': ['createHmac', 'hash', 'timingSafeEqual'],
+  'node:crypto': [
+    'createHmac',
+    'createPrivateKey',
+    'createPublicKey',
+    'hash',
+    'KeyObject',
+    'sign',
+    'timingSafeEqual',
+    'verify',
+  ],
   'node:zlib': ['crc32'],
   'node:url': ['domainToASCII', 'domainToUnicode'],
 };

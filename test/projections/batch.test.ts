@@ -38,6 +38,16 @@ describe('an event that cannot be applied', () => {
     ]);
   });
 
+  test('stops a read model that must be whole, and nothing is parked', async () => {
+    const { given, pool } = await openApplied({ ...apiKeysProjection, isWhole: true });
+    await given('apiKey-key_1', [keyCreated()]);
+    await expect(given('apiKey-key_2', [poisonousKey('key_2')])).rejects.toThrow('unsupported Unicode escape sequence');
+    const { rows } = await pool.query(
+      'select (select count(*)::int from read_models.api_keys) as keys, count(*)::int as parked from read_models.parked_events',
+    );
+    expect(rows).toEqual([{ keys: 1, parked: 0 }]);
+  });
+
   test('holds back later events of its own stream, in the same batch and in later ones, and no other', async () => {
     const { given, keys, parked } = await open();
     await given('apiKey-key_2', [poisonousKey('key_2'), keyRotated(1, NOW)]);

@@ -350,6 +350,57 @@ create table read_models.live_view_size (
   events bigint not null
 );
 
+-- Audit trees: one Merkle tree (RFC 9162) for each organization, over the stored form of its events.
+create table read_models.audit_trees (
+  tree text collate "C" primary key,
+  size bigint not null,
+  -- Latest time of an event in a full bundle.
+  latest text collate "C" not null
+);
+
+-- Leaves that fill no bundle yet: at most 255 of a tree.
+create table read_models.audit_tail (
+  tree text collate "C" not null,
+  leaf_index bigint not null,
+  leaf text not null,
+  position text collate "C" not null,
+  primary key (tree, leaf_index)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- 256 leaves each. No row is ever changed.
+create table read_models.audit_bundles (
+  tree text collate "C" not null,
+  bundle bigint not null,
+  -- The tile of level 0: 256 hashes.
+  hashes bytea not null,
+  -- The leaves, as an entry bundle of tlog-tiles in zstd.
+  entries bytea not null,
+  first_position text collate "C" not null,
+  -- Latest time of an event in this bundle or before it.
+  latest text collate "C" not null,
+  -- Ids are UUIDs in order of time (version 7): an event is looked for where its id is between these.
+  id_from uuid not null,
+  id_to uuid not null,
+  -- What the leaves can be searched by, sorted.
+  facets text[] not null,
+  primary key (tree, bundle)
+);
+create index audit_bundles_by_id on read_models.audit_bundles (tree, id_to, id_from);
+create index audit_bundles_by_time on read_models.audit_bundles (tree, latest);
+create index audit_bundles_by_facet on read_models.audit_bundles using gin (facets);
+
+-- Tiles of level 1 and above. The last of a level is not full.
+create table read_models.audit_tiles (
+  tree text collate "C" not null,
+  level smallint not null,
+  tile bigint not null,
+  hashes bytea not null,
+  primary key (tree, level, tile)
+);
+-- Hashes do not get smaller.
+alter table read_models.audit_bundles alter column hashes set storage external, alter column entries set storage external;
+alter table read_models.audit_tiles alter column hashes set storage external;
+
 -- Where a rebuild makes the tables that will replace the live ones.
 create schema read_models_building;
 create table read_models_building.checkpoints (like read_models.checkpoints including all);

@@ -1,0 +1,43 @@
+import { canonicalJson } from '../canonical-json.ts';
+import type { EventMetadata, RecordedEvent } from '../ports/event-store.ts';
+
+/** Leaves of the audit trees: events as they are stored, on a line of canonical JSON each (RFC 8785). */
+
+/** The tree of events that belong to no organization: of destinations. */
+const SERVICE_TREE = 'service';
+
+/** The tree that an event is in: its organization's. */
+export const treeOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): string =>
+  metadata.organizationId === '' ? SERVICE_TREE : metadata.organizationId;
+
+/** What an event is hashed as. It names no position, so that every engine and copy of a log has the same leaves. */
+export const leafOf = ({ stream, revision, stored }: RecordedEvent): string =>
+  `{"data":${stored.data},"id":"${stored.id}","metadata":${stored.metadata},"revision":${revision},` +
+  `"stream":${canonicalJson(stream)},"type":"${stored.type}"}`;
+
+/** A leaf as it is read again. */
+export interface Leaf {
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly id: string;
+  readonly metadata: EventMetadata;
+  readonly revision: number;
+  readonly stream: string;
+  readonly type: string;
+}
+
+export const parseLeaf = (leaf: string): Leaf => JSON.parse(leaf) as Leaf; // as `leafOf` wrote it
+
+/** `recipient:<id>` is nobody who can be asked for: all recipients are one. */
+const actorOf = (actor: string): string => (actor.startsWith('recipient:') ? 'recipient' : actor);
+
+const KEY_ACTOR = 'key:';
+
+/** By what leaves are searched: `type:`, `actor:`, `key:` (who acted, or what was acted on) and `domain:`. */
+export const facetsOf = ({ type, data, metadata }: Pick<Leaf, 'type' | 'data' | 'metadata'>): readonly string[] => {
+  const actor = actorOf(metadata.actor);
+  const facets = [`type:${type}`, `actor:${actor}`];
+  if (actor.startsWith(KEY_ACTOR)) facets.push(actor);
+  if (typeof data.keyId === 'string') facets.push(`key:${data.keyId}`);
+  if (typeof data.domainId === 'string') facets.push(`domain:${data.domainId}`);
+  return facets;
+};

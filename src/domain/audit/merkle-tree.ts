@@ -1,0 +1,184 @@
+import { hash } from 'node:crypto';
+
+/**
+ * Merkle trees of RFC 9162 §2.1: hashes of 32 bytes, leaves numbered from 0. A tree of `size` leaves is described by the
+ * hashes of ranges of leaves, and each range by its complete subtrees: 2^level leaves from a multiple of 2^level.
+ */
+
+export const HASH_BYTES = 32;
+const NODE = Buffer.from([1]);
+
+/** `HASH(0x00 || leaf)`, of the leaf's UTF-8 bytes. */
+export const leafHash = (leaf: string): Buffer => hash('sha256', `\0${leaf}`, 'buffer');
+
+/** `HASH(0x01 || left || right)` */
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
+  hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
+
+/** The root of no leaves: `HASH()`. */
+export const EMPTY_ROOT = hash('sha256', '', 'buffer');
+
+/** Leaves from `from` up to and without `to`. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A complete subtree: the leaves from `index * 2^level` on. Level 0 is a leaf. */
+export interface Subtree {
+  readonly level: number;
+  readonly index: number;
+}
+
+const subtreeAt = (from: number, to: number): Subtree => {
+  let level = 0;
+  let width = 1;
+  while (from % (width * 2) === 0 && from + width * 2 <= to) {
+    width *= 2;
+    level += 1;
+  }
+  return { level, index: from / width };
+};
+
+/** The complete subtrees of a range, left to right: at most two for each level. */
+export const subtreesOf = ({ from, to }: Range): readonly Subtree[] => {
+  const subtrees: Subtree[] = [];
+  for (let at = from; at < to; ) {
+    const subtree = subtreeAt(at, to);
+    subtrees.push(subtree);
+    at += 2 ** subtree.level;
+  }
+  return subtrees;
+};
+
+/** `MTH` of leaves of which the complete subtrees have these hashes, left to right. */
+export const joined = (hashes: readonly Uint8Array[]): Buffer => {
+  const last = hashes.at(-1);
+  if (last === undefined) return EMPTY_ROOT;
+  return hashes.slice(0, -1).reduceRight<Buffer>((right, left) => nodeHash(left, right), Buffer.from(last));
+};
+
+/** Largest power of two below a size above 1 (`k` in RFC 9162 §2.1.1). */
+const splitOf = (size: number): number => {
+  let split = 1;
+  while (split * 2 < size) split *= 2;
+  return split;
+};
+
+/** The way down a tree to a range that ends it: halves that the way leaves behind, the last one first. */
+const wayDown = (whole: Range, isEnd: (range: Range) => boolean, isLeft: (middle: number) => boolean) => {
+  const siblings: Range[] = [];
+  let { from, to } = whole;
+  while (!isEnd({ from, to })) {
+    const middle = from + splitOf(to - from);
+    if (isLeft(middle)) {
+      siblings.unshift({ from: middle, to });
+      to = middle;
+    } else {
+      siblings.unshift({ from, to: middle });
+      from = middle;
+    }
+  }
+  return { end: { from, to }, siblings };
+};
+
+/** The ranges whose hashes prove that a leaf is in a tree, from the leaf upwards (RFC 9162 §2.1.3.1). */
+export const inclusionRanges = (index: number, size: number): readonly Range[] =>
+  wayDown(
+    { from: 0, to: size },
+    ({ from, to }) => to - from <= 1,
+    (middle) => index < middle,
+  ).siblings;
+
+/** The ranges whose hashes prove that a tree began as a smaller one (RFC 9162 §2.1.4.1). None for 0 or equal sizes. */
+export const consistencyRanges = (smaller: number, size: number): readonly Range[] => {
+  if (smaller === 0 || smaller === size) return [];
+  const { end, siblings } = wayDown(
+    { from: 0, to: size },
+    ({ to }) => to === smaller,
+    (middle) => smaller <= middle,
+  );
+  // The verifier knows it where it is all of the smaller tree.
+  return end.from === 0 ? siblings : [end, ...siblings];
+};
+
+/** The root that a proof of inclusion leads to (RFC 9162 §2.1.3.2); null: the proof has another length. */
+export const rootOfInclusion = (
+  index: number,
+  size: number,
+  leaf: Uint8Array,
+  proof: readonly Uint8Array[],
+): Buffer | null => {
+  const ranges = inclusionRanges(index, size);
+  if (index >= size || ranges.length !== proof.length) return null;
+  return ranges.reduce<Buffer>((root, { from }, step) => {
+    const sibling = proof[step] as Uint8Array;
+    return from > index ? nodeHash(root, sibling) : nodeHash(sibling, root);
+  }, Buffer.from(leaf));
+};
+
+/** Both roots that a proof of consistency leads to. */
+const rootsOfConsistency = (
+  smaller: number,
+  smallerRoot: Buffer,
+  ranges: readonly Range[],
+  proof: readonly Buffer[],
+) => {
+  const isKnown = ranges.every(({ from }) => from >= smaller);
+  const first = isKnown ? smallerRoot : (proof[0] as Buffer);
+  let [before, after] = [first, first];
+  for (let step = isKnown ? 0 : 1; step < ranges.length; step += 1) {
+    const sibling = proof[step] as Buffer;
+    const isBefore = (ranges[step] as Range).from < smaller;
+    if (isBefore) before = nodeHash(sibling, before);
+    after = isBefore ? nodeHash(sibling, after) : nodeHash(after, sibling);
+  }
+  return { before, after };
+};
+
+/** Whether a tree with one root began as the smaller one with another (RFC 9162 §2.1.4.2). */
+export const isConsistent = (
+  [smaller, smallerRoot]: readonly [size: number, root: Buffer],
+  [size, root]: readonly [size: number, root: Buffer],
+  proof: readonly Buffer[],
+): boolean => {
+  const ranges = smaller > size ? null : consistencyRanges(smaller, size);
+  if (ranges?.length !== proof.length) return false;
+  if (smaller === 0) return smallerRoot.equals(EMPTY_ROOT);
+  if (smaller === size) return smallerRoot.equals(root);
+  const { before, after } = rootsOfConsistency(smaller, smallerRoot, ranges, proof);
+  return before.equals(smallerRoot) && after.equals(root);
+};
+
+/** The tree so far, as the hashes of the complete subtrees of its leaves: a hash for each bit that its size has. */
+export interface CompactRange {
+  readonly size: number;
+  readonly hashes: readonly Buffer[];
+}
+
+export const EMPTY_RANGE: CompactRange = { size: 0, hashes: [] };
+
+/** With one more complete subtree of 2^level leaves; the size before is a multiple of 2^level. */
+export const extended = ({ size, hashes }: CompactRange, subtree: Buffer, level = 0): CompactRange => {
+  const width = 2 ** level;
+  const kept = [...hashes];
+  let top = subtree;
+  for (let rest = size / width; rest % 2 === 1; rest = (rest - 1) / 2) top = nodeHash(kept.pop() as Buffer, top);
+  return { size: size + width, hashes: [...kept, top] };
+};
+
+/**
+ * Root of complete subtrees of equal size, a power of two of them, by their hashes one after another. (A hash as a text of
+ * bytes costs a third of one in a buffer of its own.)
+ */
+export const rootOfComplete = (hashes: Buffer): Buffer => {
+  const node = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
+  const level = Buffer.from(hashes);
+  for (let bytes = level.length; bytes > HASH_BYTES; bytes /= 2) {
+    for (let at = 0; at < bytes; at += 2 * HASH_BYTES) {
+      level.copy(node, 1, at, at + 2 * HASH_BYTES);
+      level.write(hash('sha256', node, 'binary'), at / 2, 'latin1');
+    }
+  }
+  return level.subarray(0, HASH_BYTES);
+};

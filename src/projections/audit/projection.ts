@@ -1,0 +1,204 @@
+import { promisify } from 'node:util';
+import { constants, zstdCompress } from 'node:zlib';
+import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/audit/leaf.ts';
+import { HASH_BYTES, rootOfComplete } from '../../domain/audit/merkle-tree.ts';
+import type { Position, RecordedEvent } from '../../domain/ports/event-store.ts';
+import { CATEGORIES } from '../../domain/streams.ts';
+import { asRecords, type Database } from '../database.ts';
+import type { Projection } from '../projection.ts';
+import { rowsInto } from '../rebuild-tables.ts';
+import { encodeEntries, hashEntries, TILE_WIDTH } from './tiles.ts';
+
+/**
+ * The audit trees: for each organization a Merkle tree (RFC 9162) of its events in the order of the log. Leaves wait in
+ * `audit_tail` until 256 of them fill a bundle: their hashes are a tile of level 0, and their texts its entries. Roots of
+ * full tiles make the tiles above (C2SP tlog-tiles). The rows do not depend on how the log is cut into batches.
+ */
+
+const compress = promisify(zstdCompress);
+/** 1 µs a leaf. The next level takes twice the time and saves nothing. */
+const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+interface PendingLeaf {
+  readonly leaf: string;
+  readonly position: Position;
+  readonly parsed: Pick<Leaf, 'id' | 'type' | 'data' | 'metadata'>;
+}
+
+/** A tree before a batch, and what the batch adds to it. */
+interface Growing {
+  readonly tree: string;
+  readonly size: number;
+  /** Latest time of the leaves in bundles: no later leaf is as of an earlier time. */
+  latest: string;
+  readonly events: RecordedEvent[];
+}
+
+const TREES = {
+  name: 'audit-trees',
+  text: 'select tree, size::float8 as size, latest from audit_trees where tree = any($1)',
+};
+
+const growingOf = async (db: Database, events: readonly RecordedEvent[]): Promise<readonly Growing[]> => {
+  const byTree = Map.groupBy(events, treeOf);
+  const { rows } = await db.query<{ tree: string; size: number; latest: string }>({
+    ...TREES,
+    values: [[...byTree.keys()]],
+  });
+  const known = new Map(rows.map((row) => [row.tree, row]));
+  return [...byTree].map(([tree, added]) => ({ tree, size: 0, latest: '', ...known.get(tree), events: added }));
+};
+
+const TAIL = {
+  name: 'audit-tail',
+  text: 'select leaf, position from audit_tail where tree = $1 order by leaf_index',
+};
+
+/** The leaves of a tree that are in no bundle yet. */
+const tailOf = async (db: Database, tree: string): Promise<readonly PendingLeaf[]> => {
+  const { rows } = await db.query<{ leaf: string; position: Position }>({ ...TAIL, values: [tree] });
+  return rows.map((row) => ({ ...row, parsed: parseLeaf(row.leaf) }));
+};
+
+const pendingLeaf = (event: RecordedEvent): PendingLeaf => ({
+  leaf: leafOf(event),
+  position: event.position,
+  parsed: event,
+});
+
+interface TailRow {
+  readonly tree: string;
+  readonly leafIndex: number;
+  readonly leaf: string;
+  readonly position: Position;
+}
+
+const insertTail = rowsInto<TailRow>('audit_tail', {
+  tree: 'tree',
+  leaf_index: 'leafIndex',
+  leaf: 'leaf',
+  position: 'position',
+});
+
+const bytea = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`;
+/** Ids and names of types: nothing in them has a meaning in an array. */
+const textArray = (texts: readonly string[]): string => `{${texts.map((text) => `"${text}"`).join(',')}}`;
+
+const bundleRow = async (tree: string, bundle: number, leaves: readonly PendingLeaf[], latest: string) => {
+  const entries = encodeEntries(leaves.map(({ leaf }) => leaf));
+  const hashes = hashEntries(entries, leaves.length);
+  const ids = leaves.map(({ parsed }) => parsed.id);
+  return {
+    tree,
+    bundle,
+    hashes: bytea(hashes),
+    entries: bytea(await compress(entries, COMPRESSION)),
+    position: leaves[0]?.position,
+    latest,
+    idFrom: ids.reduce((least, id) => (id < least ? id : least)),
+    idTo: ids.reduce((most, id) => (id > most ? id : most)),
+    facets: textArray([...new Set(leaves.flatMap(({ parsed }) => facetsOf(parsed)))].sort()),
+    root: rootOfComplete(hashes),
+  };
+};
+type BundleRow = Awaited<ReturnType<typeof bundleRow>>;
+
+const insertBundles = rowsInto<BundleRow>('audit_bundles', {
+  tree: 'tree',
+  bundle: 'bundle',
+  hashes: 'hashes',
+  entries: 'entries',
+  first_position: 'position',
+  latest: 'latest',
+  id_from: 'idFrom',
+  id_to: 'idTo',
+  facets: 'facets',
+});
+
+const EXTEND_TILE = {
+  name: 'audit-extend-tile',
+  text: `
+    insert into audit_tiles as t (tree, level, tile, hashes) values ($1, $2, $3, $4)
+    on conflict (tree, level, tile) do update set hashes = t.hashes || excluded.hashes
+    returning hashes`,
+};
+
+/** A level of the tiles of a tree. */
+interface Level {
+  readonly tree: string;
+  readonly level: number;
+}
+
+/** Adds roots of full tiles to the level above them, and the root of each tile that is full then to the next above. */
+const addRoots = async (db: Database, { tree, level }: Level, first: number, roots: readonly Buffer[]) => {
+  const byTile = Map.groupBy(roots.entries(), ([index]) => Math.floor((first + index) / TILE_WIDTH));
+  for (const [tile, added] of byTile) {
+    const values = [tree, level, tile, Buffer.concat(added.map(([, root]) => root))];
+    const { rows } = await db.query<{ hashes: Buffer }>({ ...EXTEND_TILE, values });
+    const hashes = rows[0]?.hashes ?? Buffer.alloc(0);
+    if (hashes.length === TILE_WIDTH * HASH_BYTES)
+      await addRoots(db, { tree, level: level + 1 }, tile, [rootOfComplete(hashes)]);
+  }
+};
+
+const TRIM_TAIL = {
+  name: 'audit-trim-tail',
+  text: 'delete from audit_tail where tree = $1 and leaf_index < $2',
+};
+
+const latestOf = (leaves: readonly PendingLeaf[], before: string): string =>
+  leaves.reduce((most, { parsed }) => (parsed.metadata.occurredAt > most ? parsed.metadata.occurredAt : most), before);
+
+/** Writes the bundles that the batch fills. @returns the leaves that fill none. */
+const fillBundles = async (db: Database, growing: Growing): Promise<readonly PendingLeaf[]> => {
+  const { tree, size, events } = growing;
+  const first = Math.floor(size / TILE_WIDTH);
+  const pending = [...(await tailOf(db, tree)), ...events.map(pendingLeaf)];
+  const bundles: BundleRow[] = [];
+  while (pending.length >= TILE_WIDTH) {
+    const leaves = pending.splice(0, TILE_WIDTH);
+    growing.latest = latestOf(leaves, growing.latest);
+    bundles.push(await bundleRow(tree, first + bundles.length, leaves, growing.latest));
+  }
+  await insertBundles(db, bundles);
+  const roots = bundles.map(({ root }) => root);
+  await addRoots(db, { tree, level: 1 }, first, roots);
+  await db.query({ ...TRIM_TAIL, values: [tree, (first + bundles.length) * TILE_WIDTH] });
+  return pending;
+};
+
+const PUT_TREES = {
+  name: 'audit-put-trees',
+  text: `
+    insert into audit_trees (tree, size, latest)
+    select tree, size, latest from json_to_recordset($1) as t(tree text, size bigint, latest text)
+    on conflict (tree) do update set size = excluded.size, latest = excluded.latest`,
+};
+
+/** @returns the rows of the tail that the batch adds: what was in it before is in a bundle now, or stays. */
+const grow = async (db: Database, growing: Growing): Promise<readonly TailRow[]> => {
+  const { tree, size, events } = growing;
+  const isFilling = (size % TILE_WIDTH) + events.length >= TILE_WIDTH;
+  const left = isFilling ? await fillBundles(db, growing) : events.map(pendingLeaf);
+  const first = size + events.length - left.length;
+  return left.map(({ leaf, position }, index) => ({ tree, leafIndex: first + index, leaf, position }));
+};
+
+const apply = async (db: Database, events: readonly RecordedEvent[]): Promise<void> => {
+  if (events.length === 0) return;
+  const all = await growingOf(db, events);
+  const tail: TailRow[] = [];
+  for (const growing of all) tail.push(...(await grow(db, growing)));
+  await insertTail(db, tail);
+  const trees = all.map(({ tree, size, latest, events }) => ({ tree, size: size + events.length, latest }));
+  await db.query({ ...PUT_TREES, values: asRecords(trees) });
+};
+
+export const auditProjection: Projection = {
+  name: 'audit',
+  version: 1,
+  categories: Object.values(CATEGORIES),
+  tables: ['audit_trees', 'audit_tail', 'audit_bundles', 'audit_tiles'],
+  isWhole: true,
+  apply,
+};

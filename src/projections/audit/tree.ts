@@ -1,0 +1,181 @@
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { type Leaf, parseLeaf } from '../../domain/audit/leaf.ts';
+import {
+  HASH_BYTES,
+  joined,
+  leafHash,
+  type Range,
+  rootOfComplete,
+  type Subtree,
+  subtreesOf,
+} from '../../domain/audit/merkle-tree.ts';
+import type { Database } from '../database.ts';
+import { decodeEntries, TILE_HEIGHT, TILE_WIDTH } from './tiles.ts';
+
+/** Reads of the audit trees: hashes and leaves. */
+
+const decompress = promisify(zstdDecompress);
+
+/** A tile of a level. */
+interface Tile {
+  readonly level: number;
+  readonly tile: number;
+}
+
+/** Hashes in a tile: from one up to and without another. */
+interface Place extends Tile {
+  readonly from: number;
+  readonly to: number;
+}
+
+const placeOf = ({ level, index }: Subtree): Place => {
+  const width = 2 ** (level % TILE_HEIGHT);
+  const from = (index * width) % TILE_WIDTH;
+  return {
+    level: Math.floor(level / TILE_HEIGHT),
+    tile: Math.floor((index * width) / TILE_WIDTH),
+    from,
+    to: from + width,
+  };
+};
+
+const NOTHING = Buffer.alloc(0);
+
+const keyOf = ({ level, tile }: Tile): string => `${level}/${tile}`;
+
+interface TileRow extends Tile {
+  /** Of the tail the leaves stand in their place. */
+  readonly hashes: Buffer | null;
+  readonly leaves: readonly string[] | null;
+}
+
+interface EntriesRow {
+  readonly entries: Buffer | null;
+  readonly leaves: readonly string[] | null;
+}
+
+export interface FoundLeaf {
+  readonly index: number;
+  readonly leaf: string;
+  readonly parsed: Leaf;
+}
+
+/** What was asked for is not in the tree: it is smaller, or rows are missing. */
+export class NotInTree extends Error {
+  override readonly name = 'NotInTree';
+}
+
+export interface AuditTrees {
+  /** Leaves of a tree; 0: there is none. */
+  size(tree: string): Promise<number>;
+  /** The hashes of ranges of leaves (`MTH` of RFC 9162 §2.1.1). @throws {NotInTree} */
+  hashes(tree: string, ranges: readonly Range[]): Promise<readonly Buffer[]>;
+  /** The root of the first `size` leaves. @throws {NotInTree} */
+  root(tree: string, size: number): Promise<Buffer>;
+  /** The hashes of a tile, one after another; of the last one of a level those that there are. */
+  tile(tree: string, tile: Tile): Promise<Buffer>;
+  /** The leaves of bundles from one up to and without another; of the last one those that there are. */
+  leaves(tree: string, from: number, to: number): Promise<readonly string[]>;
+  /** An event by its id, a UUID; null: it is not in the tree (yet). */
+  find(tree: string, eventId: string): Promise<FoundLeaf | null>;
+}
+
+/** Each statement sees one snapshot, so that a bundle that is filled meanwhile does not come between. */
+const statements = (schema: string) => {
+  const named = (name: string, text: string) => ({ name: `audit-${name}-${schema}`, text });
+  return {
+    size: named('size', `select size::float8 as size from ${schema}audit_trees where tree = $1`),
+    tiles: named(
+      'tiles',
+      `select 0 as level, bundle::float8 as tile, hashes, null::text[] as leaves
+       from ${schema}audit_bundles where tree = $1 and bundle = any($2::bigint[])
+       union all
+       select t.level, t.tile::float8, t.hashes, null
+       from unnest($3::integer[], $4::bigint[]) as w(level, tile)
+       join ${schema}audit_tiles t on t.tree = $1 and t.level = w.level and t.tile = w.tile
+       union all
+       select 0, (leaf_index / ${TILE_WIDTH})::float8, null, array_agg(leaf order by leaf_index)
+       from ${schema}audit_tail where tree = $1 and leaf_index / ${TILE_WIDTH} = any($2::bigint[])
+       group by 2`,
+    ),
+    entries: named(
+      'entries',
+      `select bundle, entries, null::text[] as leaves
+       from ${schema}audit_bundles where tree = $1 and bundle >= $2 and bundle < $3
+       union all
+       select min(leaf_index) / ${TILE_WIDTH}, null, array_agg(leaf order by leaf_index)
+       from ${schema}audit_tail
+       where tree = $1 and leaf_index >= $2 * ${TILE_WIDTH}::bigint and leaf_index < $3 * ${TILE_WIDTH}::bigint
+       having count(*) > 0
+       order by 1`,
+    ),
+    bundlesOfId: named(
+      'bundles-of-id',
+      `select bundle::float8 as bundle from ${schema}audit_bundles where tree = $1 and id_to >= $2 and id_from <= $2
+       union all
+       select floor(size / ${TILE_WIDTH})::float8 from ${schema}audit_trees where tree = $1
+       order by 1`,
+    ),
+  };
+};
+
+/** @param schema of the tables, with its dot; empty: that of the transaction. */
+export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTrees => {
+  const sql = statements(schema);
+
+  const tilesOf = async (tree: string, all: readonly Tile[]): Promise<ReadonlyMap<string, Buffer>> => {
+    const wanted = [...new Map(all.map((tile) => [keyOf(tile), tile])).values()];
+    const bundles = wanted.filter(({ level }) => level === 0).map(({ tile }) => tile);
+    const above = wanted.filter(({ level }) => level > 0);
+    const values = [tree, bundles, above.map(({ level }) => level), above.map(({ tile }) => tile)];
+    const { rows } = await db.query<TileRow>({ ...sql.tiles, values });
+    return new Map(rows.map((row) => [keyOf(row), row.hashes ?? Buffer.concat((row.leaves ?? []).map(leafHash))]));
+  };
+
+  const hashes: AuditTrees['hashes'] = async (tree, ranges) => {
+    const subtrees = ranges.map((range) => subtreesOf(range).map(placeOf));
+    const tiles = await tilesOf(tree, subtrees.flat());
+    const hashAt = (place: Place): Buffer => {
+      const found = (tiles.get(keyOf(place)) ?? NOTHING).subarray(place.from * HASH_BYTES, place.to * HASH_BYTES);
+      if (found.length < (place.to - place.from) * HASH_BYTES)
+        throw new NotInTree(`tile ${keyOf(place)} of ${tree} ends early`);
+      return rootOfComplete(found);
+    };
+    return subtrees.map((places) => joined(places.map(hashAt)));
+  };
+
+  const leaves: AuditTrees['leaves'] = async (tree, from, to) => {
+    const { rows } = await db.query<EntriesRow>({ ...sql.entries, values: [tree, from, to] });
+    const parts = rows.map(async (row) =>
+      row.entries === null ? (row.leaves ?? []) : decodeEntries(await decompress(row.entries)),
+    );
+    return (await Promise.all(parts)).flat();
+  };
+
+  const findIn = async (tree: string, bundle: number, eventId: string): Promise<FoundLeaf | null> => {
+    const all = await leaves(tree, bundle, bundle + 1);
+    const at = all.findIndex((leaf) => leaf.includes(`"id":"${eventId}"`) && parseLeaf(leaf).id === eventId);
+    const leaf = all[at];
+    return leaf === undefined ? null : { index: bundle * TILE_WIDTH + at, leaf, parsed: parseLeaf(leaf) };
+  };
+
+  return {
+    size: async (tree) => {
+      const { rows } = await db.query<{ size: number }>({ ...sql.size, values: [tree] });
+      return rows[0]?.size ?? 0;
+    },
+    hashes,
+    root: async (tree, size) => (await hashes(tree, [{ from: 0, to: size }]))[0] as Buffer,
+    tile: async (tree, tile) => (await tilesOf(tree, [tile])).get(keyOf(tile)) ?? NOTHING,
+    leaves,
+    find: async (tree, eventId) => {
+      const { rows } = await db.query<{ bundle: number }>({ ...sql.bundlesOfId, values: [tree, eventId] });
+      for (const { bundle } of rows) {
+        const found = await findIn(tree, bundle, eventId);
+        if (found !== null) return found;
+      }
+      return null;
+    },
+  };
+};

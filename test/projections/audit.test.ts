@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import type { Pool } from 'pg';
+import { describe, expect, test } from 'vitest';
+import { createSystem } from '../../src/adapters/system.ts';
+import { leafOf, treeOf } from '../../src/domain/audit/leaf.ts';
+import {
+  consistencyRanges,
+  EMPTY_ROOT,
+  inclusionRanges,
+  isConsistent,
+  leafHash,
+  nodeHash,
+  rootOfInclusion,
+} from '../../src/domain/audit/merkle-tree.ts';
+import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import { auditProjection } from '../../src/projections/audit/projection.ts';
+import { createAuditTrees, NotInTree } from '../../src/projections/audit/tree.ts';
+import { inTransaction } from '../../src/projections/database.ts';
+import { contextAt, recordedAs } from '../support/specification.ts';
+import { openPool } from './support/open.ts';
+import { rowsOf } from './support/read-model-rows.ts';
+
+const { uuid } = createSystem();
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+
+/** Events of organizations whose shares differ, with times that sometimes go back. */
+const eventsOf = (count: number): readonly RecordedEvent[] =>
+  Array.from({ length: count }, (_, n) => {
+    const organizationId = ['org_a', 'org_a', 'org_b', '', 'org_a', 'org_a'][n % 6] ?? '';
+    const at = new Date(START + n * 1000 - (n % 7 === 0 ? 60_000 : 0)).toISOString();
+    const keyId = `key_${n % 3}`;
+    const place = { id: uuid(), stream: `apiKey-${keyId}`, position: String(n + 1).padStart(16, '0') } as const;
+    const context = { ...contextAt(at, organizationId), actor: n % 2 === 0 ? `key:${keyId}` : `recipient:${n}` };
+    return recordedAs({ type: 'KeyRevoked', data: { keyId } }, place, context) as RecordedEvent;
+  });
+
+const applyIn = async (pool: Pool, batches: readonly (readonly RecordedEvent[])[]): Promise<void> => {
+  const client = await pool.connect();
+  try {
+    for (const batch of batches) await inTransaction(client, 'read_models', () => auditProjection.apply(client, batch));
+  } finally {
+    client.release();
+  }
+};
+
+const cut = (events: readonly RecordedEvent[], sizes: readonly number[]): readonly (readonly RecordedEvent[])[] => {
+  const batches: (readonly RecordedEvent[])[] = [];
+  for (let [from, turn] = [0, 0]; from < events.length; turn += 1) {
+    const size = sizes[turn % sizes.length] ?? 1;
+    batches.push(events.slice(from, from + size));
+    from += size;
+  }
+  return batches;
+};
+
+const mth = (hashes: readonly Buffer[]): Buffer => {
+  if (hashes.length <= 1) return hashes[0] ?? EMPTY_ROOT;
+  let k = 1;
+  while (k * 2 < hashes.length) k *= 2;
+  return nodeHash(mth(hashes.slice(0, k)), mth(hashes.slice(k)));
+};
+
+const clear = (pool: Pool) =>
+  pool.query(auditProjection.tables.map((table) => `truncate read_models.${table};`).join(''));
+
+describe('the audit trees', () => {
+  test('are made of the same rows however the log is cut into batches', async () => {
+    const pool = await openPool();
+    const events = eventsOf(1_700);
+    const rowsAfter = async (sizes: readonly number[]) => {
+      await clear(pool);
+      await applyIn(pool, cut(events, sizes));
+      return rowsOf(pool, auditProjection);
+    };
+    const whole = await rowsAfter([events.length]);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 700 }), { minLength: 1, maxLength: 6 }), async (sizes) => {
+        expect(await rowsAfter(sizes)).toEqual(whole);
+      }),
+      { numRuns: 6 },
+    );
+  }, 120_000);
+
+  test('prove each leaf and each smaller size, and find events by id', async () => {
+    const pool = await openPool();
+    const events = eventsOf(1_700);
+    await applyIn(pool, cut(events, [97]));
+    const trees = createAuditTrees(pool);
+    for (const tree of ['org_a', 'org_b', 'service']) {
+      const own = events.filter((event) => treeOf(event) === tree);
+      const leaves = own.map(leafOf);
+      const hashes = leaves.map(leafHash);
+      const size = own.length;
+      expect(await trees.size(tree)).toBe(size);
+      const root = mth(hashes);
+      expect(await trees.root(tree, size)).toEqual(root);
+      expect(await trees.leaves(tree, 0, 1_000)).toEqual(leaves);
+      expect(await trees.leaves(tree, 1, 2)).toEqual(leaves.slice(256, 512));
+      for (let index = 0; index < size; index += 61) {
+        const proof = await trees.hashes(tree, inclusionRanges(index, size));
+        expect(rootOfInclusion(index, size, hashes[index] as Buffer, proof)).toEqual(root);
+        const smaller = await trees.hashes(tree, consistencyRanges(index, size));
+        expect(isConsistent([index, mth(hashes.slice(0, index))], [size, root], smaller)).toBe(true);
+        expect(await trees.find(tree, own[index]?.id ?? '')).toMatchObject({ index, leaf: leaves[index] });
+      }
+      await expect(trees.root(tree, size + 1)).rejects.toBeInstanceOf(NotInTree);
+      expect(await trees.find(tree, randomUUID())).toBeNull();
+    }
+  });
+
+  test('stand in tiles of tiles once they are large', async () => {
+    const pool = await openPool();
+    const events = eventsOf(6 * 257 * 70)
+      .filter((event) => treeOf(event) === 'org_a')
+      .slice(0, 256 * 257 + 5);
+    await applyIn(pool, cut(events, [4_000]));
+    expect(await createAuditTrees(pool).root('org_a', events.length)).toEqual(mth(events.map(leafOf).map(leafHash)));
+    const { rows } = await pool.query(
+      'select level, tile::int, length(hashes) / 32 as width from read_models.audit_tiles order by 1, 2',
+    );
+    expect(rows).toEqual([
+      { level: 1, tile: 0, width: 256 },
+      { level: 1, tile: 1, width: 1 },
+      { level: 2, tile: 0, width: 1 },
+    ]);
+  }, 60_000);
+});
