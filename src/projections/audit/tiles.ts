@@ -52,3 +52,33 @@ export const decodeEntries = (bytes: Buffer): readonly string[] => {
   }
   return leaves;
 };
+
+/** Which resource of a log a path names: hashes of a level, or a bundle of entries. */
+export interface TileName {
+  readonly level: number | 'entries';
+  readonly tile: number;
+  /** Hashes or entries in it; below 256 it is partial. */
+  readonly width: number;
+}
+
+const PATH =
+  /^tile\/(?<level>entries|0|[1-9]|[1-5]\d|6[0-3])\/(?<index>(?:x\d{3}\/){0,4}\d{3})(?:\.p\/(?<width>[1-9]\d{0,2}))?$/;
+
+/** `tile/0/x001/234` and, of a partial one, `tile/0/x001/234.p/17` (tlog-tiles, "Merkle Tree"). */
+export const tilePath = ({ level, tile, width }: TileName): string => {
+  const digits = String(tile);
+  const elements = digits.padStart(Math.ceil(digits.length / 3) * 3, '0').match(/\d{3}/g) ?? [];
+  const index = elements.map((element, at) => (at < elements.length - 1 ? `x${element}` : element)).join('/');
+  return `tile/${level}/${index}${width === TILE_WIDTH ? '' : `.p/${width}`}`;
+};
+
+/** @returns null: it is no path of a tile in its one form. */
+export const parseTilePath = (path: string): TileName | null => {
+  const { level = '', index = '', width = String(TILE_WIDTH) } = PATH.exec(path)?.groups ?? {};
+  const name: TileName = {
+    level: level === 'entries' ? level : Number(level),
+    tile: Number(index.replaceAll(/[x/]/g, '')),
+    width: Number(width),
+  };
+  return tilePath(name) === path ? name : null;
+};

@@ -1,0 +1,195 @@
+// Checks a tree, its proofs, tiles and notes with the transparency log of Go's module proxy (golang.org/x/mod/sumdb).
+// Usage: check FOLDER, with leaves.txt, checks.jsonl, notes.jsonl and tile/. What differs ends it with 1.
+package main
+
+import (
+	"bufio"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// A proof that leaf From is in the tree of Size leaves, or that this tree began as the tree of From leaves.
+type check struct {
+	Kind       string
+	From, Size int64
+	Root       tlog.Hash
+	Proof      []tlog.Hash
+}
+
+// A note, the vkey that has signed it, and where there is one, the vkey that has cosigned it.
+type signed struct{ Vkey, Cosigner, Note string }
+
+// A witness's key (C2SP tlog-cosignature, "Ed25519 signed message"), which x/mod does not know.
+type cosigner struct {
+	name    string
+	public  ed25519.PublicKey
+	private ed25519.PrivateKey
+}
+
+func newCosigner(vkey string) note.Verifier {
+	parts := strings.SplitN(vkey, "+", 3)
+	key := must(base64.StdEncoding.DecodeString(parts[2]))
+	require(key[0] == 4 && len(key) == 33, vkey)
+	c := cosigner{parts[0], key[1:], nil}
+	require(c.vkey() == vkey, vkey)
+	return c
+}
+
+func (c cosigner) key() []byte { return append([]byte{4}, c.public...) }
+
+func (c cosigner) vkey() string {
+	return fmt.Sprintf("%s+%08x+%s", c.name, c.KeyHash(), base64.StdEncoding.EncodeToString(c.key()))
+}
+
+func (c cosigner) Name() string { return c.name }
+
+func (c cosigner) KeyHash() uint32 {
+	id := sha256.Sum256(append([]byte(c.name+"\n"), c.key()...))
+	return binary.BigEndian.Uint32(id[:])
+}
+
+func cosigned(time []byte, text []byte) []byte {
+	return []byte(fmt.Sprintf("cosignature/v1\ntime %d\n%s", binary.BigEndian.Uint64(time), text))
+}
+
+func (c cosigner) Verify(text, signature []byte) bool {
+	return len(signature) == 72 && ed25519.Verify(c.public, cosigned(signature, text), signature[8:])
+}
+
+func (c cosigner) Sign(text []byte) ([]byte, error) {
+	time := binary.BigEndian.AppendUint64(nil, 1700000000)
+	return append(time, ed25519.Sign(c.private, cosigned(time, text))...), nil
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
+func require(holds bool, what ...any) {
+	if !holds {
+		log.Fatal(what...)
+	}
+}
+
+func eachLine(name string, do func(line []byte)) {
+	file := must(os.Open(name))
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		do(lines.Bytes())
+	}
+	require(lines.Err() == nil, name, lines.Err())
+}
+
+// The tree as Go keeps it.
+type memory []tlog.Hash
+
+func (m memory) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	found := make([]tlog.Hash, len(indexes))
+	for at, index := range indexes {
+		found[at] = m[index]
+	}
+	return found, nil
+}
+
+// The tree as Outbox serves it: tile/<level>/<index>[.p/<width>], where Go has the height behind `tile/`.
+type tiles struct{ folder string }
+
+func (t tiles) Height() int { return 8 }
+
+func (t tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
+	found := make([][]byte, len(wanted))
+	for at, tile := range wanted {
+		path := strings.Replace(tile.Path(), "tile/8/", "tile/", 1)
+		data, err := os.ReadFile(filepath.Join(t.folder, path))
+		if err != nil {
+			return nil, err
+		}
+		found[at] = data
+	}
+	return found, nil
+}
+
+func (t tiles) SaveTiles([]tlog.Tile, [][]byte) {}
+
+func checkProof(c check, hashes tlog.HashReader, leaf func(int64) tlog.Hash) {
+	require(must(tlog.TreeHash(c.Size, hashes)) == c.Root, "another root at ", c.Size)
+	var own []tlog.Hash
+	var err error
+	if c.Kind == "inclusion" {
+		own = must(tlog.ProveRecord(c.Size, c.From, hashes))
+		err = tlog.CheckRecord(c.Proof, c.Size, c.Root, c.From, leaf(c.From))
+	} else {
+		own = must(tlog.ProveTree(c.Size, c.From, hashes))
+		err = tlog.CheckTree(c.Proof, c.Size, c.Root, c.From, must(tlog.TreeHash(c.From, hashes)))
+	}
+	require(err == nil, c, err)
+	require(len(own)+len(c.Proof) == 0 || reflect.DeepEqual(own, c.Proof), "another proof: ", c, own)
+}
+
+func main() {
+	folder := os.Args[1]
+	var stored memory
+	var size int64
+	eachLine(filepath.Join(folder, "leaves.txt"), func(leaf []byte) {
+		stored = append(stored, must(tlog.StoredHashes(size, leaf, stored))...)
+		size++
+	})
+	leaf := func(index int64) tlog.Hash { return stored[tlog.StoredHashIndex(0, index)] }
+	served := tlog.TileHashReader(tlog.Tree{N: size, Hash: must(tlog.TreeHash(size, stored))}, tiles{folder})
+
+	proofs, tiled, notes := 0, 0, 0
+	eachLine(filepath.Join(folder, "checks.jsonl"), func(line []byte) {
+		var c check
+		require(json.Unmarshal(line, &c) == nil, string(line))
+		checkProof(c, stored, leaf)
+		proofs++
+		if c.Size == size {
+			checkProof(c, served, leaf)
+			tiled++
+		}
+	})
+	eachLine(filepath.Join(folder, "notes.jsonl"), func(line []byte) {
+		var s signed
+		require(json.Unmarshal(line, &s) == nil, string(line))
+		keys := []note.Verifier{must(note.NewVerifier(s.Vkey))}
+		if s.Cosigner != "" {
+			keys = append(keys, newCosigner(s.Cosigner))
+		}
+		opened := must(note.Open([]byte(s.Note), note.VerifierList(keys...)))
+		require(len(opened.Sigs) == len(keys), "unverified: ", s.Note)
+		tree := must(tlog.ParseTree([]byte(strings.Replace(opened.Text, keys[0].Name(), "go.sum database tree", 1))))
+		require(tree.N > 0, "an empty tree")
+		notes++
+	})
+
+	skey, vkey, err := note.GenerateKey(rand.Reader, "go.example/log")
+	require(err == nil, err)
+	text := "go.example/log\n1\n" + leaf(0).String() + "\n"
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	require(err == nil, err)
+	witness := cosigner{"go.example/witness", public, private}
+	signedByGo := must(note.Sign(&note.Note{Text: text}, must(note.NewSigner(skey)), witness))
+	answer := map[string]any{
+		"proofs": proofs, "tiled": tiled, "notes": notes,
+		"skey": skey, "vkey": vkey, "cosigner": witness.vkey(), "note": string(signedByGo),
+	}
+	fmt.Println(string(must(json.Marshal(answer))))
+}
