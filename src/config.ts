@@ -131,6 +131,16 @@ const SETTINGS = {
   ],
   /** Absent: the built-in plan. */
   plansFile: ['PLANS_FILE', z.string().optional()],
+  /** Seconds between checkpoints of an audit tree that grows. */
+  auditInterval: [
+    'AUDIT_INTERVAL',
+    text(
+      (value) => /^[1-9]\d{0,4}$/.test(value) && Number(value) <= 86_400,
+      'set seconds from 1 to 86400, such as `60`',
+    )
+      .default('60')
+      .transform(Number),
+  ],
   /** 0: a free port. Absent: no submission over SMTP. */
   submissionPort: ['SUBMISSION_PORT', port(587).optional()],
   /** With TLS from the first byte. 0: a free port. Absent: none. */

@@ -34,6 +34,8 @@ const STEPS = [
   'append-destroyed',
   /** What an organization owes for a month. */
   'append-invoice',
+  /** A signed checkpoint of an audit tree. */
+  'append-checkpoint',
   'append-other',
   'contents-put',
   /** Of an organization. Rows of the service itself are `note-put`: a start writes some, and would die of the first. */
@@ -73,6 +75,10 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   QuotaWarned: 'append-other',
   QuotaExceeded: 'append-other',
   InvoiceClosed: 'append-invoice',
+  AuditKeyAdded: 'append-checkpoint',
+  AuditKeyRetired: 'append-checkpoint',
+  CheckpointSigned: 'append-checkpoint',
+  AuditExported: 'append-other',
   AdminKeysReleased: 'append-other',
 
   KeyCreated: 'append-other',

@@ -23,6 +23,8 @@ import { openMail } from './open-mail.ts';
 import { startInboundReport } from './start-inbound-reports.ts';
 import { measureDeliveries, measureExpiry } from './start-metrics.ts';
 
+const SECOND_MS = 1_000;
+
 const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
   if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
   try {
@@ -98,6 +100,7 @@ export const openWorkers = async (
       upTo: (position) => readModels.waitFor(['billing'], position),
     },
     plans: context.plans,
+    audit: { trees: readModels.audit, intervalMs: config.auditInterval * SECOND_MS },
     expiredKeys: readModels.apiKeys.expired,
     expiring: {
       retention: decorate.retention(createPostgresRetention({ pool })),

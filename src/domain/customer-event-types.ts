@@ -67,6 +67,7 @@ export const CUSTOMER_EVENT_TYPES = [
   'billing.quota_warning',
   'billing.quota_exceeded',
   'billing.invoice_closed',
+  'audit.checkpoint',
 ] as const;
 export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
 
@@ -116,6 +117,13 @@ export interface CustomerEventFacts {
   readonly quota?: { readonly planId: string; readonly limit: number; readonly used: number };
   /** What an invoice comes to, in minor units. */
   readonly invoice?: { readonly currency: string; readonly total: number };
+  /** What was signed of an audit tree; the root in base64. */
+  readonly checkpoint?: {
+    readonly origin: string;
+    readonly size: number;
+    readonly root: string;
+    readonly note: string;
+  };
 }
 
 export const TYPE_OF_REPUTATION: Readonly<Record<ReputationEvent['type'], CustomerEventType>> = {

@@ -116,7 +116,18 @@ const kindsOf = (
     case 'DomainNameReleased':
     case 'WarmUpPlacesTaken':
     case 'TemplateDraftChanged':
+    case 'AuditKeyAdded':
+    case 'AuditKeyRetired':
+    case 'AuditExported':
       return null;
+    case 'CheckpointSigned': {
+      const { organizationId, origin, size, root, note } = event.data;
+      return {
+        subjectId: organizationId,
+        sequence,
+        kinds: about('audit.checkpoint', { checkpoint: { origin, size, root, note } }),
+      };
+    }
     case 'QuotaWarned':
     case 'QuotaExceeded': {
       const { invoiceId, month, planId, limit, used } = event.data;
@@ -212,7 +223,8 @@ export const customerEventId = (eventId: string, index: number): string =>
 /** The customer events that one event of the log makes, in order. */
 export const customerEvents = (event: RecordedEvent): readonly CustomerEvent[] => {
   const found = kindsOf(event);
-  if (found === null) return [];
+  // A checkpoint of what belongs to no organization is nobody's.
+  if (found === null || event.metadata.organizationId === '') return [];
   const { organizationId, environment, occurredAt } = event.metadata;
   const contentId = 'contentId' in event.data ? event.data.contentId : null;
   return found.kinds.map((kind, index) => ({

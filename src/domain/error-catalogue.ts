@@ -59,6 +59,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'The content of the message is no longer kept: it was erased, or its time is over.',
     remedy: 'Nothing brings it back; the recipient may still have the mail.',
   },
+  not_signed_yet: {
+    meaning: 'No signed checkpoint is about it yet.',
+    remedy: 'Ask again after `Retry-After`, or sign a checkpoint with `POST /v1/audit/checkpoints`.',
+  },
   method_not_allowed: {
     meaning: 'The path does not support this method.',
     remedy: 'Use one of the methods in the `Allow` header.',

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
+import { auditEvents } from './audit/events.ts';
 import { billingPeriodEvents } from './billing/events.ts';
 import { destinationEvents } from './destination/events.ts';
 import { messageEvents } from './message/events.ts';
@@ -32,6 +33,7 @@ export type TopicEvent = EventsOf<typeof topicEvents>;
 export type ReputationEvent = EventsOf<typeof reputationEvents>;
 export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
 export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
+export type AuditEvent = EventsOf<typeof auditEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
@@ -50,7 +52,8 @@ export type OutboxEvent =
   | TopicEvent
   | ReputationEvent
   | WarmUpEvent
-  | DailyQuotaEvent;
+  | DailyQuotaEvent
+  | AuditEvent;
 
 export type EventType = OutboxEvent['type'];
 
@@ -72,4 +75,5 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...reputationEvents,
   ...warmUpEvents,
   ...dailyQuotaEvents,
+  ...auditEvents,
 };

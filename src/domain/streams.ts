@@ -30,6 +30,8 @@ export const CATEGORIES = {
   warmUp: 'warmUp',
   /** The daily quota of a warm-up. */
   warmUpDay: 'warmUpDay',
+  /** Keys and checkpoints of an audit tree. */
+  audit: 'audit',
 } as const;
 type Category = keyof typeof CATEGORIES;
 
@@ -53,6 +55,8 @@ export const destinationStream = (destination: string): StreamName => streamOf('
 /** @param senderId of a domain or an organization. */
 export const reputationStream = (senderId: string): StreamName => streamOf('reputation', senderId);
 export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp', domainId);
+/** @param tree an organization's id, or `service`. */
+export const auditStream = (tree: string): StreamName => streamOf('audit', tree);
 /** @param day `YYYY-MM-DD`, UTC. */
 export const dailyQuotaStream = (domainId: string, day: string): StreamName =>
   streamOf('warmUpDay', `${domainId}.${day}`);

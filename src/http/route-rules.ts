@@ -77,6 +77,8 @@ export const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
 /** Reads of resources that `manage` manages. */
 export const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
 export const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
+/** Reads by `admin` that only live keys may make. */
+export const ADMIN_LIVE = { ...ADMIN, environments: LIVE } as const;
 export const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
 /** Changes by `admin`, which only live keys may make. */
 export const ADMIN_CHANGE_LIVE = { ...ADMIN_CHANGE, environments: LIVE } as const;

@@ -8,6 +8,14 @@ import {
 } from './routes/api-keys/api-keys.ts';
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
 import { createKeyRoute, updateKeyRoute } from './routes/api-keys/write-key.ts';
+import { listAuditLogRoute } from './routes/audit/audit-log.ts';
+import {
+  createCheckpointRoute,
+  getAuditProofRoute,
+  getConsistencyProofRoute,
+  listCheckpointsRoute,
+} from './routes/audit/checkpoints.ts';
+import { exportAuditLogRoute } from './routes/audit/export.ts';
 import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './routes/billing.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
 import {
@@ -180,6 +188,12 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   choosePlanRoute,
   listInvoicesRoute,
   getInvoiceRoute,
+  listAuditLogRoute,
+  listCheckpointsRoute,
+  createCheckpointRoute,
+  getAuditProofRoute,
+  getConsistencyProofRoute,
+  exportAuditLogRoute,
   getOrganizationRoute,
   getOrganizationReputationRoute,
   updateOrganizationRoute,

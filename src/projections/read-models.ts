@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys.ts';
+import { createAuditTrees } from './audit/tree.ts';
 import { billableRecipients, billingUsage } from './billing.ts';
 import { type Backlog, readBacklog } from './deliveries/backlog.ts';
 import {
@@ -58,6 +59,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     invoices: (by: Parameters<typeof listInvoices>[1]) => listInvoices(pool, by),
     lastInvoices: () => lastInvoices(pool),
   },
+  audit: createAuditTrees(pool),
   domains: { list: (by: ListDomains) => listDomains(pool, by) },
   apiKeys: {
     list: (by: ListApiKeys) => listApiKeys(pool, by),

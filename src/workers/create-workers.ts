@@ -21,6 +21,7 @@ import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
+import { type SignCheckpoints, signCheckpoints } from './audit/sign-checkpoints.ts';
 import { type BillingQueries, closePeriods, createBilledOrganizations, watchQuotas } from './billing/close-periods.ts';
 import type { DeliveryMetrics } from './delivery/attempt-log.ts';
 import type { AttemptTimes } from './delivery/claim.ts';
@@ -67,6 +68,8 @@ export interface WorkersDependencies {
   /** Queries of the read model of billing, and the operator's plans. Absent: nothing is billed. */
   readonly billing?: BillingQueries;
   readonly plans?: Plans | undefined;
+  /** Queries of the audit trees, and how often they are signed. Absent: nothing is signed. */
+  readonly audit?: Pick<SignCheckpoints, 'trees' | 'intervalMs'>;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
   /** What is no longer kept, and the status of messages. Absent: everything is kept. */
@@ -197,6 +200,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing, organizations });
     jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing, organizations });
   }
+  if (deps.audit !== undefined) jobs['signing of checkpoints'] = signCheckpoints({ ...shared, ...deps.audit });
   const loops: Loop[] = [];
   let stopping = false;
 

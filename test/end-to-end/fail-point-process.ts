@@ -72,6 +72,7 @@ const STEPS: Readonly<Record<FailStep, () => Promise<unknown>>> = {
   'append-check': appending('DomainRecordsChecked'),
   'append-destroyed': appending('DkimKeysDestroyed'),
   'append-invoice': appending('InvoiceClosed'),
+  'append-checkpoint': appending('CheckpointSigned'),
   'append-other': appending('KeyCreated'),
   'contents-put': () => contents.put(any),
   'secret-put': () => secrets.put(any, 'org_1', any),

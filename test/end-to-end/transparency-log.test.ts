@@ -17,10 +17,11 @@ import {
   signedAt,
   signedNote,
 } from '../../src/domain/audit/signed-note.ts';
+import type { AuditTrees } from '../../src/domain/ports/audit-trees.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
 import { parseTilePath, TILE_WIDTH, tilePath } from '../../src/projections/audit/tiles.ts';
-import { type AuditTrees, createAuditTrees } from '../../src/projections/audit/tree.ts';
+import { createAuditTrees } from '../../src/projections/audit/tree.ts';
 import { inTransaction } from '../../src/projections/database.ts';
 import { openPool } from '../projections/support/open.ts';
 import { contextAt, NOW, recordedAs } from '../support/specification.ts';

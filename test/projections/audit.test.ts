@@ -13,9 +13,10 @@ import {
   nodeHash,
   rootOfInclusion,
 } from '../../src/domain/audit/merkle-tree.ts';
+import { NotInTree } from '../../src/domain/ports/audit-trees.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
-import { createAuditTrees, NotInTree } from '../../src/projections/audit/tree.ts';
+import { createAuditTrees } from '../../src/projections/audit/tree.ts';
 import { inTransaction } from '../../src/projections/database.ts';
 import { contextAt, recordedAs } from '../support/specification.ts';
 import { openPool } from './support/open.ts';

@@ -101,6 +101,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   stats: 'Counts of recipients by outcome.',
   suppressions: 'Addresses that get no mail.',
   billing: 'Usage and cost.',
+  audit: 'Proof of what happened: the log, signed checkpoints and exports.',
   destinations: 'Suspended destinations.',
   inbox: 'Captured mail, while `MAIL_URL` is `capture:`.',
   organization: 'The organization that owns the key.',

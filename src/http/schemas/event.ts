@@ -197,6 +197,15 @@ const SCHEMAS = {
     currency: z.string(),
     total: z.number().int().describe('In the currency’s minor unit; a credit when it is less than 0.'),
   }),
+  AuditCheckpointEvent: eventOf('AuditCheckpointEvent', ['audit.checkpoint'], {
+    organization_id: z.string(),
+    origin: z.string().describe('Name of the tree of this organization’s events.'),
+    size: z.number().int().describe('Events that it is about, from the first.'),
+    root_hash: z.string().describe('Root of the Merkle tree of these events (RFC 9162), in base64.'),
+    note: z
+      .string()
+      .describe('The signed note (C2SP tlog-checkpoint). Who keeps it can show later whether the past was changed.'),
+  }),
   TopicEvent: eventOf('TopicEvent', ['topic.created', 'topic.updated', 'topic.deleted'], { topic_id: z.string() }),
 };
 

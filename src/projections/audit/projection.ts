@@ -7,6 +7,7 @@ import { CATEGORIES } from '../../domain/streams.ts';
 import { asRecords, type Database } from '../database.ts';
 import type { Projection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
+import { putCheckpoints, type SignedPart, signedAfter } from './signed-checkpoints.ts';
 import { encodeEntries, hashEntries, TILE_WIDTH } from './tiles.ts';
 
 /**
@@ -25,28 +26,37 @@ interface PendingLeaf {
   readonly parsed: Pick<Leaf, 'id' | 'type' | 'data' | 'metadata'>;
 }
 
-/** A tree before a batch, and what the batch adds to it. */
-interface Growing {
+/** A tree before a batch, as its row. */
+interface Tree extends SignedPart {
   readonly tree: string;
   readonly size: number;
-  /** Latest time of the leaves in bundles: no later leaf is as of an earlier time. */
+  /** Latest time of the leaves in bundles. */
+  readonly latest: string;
+}
+
+/** A tree, and what a batch adds to it. */
+interface Growing extends Tree {
   latest: string;
   readonly events: RecordedEvent[];
 }
 
 const TREES = {
   name: 'audit-trees',
-  text: 'select tree, size::float8 as size, latest from audit_trees where tree = any($1)',
+  text: `
+    select tree, size::float8 as size, latest, signed_size::float8 as "signedSize", grown_to::float8 as "grownTo"
+    from audit_trees where tree = any($1)`,
 };
+
+const EMPTY = { size: 0, latest: '', signedSize: 0, grownTo: 0 };
 
 const growingOf = async (db: Database, events: readonly RecordedEvent[]): Promise<readonly Growing[]> => {
   const byTree = Map.groupBy(events, treeOf);
-  const { rows } = await db.query<{ tree: string; size: number; latest: string }>({
+  const { rows } = await db.query<Tree>({
     ...TREES,
     values: [[...byTree.keys()]],
   });
   const known = new Map(rows.map((row) => [row.tree, row]));
-  return [...byTree].map(([tree, added]) => ({ tree, size: 0, latest: '', ...known.get(tree), events: added }));
+  return [...byTree].map(([tree, added]) => ({ tree, ...EMPTY, ...known.get(tree), events: added }));
 };
 
 const TAIL = {
@@ -170,9 +180,11 @@ const fillBundles = async (db: Database, growing: Growing): Promise<readonly Pen
 const PUT_TREES = {
   name: 'audit-put-trees',
   text: `
-    insert into audit_trees (tree, size, latest)
-    select tree, size, latest from json_to_recordset($1) as t(tree text, size bigint, latest text)
-    on conflict (tree) do update set size = excluded.size, latest = excluded.latest`,
+    insert into audit_trees (tree, size, latest, signed_size, grown_to)
+    select tree, size, latest, "signedSize", "grownTo"
+    from json_to_recordset($1) as t(tree text, size bigint, latest text, "signedSize" bigint, "grownTo" bigint)
+    on conflict (tree) do update set size = excluded.size, latest = excluded.latest,
+      signed_size = excluded.signed_size, grown_to = excluded.grown_to`,
 };
 
 /** @returns the rows of the tail that the batch adds: what was in it before is in a bundle now, or stays. */
@@ -184,21 +196,28 @@ const grow = async (db: Database, growing: Growing): Promise<readonly TailRow[]>
   return left.map(({ leaf, position }, index) => ({ tree, leafIndex: first + index, leaf, position }));
 };
 
+const treeRow = (growing: Growing): Tree => ({
+  tree: growing.tree,
+  size: growing.size + growing.events.length,
+  latest: growing.latest,
+  ...signedAfter(growing, growing.size, growing.events),
+});
+
 const apply = async (db: Database, events: readonly RecordedEvent[]): Promise<void> => {
   if (events.length === 0) return;
   const all = await growingOf(db, events);
   const tail: TailRow[] = [];
   for (const growing of all) tail.push(...(await grow(db, growing)));
   await insertTail(db, tail);
-  const trees = all.map(({ tree, size, latest, events }) => ({ tree, size: size + events.length, latest }));
-  await db.query({ ...PUT_TREES, values: asRecords(trees) });
+  await db.query({ ...PUT_TREES, values: asRecords(all.map(treeRow)) });
+  await putCheckpoints(db, events);
 };
 
 export const auditProjection: Projection = {
   name: 'audit',
   version: 1,
   categories: Object.values(CATEGORIES),
-  tables: ['audit_trees', 'audit_tail', 'audit_bundles', 'audit_tiles'],
+  tables: ['audit_trees', 'audit_tail', 'audit_bundles', 'audit_tiles', 'audit_checkpoints'],
   isWhole: true,
   apply,
 };

@@ -1,27 +1,22 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { type Leaf, parseLeaf } from '../../domain/audit/leaf.ts';
+import { parseLeaf } from '../../domain/audit/leaf.ts';
 import {
   HASH_BYTES,
   joined,
   leafHash,
-  type Range,
   rootOfComplete,
   type Subtree,
   subtreesOf,
 } from '../../domain/audit/merkle-tree.ts';
+import { type AuditTrees, type FoundLeaf, NotInTree, type Tile } from '../../domain/ports/audit-trees.ts';
 import type { Database } from '../database.ts';
+import { type LeafPage, type SearchLeaves, searchLeaves } from './search.ts';
 import { decodeEntries, TILE_HEIGHT, TILE_WIDTH } from './tiles.ts';
 
 /** Reads of the audit trees: hashes and leaves. */
 
 const decompress = promisify(zstdDecompress);
-
-/** A tile of a level. */
-interface Tile {
-  readonly level: number;
-  readonly tile: number;
-}
 
 /** Hashes in a tile: from one up to and without another. */
 interface Place extends Tile {
@@ -55,32 +50,6 @@ interface EntriesRow {
   readonly leaves: readonly string[] | null;
 }
 
-export interface FoundLeaf {
-  readonly index: number;
-  readonly leaf: string;
-  readonly parsed: Leaf;
-}
-
-/** What was asked for is not in the tree: it is smaller, or rows are missing. */
-export class NotInTree extends Error {
-  override readonly name = 'NotInTree';
-}
-
-export interface AuditTrees {
-  /** Leaves of a tree; 0: there is none. */
-  size(tree: string): Promise<number>;
-  /** The hashes of ranges of leaves (`MTH` of RFC 9162 §2.1.1). @throws {NotInTree} */
-  hashes(tree: string, ranges: readonly Range[]): Promise<readonly Buffer[]>;
-  /** The root of the first `size` leaves. @throws {NotInTree} */
-  root(tree: string, size: number): Promise<Buffer>;
-  /** The hashes of a tile, one after another; of the last one of a level those that there are. */
-  tile(tree: string, tile: Tile): Promise<Buffer>;
-  /** The leaves of bundles from one up to and without another; of the last one those that there are. */
-  leaves(tree: string, from: number, to: number): Promise<readonly string[]>;
-  /** An event by its id, a UUID; null: it is not in the tree (yet). */
-  find(tree: string, eventId: string): Promise<FoundLeaf | null>;
-}
-
 /** Each statement sees one snapshot, so that a bundle that is filled meanwhile does not come between. */
 const statements = (schema: string) => {
   const named = (name: string, text: string) => ({ name: `audit-${name}-${schema}`, text });
@@ -110,6 +79,12 @@ const statements = (schema: string) => {
        having count(*) > 0
        order by 1`,
     ),
+    unsigned: named('unsigned', `select tree from ${schema}audit_trees where grown_to > signed_size limit $1`),
+    checkpoints: named(
+      'checkpoints',
+      `select size::float8 as size, note, vkey, signed_at as "signedAt" from ${schema}audit_checkpoints
+       where tree = $1 and size < $2 order by size desc limit $3`,
+    ),
     bundlesOfId: named(
       'bundles-of-id',
       `select bundle::float8 as bundle from ${schema}audit_bundles where tree = $1 and id_to >= $2 and id_from <= $2
@@ -120,8 +95,31 @@ const statements = (schema: string) => {
   };
 };
 
+/** Latest first. */
+interface AskCheckpoints {
+  readonly tree: string;
+  /** Only those about fewer leaves. */
+  readonly below?: number;
+  readonly limit: number;
+}
+
+export interface StoredCheckpoint {
+  readonly size: number;
+  readonly note: string;
+  /** The key that signed it. */
+  readonly vkey: string;
+  readonly signedAt: string;
+}
+
+export interface AuditTreesAndCheckpoints extends AuditTrees {
+  /** Trees that have grown by more than their own checkpoints since they were last signed. */
+  unsigned(limit: number): Promise<readonly string[]>;
+  checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
+  search(by: SearchLeaves): Promise<LeafPage>;
+}
+
 /** @param schema of the tables, with its dot; empty: that of the transaction. */
-export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTrees => {
+export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTreesAndCheckpoints => {
   const sql = statements(schema);
 
   const tilesOf = async (tree: string, all: readonly Tile[]): Promise<ReadonlyMap<string, Buffer>> => {
@@ -160,15 +158,26 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
     return leaf === undefined ? null : { index: bundle * TILE_WIDTH + at, leaf, parsed: parseLeaf(leaf) };
   };
 
+  const size: AuditTrees['size'] = async (tree) => {
+    const { rows } = await db.query<{ size: number }>({ ...sql.size, values: [tree] });
+    return rows[0]?.size ?? 0;
+  };
+
   return {
-    size: async (tree) => {
-      const { rows } = await db.query<{ size: number }>({ ...sql.size, values: [tree] });
-      return rows[0]?.size ?? 0;
-    },
+    size,
+    search: (by) => searchLeaves(db, { size, leaves }, by),
     hashes,
     root: async (tree, size) => (await hashes(tree, [{ from: 0, to: size }]))[0] as Buffer,
     tile: async (tree, tile) => (await tilesOf(tree, [tile])).get(keyOf(tile)) ?? NOTHING,
     leaves,
+    unsigned: async (limit) => {
+      const { rows } = await db.query<{ tree: string }>({ ...sql.unsigned, values: [limit] });
+      return rows.map(({ tree }) => tree);
+    },
+    checkpoints: async ({ tree, below = Number.MAX_SAFE_INTEGER, limit }) => {
+      const values = [tree, below, limit];
+      return (await db.query<StoredCheckpoint>({ ...sql.checkpoints, values })).rows;
+    },
     find: async (tree, eventId) => {
       const { rows } = await db.query<{ bundle: number }>({ ...sql.bundlesOfId, values: [tree, eventId] });
       for (const { bundle } of rows) {

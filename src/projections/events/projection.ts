@@ -1,6 +1,7 @@
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
 import type {
   ApiKeyEvent,
+  AuditEvent,
   BillingPeriodEvent,
   MessageEvent,
   ReputationEvent,
@@ -23,6 +24,7 @@ type OfDomain = SendingDomainEvent | DomainReputationEvent | WarmUpEvent;
 type OfOrganization =
   | ApiKeyEvent
   | BillingPeriodEvent
+  | AuditEvent
   | TemplateEvent
   | TopicEvent
   | WebhookEvent
@@ -117,6 +119,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     'reputation',
     'warmUp',
     'invoice',
+    'audit',
   ],
   tables: ['customer_events', 'customer_event_messages'],
   handlers: {
@@ -191,6 +194,10 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     QuotaWarned: ofOrganization,
     QuotaExceeded: ofOrganization,
     InvoiceClosed: ofOrganization,
+    AuditKeyAdded: 'ignored',
+    AuditKeyRetired: 'ignored',
+    CheckpointSigned: ofOrganization,
+    AuditExported: 'ignored',
   },
   begin,
   write: async (db, { accepted, rows }) => {

@@ -67,6 +67,10 @@ interface SerializedEventData {
   readonly machine_reason?: MachineReason;
   readonly client?: ClientFamily;
   readonly network?: NetworkKind;
+  readonly origin?: string;
+  readonly size?: number;
+  readonly root_hash?: string;
+  readonly note?: string;
   readonly url?: string | null;
   readonly method?: string;
   readonly scope?: string;
@@ -134,16 +138,30 @@ const billingData = ({ subjectId, facts: { month, quota, invoice } }: CustomerEv
   ...invoice,
 });
 
+const checkpointData = ({ subjectId, facts: { checkpoint } }: CustomerEvent): SerializedEventData => {
+  if (checkpoint === undefined) return { organization_id: subjectId };
+  const { origin, size, root, note } = checkpoint;
+  return { organization_id: subjectId, origin, size, root_hash: root, note };
+};
+
+/** Families of which the data is the id of what they are about. */
+const ID_FIELDS: Readonly<Record<string, keyof SerializedEventData>> = {
+  domain: 'domain_id',
+  organization: 'organization_id',
+  template: 'template_id',
+  topic: 'topic_id',
+  api_key: 'api_key_id',
+  webhook: 'webhook_id',
+};
+
 const subjectData = (event: CustomerEvent, contents: LoadedContents): SerializedEventData => {
   const family = event.type.slice(0, event.type.indexOf('.'));
   if (family === 'message') return messageData(event, contents);
-  if (family === 'domain') return { domain_id: event.subjectId };
-  if (family === 'organization') return { organization_id: event.subjectId };
   if (family === 'suppression') return suppressionData(event, contents);
-  if (family === 'template') return { template_id: event.subjectId };
   if (family === 'billing') return billingData(event);
-  if (family === 'topic') return { topic_id: event.subjectId };
-  return family === 'api_key' ? { api_key_id: event.subjectId } : { webhook_id: event.subjectId };
+  if (family === 'audit') return checkpointData(event);
+  const field = ID_FIELDS[family];
+  return field === undefined ? {} : { [field]: event.subjectId };
 };
 
 /** Data of an open or a click. The address is null once erased. */

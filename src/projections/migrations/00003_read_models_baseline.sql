@@ -355,7 +355,21 @@ create table read_models.audit_trees (
   tree text collate "C" primary key,
   size bigint not null,
   -- Latest time of an event in a full bundle.
-  latest text collate "C" not null
+  latest text collate "C" not null,
+  -- Leaves that the last checkpoint is about, and those up to the last one that is not about checkpoints itself.
+  signed_size bigint not null,
+  grown_to bigint not null
+);
+create index audit_trees_unsigned on read_models.audit_trees (tree) where grown_to > signed_size;
+
+-- Signed checkpoints, each at its size.
+create table read_models.audit_checkpoints (
+  tree text collate "C" not null,
+  size bigint not null,
+  note text not null,
+  vkey text not null,
+  signed_at text collate "C" not null,
+  primary key (tree, size)
 );
 
 -- Leaves that fill no bundle yet: at most 255 of a tree.

@@ -171,6 +171,12 @@ const PROVOKED = {
     return after(read(), read);
   },
   unavailable: () => whileLogFailsWith(() => new StoreUnavailable('away')),
+  not_signed_yet: () => {
+    const { readModels } = service.deps;
+    vi.spyOn(readModels, 'waitFor').mockResolvedValueOnce(true);
+    vi.spyOn(readModels.audit, 'checkpoints').mockResolvedValueOnce([]);
+    return ask({ url: '/v1/audit/consistency?from=1' });
+  },
   content_gone: async () => {
     const url = await sentByTestKey();
     const expired = { kind: 'expired', at: '2026-01-01T00:00:00.000Z' } as const;

@@ -26,7 +26,7 @@ type KindIn<Name> = Name extends `${string} /v1/${infer Segment}/:id${string}` ?
 export type Kind = KindIn<RouteName>;
 
 interface KindLaw {
-  /** null: its ids are numbers. */
+  /** null: its ids are numbers, or UUIDs. */
   readonly prefix: IdPrefix | null;
   /** What refusals call it. */
   readonly noun: string;
@@ -55,6 +55,7 @@ export const KINDS = {
   topics: { prefix: 'top', noun: 'topic', sees: () => true, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
   'billing/invoices': { prefix: 'inv', noun: 'invoice', sees: () => true, ofOneDomain: false },
+  'audit/proof': { prefix: null, noun: 'event', sees: () => true, ofOneDomain: false, isUnrevised: true },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 

@@ -72,6 +72,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/messages/analyze': ({ domainName }) => messageFrom(domainName),
   'POST /v1/messages/:id/cancel': () => ({}),
   'PATCH /v1/messages/:id': () => ({ scheduled_at: inAnHour() }),
+  'POST /v1/audit/checkpoints': () => ({}),
   'POST /v1/api-keys': ({ domainId }) => ({ name: 'Walk', domain_id: domainId, permissions: ['send'] }),
   'PATCH /v1/api-keys/:id': () => ({ name: 'Another' }),
   'POST /v1/api-keys/:id/rotate': () => ({}),
@@ -127,6 +128,7 @@ const WALKED_EVENT: CustomerEvent = {
 /** What a route asks for that its path does not say. */
 const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
   'GET /v1/suppressions/check': '?address=ann@example.net',
+  'GET /v1/audit/consistency': '?from=1',
   'GET /v1/templates/:id/versions/:version/diff': '?with=1',
 };
 
@@ -192,6 +194,11 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       await deliveries.cancelReplay(id, until);
       return webhookId;
     },
+    'audit/proof': async () => {
+      const key = keyOf({ permission: 'admin', environment: 'live' });
+      const log = await service.request({ url: '/v1/audit/log?order=asc&limit=1', key });
+      return log.json().data?.[0]?.event_id ?? '00000000-0000-7000-8000-000000000000'; // without a database: none
+    },
     inbox: async (environment) => {
       const { inbox } = service.deps;
       const raw = Buffer.from('Subject: Walk\r\n\r\nWalk\r\n');
@@ -200,6 +207,13 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return (await inbox?.list({ limit: 1 }))?.mails[0]?.id ?? '';
     },
   };
+  // What is asked for below is signed.
+  await service.request({
+    method: 'POST',
+    url: '/v1/audit/checkpoints',
+    key: keyOf({ permission: 'admin', environment: 'live' }),
+    payload: {},
+  });
   return {
     organizationId,
     domainId,
@@ -207,7 +221,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     keyOf,
     make: async (kind, environment) => {
       const id = await makers[kind](environment);
-      expect(id).toMatch(new RegExp(KINDS[kind].prefix === null ? String.raw`^\d+$` : `^${KINDS[kind].prefix}_`));
+      expect(id).toMatch(new RegExp(KINDS[kind].prefix === null ? '^[0-9a-f-]+$' : `^${KINDS[kind].prefix}_`));
       return id;
     },
   };

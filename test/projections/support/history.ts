@@ -1,4 +1,5 @@
 import { createKey, revokeKey, rotateKey } from '../../../src/commands/api-key.ts';
+import { signCheckpoint } from '../../../src/commands/audit.ts';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
@@ -18,6 +19,7 @@ import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
+import { createAuditTreesOf } from '../../support/in-memory/audit-trees.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
@@ -206,6 +208,8 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
     const counted = { days: new Map([[`${month}-01`, below(100)]]), countedTo: { position: '', at: null } };
     await closePeriod(context, { organizationId, month, count: async () => counted });
   };
+  const signSome: Action = ({ organizationId }) =>
+    signCheckpoint(context, { tree: organizationId, trees: createAuditTreesOf(store), host: 'mail.example' });
   const sendSome: Action = (tenant) => send(tenant, { environment: below(4) === 0 ? 'test' : 'live' });
 
   const actions: readonly Action[] = [
@@ -217,7 +221,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
     (tenant) => suppressSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
     ...[changeTemplate, changeTemplate, changeTemplate, changeTemplate], // one in five creates one
-    ...[billSome, makeKey, makeKey, rotateSomeKey, revokeSomeKey],
+    ...[signSome, billSome, makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...Array.from({ length: 5 }, () => hookSome),
     ...Array.from({ length: 3 }, () => () => system.advance(below(600_000))),
     () => system.advance(below(90_000_000)),

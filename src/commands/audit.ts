@@ -1,0 +1,143 @@
+import { fold } from '../domain/aggregate.ts';
+import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit-log.ts';
+import { checkpointText, createSigner, type Signer, signedNote } from '../domain/audit/signed-note.ts';
+import type { AuditEvent } from '../domain/events.ts';
+import type { AuditTrees } from '../domain/ports/audit-trees.ts';
+import { type RecordedEvent, WrongExpectedRevision } from '../domain/ports/event-store.ts';
+import { auditStream } from '../domain/streams.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
+import { type Loaded, retryConflicts } from './execute.ts';
+
+export type AuditContext = Pick<CommandContext, 'store' | 'system' | 'secrets'>;
+
+/** The tree does not hold what was signed. Nothing is signed until the operator has seen why. */
+export class Contradicted extends Error {
+  override readonly name = 'Contradicted';
+}
+
+const SEED_BYTES = 32;
+/** The end of a stream nearly always says all. */
+const END_EVENTS = 10;
+
+/** State of the stream of a tree, from its end: checkpoints of years are not read. */
+export const loadAuditLog = async ({ store }: Pick<AuditContext, 'store'>, tree: string): Promise<Loaded<AuditLog>> => {
+  const stream = auditStream(tree);
+  const events: RecordedEvent[] = [];
+  for (let before: number | undefined; before !== 0; before = events[0]?.revision ?? 0) {
+    const from = before === undefined ? {} : { from: before - 1 };
+    const page = await store.readStream(stream, { direction: 'backwards', limit: END_EVENTS, ...from });
+    events.unshift(...page.toReversed());
+    if (page.some(({ type }) => type === 'CheckpointSigned')) break;
+  }
+  return { state: fold(auditLog, events), revision: events.at(-1)?.revision ?? 'no-stream' };
+};
+
+/** Who keeps the origin of checkpoints, and where trees are read. */
+export interface SignCheckpoint {
+  readonly tree: string;
+  readonly trees: Pick<AuditTrees, 'size' | 'root'>;
+  /** Of the URL of this service: begins the origin of a tree that was never signed. */
+  readonly host: string;
+  /** Absent: nobody asked for it. */
+  readonly origin?: Origin;
+}
+
+const newKey = async ({ secrets, system }: AuditContext, organizationId: string, origin: string): Promise<AuditKey> => {
+  const seed = system.randomBytes(SEED_BYTES);
+  const secretId = system.uuid();
+  await secrets.put(secretId, organizationId, Buffer.from(seed).toString('base64'));
+  return { secretId, vkey: createSigner(origin, seed).verifierKey.text };
+};
+
+const signerOf = async ({ secrets }: AuditContext, origin: string, { secretId }: AuditKey): Promise<Signer> => {
+  const seed = await secrets.get(secretId);
+  if (seed === undefined) throw new Contradicted(`the signing key of ${origin} is not in the vault`);
+  return createSigner(origin, Buffer.from(seed, 'base64'));
+};
+
+/** @throws {Contradicted} */
+const requireConsistent = async ({ trees, tree }: SignCheckpoint, size: number, { last }: AuditLog): Promise<void> => {
+  if (last === null) return;
+  if (size < last.size) {
+    throw new Contradicted(
+      `the tree of ${tree} has ${size} leaves, and ${last.size} were signed: the log was restored`,
+    );
+  }
+  const root = await trees.root(tree, last.size);
+  if (root.toString('base64') !== last.root) {
+    throw new Contradicted(
+      `the first ${last.size} leaves of ${tree} are not those that were signed: the log was changed`,
+    );
+  }
+};
+
+const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree);
+
+const append = async (
+  { store, system }: AuditContext,
+  tree: string,
+  { revision }: Loaded<AuditLog>,
+  { events, origin }: { readonly events: readonly AuditEvent[]; readonly origin: Origin },
+): Promise<boolean> => {
+  try {
+    await store.append({
+      stream: auditStream(tree),
+      expected: revision,
+      events: events.map((event) => ({ ...event, id: system.uuid() })),
+      context: eventContext(origin, system.now().toISOString()),
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof WrongExpectedRevision) return false;
+    throw error;
+  }
+};
+
+const workerOrigin = (tree: string): Origin =>
+  internalOrigin({ actor: 'worker:sign-checkpoints', organizationId: organizationOf(tree), causeId: tree });
+
+/**
+ * Signs what the tree holds, unless that is what was signed last. Only what is appended is released.
+ * @throws {Contradicted}
+ */
+export const signCheckpoint = async (context: AuditContext, command: SignCheckpoint): Promise<void> => {
+  const { tree, trees, host } = command;
+  const loaded = await loadAuditLog(context, tree);
+  const { state } = loaded;
+  const size = await trees.size(tree);
+  if (size === 0 || size === state.last?.size) return;
+  await requireConsistent(command, size, state);
+  const organizationId = organizationOf(tree);
+  const origin = state.signing?.origin ?? `${host}/v1/audit/tlog/${tree}`;
+  const key = state.signing?.key ?? (await newKey(context, organizationId, origin));
+  const keys = state.former === null ? [key] : [state.former, key];
+  const root = await trees.root(tree, size);
+  const text = checkpointText({ origin, size, root });
+  const signers = await Promise.all(keys.map((one) => signerOf(context, origin, one)));
+  const note = signedNote(
+    text,
+    signers.map((signer) => signer.signatureLine(text)),
+  );
+  const events: AuditEvent[] = [
+    { type: 'CheckpointSigned', data: { organizationId, origin, size, root: root.toString('base64'), note, ...key } },
+  ];
+  if (state.signing === null) events.unshift({ type: 'AuditKeyAdded', data: { organizationId, origin, ...key } });
+  if (state.former !== null) {
+    events.push({ type: 'AuditKeyRetired', data: { organizationId, vkey: state.former.vkey } });
+  }
+  await append(context, tree, loaded, { events, origin: command.origin ?? workerOrigin(tree) });
+};
+
+/** Puts an export on record. A checkpoint that is signed at the same moment is not in its way. */
+export const noteExport = async (
+  context: AuditContext,
+  origin: Origin,
+  { tree, from, to }: { readonly tree: string; readonly from: number; readonly to: number },
+): Promise<void> => {
+  const organizationId = organizationOf(tree);
+  const events: AuditEvent[] = [{ type: 'AuditExported', data: { organizationId, from, to } }];
+  await retryConflicts(async () => {
+    const loaded = await loadAuditLog(context, tree);
+    return (await append(context, tree, loaded, { events, origin })) || null;
+  });
+};

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+/** A signing key, in public and where its private half is in the vault. */
+const key = { vkey: z.string(), secretId: z.string() };
+
+export const auditEvents = {
+  /** The first fixes the origin of the tree's checkpoints for good. A later one replaces the key before it. */
+  AuditKeyAdded: z.object({ organizationId: z.string(), origin: z.string(), ...key }),
+  /** Checkpoints are not signed by it any more. */
+  AuditKeyRetired: z.object({ organizationId: z.string(), vkey: z.string() }),
+  /** The first `size` leaves of the tree have this root (base64). It names the key, so that the stream's end says all. */
+  CheckpointSigned: z.object({
+    organizationId: z.string(),
+    origin: z.string(),
+    size: z.number().int(),
+    root: z.string(),
+    /** The signed note (C2SP signed-note), as it is published. */
+    note: z.string(),
+    ...key,
+  }),
+  /** Somebody has taken leaves out. */
+  AuditExported: z.object({ organizationId: z.string(), from: z.number().int(), to: z.number().int() }),
+};

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import type { Leaf } from '../../../domain/audit/leaf.ts';
+import { readYourWrites } from '../../consistency.ts';
+import { endpoint } from '../../endpoint.ts';
+import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
+import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { pageParameters, timeParameter } from '../../validation/fields.ts';
+
+const entrySchema = z
+  .strictObject({
+    object: z.literal('audit_entry'),
+    leaf_index: z.number().int().describe('Place in the tree, from 0.'),
+    event_id: z.string(),
+    type: z.string(),
+    occurred_at: timeSchema(),
+    actor: z.strictObject({
+      type: z.string(),
+      id: z.string().nullable(),
+      secret: z
+        .number()
+        .int()
+        .nullable()
+        .describe('Of a key: which of its values, from 1; each rotation makes another.'),
+    }),
+    request_id: z.string().nullable(),
+    stream: z.string().describe('The history that the event is in, such as `apiKey-<id>`.'),
+    revision: z.number().int().describe('Place in the stream, from 0, without gaps.'),
+    data: z.record(z.string(), z.unknown()).describe('As it is stored.'),
+  })
+  .meta({ id: 'AuditEntry' });
+
+const serializeEntry = (index: number, leaf: Leaf): z.infer<typeof entrySchema> => {
+  const { actor, occurredAt, requestId, secret = null } = leaf.metadata;
+  const [type = '', id = null] = actor.split(':', 2);
+  return {
+    object: 'audit_entry',
+    leaf_index: index,
+    event_id: leaf.id,
+    type: leaf.type,
+    occurred_at: occurredAt,
+    actor: { type, id, secret },
+    request_id: requestId,
+    stream: leaf.stream,
+    revision: leaf.revision,
+    data: leaf.data,
+  };
+};
+
+const FILTER_CHARACTERS_MAX = 100;
+const filter = () => z.string().min(1).max(FILTER_CHARACTERS_MAX).optional();
+
+const query = z.strictObject({
+  ...pageParameters,
+  order: z.enum(['asc', 'desc']).default('desc').describe('`desc`: newest first.'),
+  actor: filter().describe('`key:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.'),
+  key_id: filter().describe('By this key, or about it.'),
+  domain_id: filter().describe('About this sending domain.'),
+  type: filter().describe('Type of the events, such as `KeyRotated`.'),
+  since: timeParameter().optional().describe('From this time on.'),
+  until: timeParameter().optional().describe('Before this time.'),
+});
+type Query = z.infer<typeof query>;
+
+const facetsOf = ({ actor, key_id: key, domain_id: domain, type }: Query): readonly string[] =>
+  [
+    actor === undefined ? '' : `actor:${actor}`,
+    key === undefined ? '' : `key:${key}`,
+    domain === undefined ? '' : `domain:${domain}`,
+    type === undefined ? '' : `type:${type}`,
+  ].filter((facet) => facet !== '');
+
+const INDEX = /^(?:0|[1-9]\d{0,14})$/;
+
+/** @throws {DomainError} `invalid_cursor`. */
+const decodeIndex = (order: string, cursor: string | undefined): number | null => {
+  if (cursor === undefined) return null;
+  const [name, index = ''] = decodeParts(cursor, 2);
+  if (name !== `audit:${order}` || !INDEX.test(index)) throw invalidCursor();
+  return Number(index);
+};
+
+export const listAuditLogRoute = endpoint(
+  'GET /v1/audit/log',
+  {
+    summary: 'List what happened in the organization',
+    description:
+      'Every event of the log as it is stored, of both environments. A filter that finds little answers a page with fewer ' +
+      'entries than its limit, or none, and `has_more`: go on with the cursor.',
+    query,
+    answer: listSchema(entrySchema),
+  },
+  async ({ caller: { organizationId }, query: by }, { deps }) => {
+    const after = decodeIndex(by.order, by.after);
+    await readYourWrites(deps, ['audit']);
+    const { leaves, next } = await deps.readModels.audit.search({
+      tree: organizationId,
+      facets: facetsOf(by),
+      since: by.since,
+      until: by.until,
+      order: by.order,
+      after,
+      limit: by.limit,
+    });
+    const cursor = next === null ? null : encodeParts([`audit:${by.order}`, String(next)]);
+    return listOf(
+      leaves.map(({ index, parsed }) => serializeEntry(index, parsed)),
+      next !== null,
+      cursor,
+    );
+  },
+);

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { signCheckpoint } from '../../../commands/audit.ts';
+import { consistencyRanges, inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
+import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
+import { acceptedIn } from '../../accept.ts';
+import { readYourWrites } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { endpoint } from '../../endpoint.ts';
+import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
+import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { integerParameter, pageParameters } from '../../validation/fields.ts';
+
+const checkpointSchema = z
+  .strictObject({
+    object: z.literal('audit_checkpoint'),
+    origin: z.string().describe('Name of the tree.'),
+    size: z.number().int().describe('Leaves that it is about, from the first.'),
+    root_hash: z.string().describe('Root of the Merkle tree of these leaves (RFC 9162), in base64.'),
+    note: z.string().describe('The signed note (C2SP signed-note, tlog-checkpoint).'),
+    verifier_key: z.string().describe('The public key that signed it (C2SP signed-note). Keep the first that you see.'),
+    signed_at: timeSchema(),
+  })
+  .meta({ id: 'AuditCheckpoint' });
+
+const serializeCheckpoint = ({ note, vkey, signedAt }: StoredCheckpoint): z.infer<typeof checkpointSchema> => {
+  const { origin, size, root } = parseCheckpoint(parseNote(note).text);
+  return {
+    object: 'audit_checkpoint',
+    origin,
+    size,
+    root_hash: root.toString('base64'),
+    note,
+    verifier_key: vkey,
+    signed_at: signedAt,
+  };
+};
+
+const SIZE_MAX = 2 ** 49;
+const SIZE = /^[1-9]\d{0,14}$/;
+
+/** @throws {DomainError} `invalid_cursor`. */
+const decodeSize = (cursor: string | undefined): number | undefined => {
+  if (cursor === undefined) return undefined;
+  const [name, size = ''] = decodeParts(cursor, 2);
+  if (name !== 'checkpoints' || !SIZE.test(size)) throw invalidCursor();
+  return Number(size);
+};
+
+export const listCheckpointsRoute = endpoint(
+  'GET /v1/audit/checkpoints',
+  {
+    summary: 'List signed checkpoints, newest first',
+    query: z.strictObject(pageParameters),
+    answer: listSchema(checkpointSchema),
+  },
+  async ({ caller: { organizationId: tree }, query: { limit, after } }, { deps }) => {
+    const below = decodeSize(after);
+    await readYourWrites(deps, ['audit']);
+    const found = await deps.readModels.audit.checkpoints({
+      tree,
+      limit: limit + 1,
+      ...(below !== undefined && { below }),
+    });
+    const page = found.slice(0, limit);
+    const hasMore = found.length > limit;
+    const cursor = hasMore ? encodeParts(['checkpoints', String(page.at(-1)?.size)]) : null;
+    return listOf(page.map(serializeCheckpoint), hasMore, cursor);
+  },
+);
+
+const RETRY_AFTER_SECONDS = 60;
+
+const unsigned = (what: string): DomainError =>
+  new DomainError('not_signed_yet', `${what} is not in a signed checkpoint yet`, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+
+/** The newest checkpoint of a tree that is about more than so many leaves. @throws {DomainError} `not_signed_yet`. */
+export const requireCheckpoint = async (
+  { readModels }: Pick<HttpDependencies, 'readModels'>,
+  tree: string,
+  what: string,
+  moreThan = 0,
+): Promise<StoredCheckpoint> => {
+  const [checkpoint] = await readModels.audit.checkpoints({ tree, limit: 1 });
+  if (checkpoint === undefined || checkpoint.size <= moreThan) throw unsigned(what);
+  return checkpoint;
+};
+
+export const createCheckpointRoute = endpoint(
+  'POST /v1/audit/checkpoints',
+  {
+    summary: 'Sign a checkpoint now',
+    description: 'Of all events so far. One is signed by itself every minute while there are new events.',
+    answer: checkpointSchema,
+  },
+  async ({ caller: { organizationId: tree }, origin }, { deps }) => {
+    await readYourWrites(deps, ['audit']);
+    const { host } = new URL(deps.publicUrl);
+    await signCheckpoint(deps.context, { tree, trees: deps.readModels.audit, host, origin });
+    await readYourWrites(deps, ['audit']);
+    return serializeCheckpoint(await requireCheckpoint(deps, tree, 'the organization'));
+  },
+);
+
+const PROOF = 'text/plain';
+
+const proofSchema = z
+  .strictObject({
+    object: z.literal('audit_proof'),
+    event_id: z.string(),
+    leaf_index: z.number().int(),
+    leaf: z.string().describe('What is hashed: a line of canonical JSON (RFC 8785).'),
+    hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards.'),
+    checkpoint: z.string().describe('The signed note that the proof leads to.'),
+  })
+  .meta({ id: 'AuditProof' });
+
+const base64 = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('base64'));
+
+/** A proof in the form of C2SP tlog-proof. */
+const proofText = (index: number, hashes: readonly Buffer[], note: string): string =>
+  ['c2sp.org/tlog-proof@v1', `index ${index}`, ...base64(hashes), '', note].join('\n');
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export const getAuditProofRoute = endpoint(
+  'GET /v1/audit/proof/:id',
+  {
+    summary: 'Prove that an event is in the log',
+    description:
+      `By the \`event_id\` of an audit entry. With \`Accept: ${PROOF}\` it comes as a C2SP tlog-proof. An event that no ` +
+      'checkpoint is about yet is answered 409: ask again within a minute, or sign a checkpoint.',
+    answer: proofSchema,
+    etag: false,
+    otherMediaTypes: [PROOF],
+  },
+  async ({ caller: { organizationId: tree }, id, request, reply }, { deps }) => {
+    await readYourWrites(deps, ['audit']);
+    const found = UUID.test(id) ? await deps.readModels.audit.find(tree, id) : null;
+    if (found === null) throw new DomainError('not_found', 'event not found');
+    const { size, note } = await requireCheckpoint(deps, tree, 'the event', found.index);
+    const hashes = await deps.readModels.audit.hashes(tree, inclusionRanges(found.index, size));
+    reply.header('vary', 'accept');
+    if (acceptedIn(request.headers.accept)[0] === PROOF) {
+      reply.type(`${PROOF}; charset=utf-8`);
+      return proofText(found.index, hashes, note);
+    }
+    return {
+      object: 'audit_proof',
+      event_id: id,
+      leaf_index: found.index,
+      leaf: found.leaf,
+      hashes: base64(hashes),
+      checkpoint: note,
+    };
+  },
+);
+
+const consistencySchema = z
+  .strictObject({
+    object: z.literal('audit_consistency'),
+    from: z.strictObject({ size: z.number().int(), root_hash: z.string() }),
+    to: z.strictObject({ size: z.number().int(), root_hash: z.string() }),
+    hashes: z.array(z.string()).describe('Proof of consistency (RFC 9162 §2.1.4), in base64.'),
+    checkpoint: z.string().describe('The newest signed note.'),
+  })
+  .meta({ id: 'AuditConsistency' });
+
+export const getConsistencyProofRoute = endpoint(
+  'GET /v1/audit/consistency',
+  {
+    summary: 'Prove that the log was only added to',
+    description:
+      'Between two sizes, such as those of two checkpoints. Default of `to`: the size of the newest checkpoint.',
+    query: z.strictObject({
+      from: integerParameter(1, SIZE_MAX).describe('The smaller size.'),
+      to: integerParameter(1, SIZE_MAX).optional().describe('The larger size.'),
+    }),
+    answer: consistencySchema,
+  },
+  async ({ caller: { organizationId: tree }, query: { from, to } }, { deps }) => {
+    await readYourWrites(deps, ['audit']);
+    const { size, note } = await requireCheckpoint(deps, tree, `a log of ${to ?? from} events`, (to ?? from) - 1);
+    const until = to ?? size;
+    if (from > until) {
+      throw new DomainError('invalid_request', 'from is larger than to', {
+        details: { from: ['from must not be larger than to'] },
+      });
+    }
+    const ranges = [{ from: 0, to: from }, { from: 0, to: until }, ...consistencyRanges(from, until)];
+    const [before, after, ...hashes] = base64([...(await deps.readModels.audit.hashes(tree, ranges))]);
+    return {
+      object: 'audit_consistency',
+      from: { size: from, root_hash: before },
+      to: { size: until, root_hash: after },
+      hashes,
+      checkpoint: note,
+    };
+  },
+);

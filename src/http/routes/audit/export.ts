@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { z } from 'zod';
+import { noteExport } from '../../../commands/audit.ts';
+import { leafHash, subtreesOf } from '../../../domain/audit/merkle-tree.ts';
+import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
+import { canonicalJson } from '../../../domain/canonical-json.ts';
+import { TILE_WIDTH } from '../../../projections/audit/tiles.ts';
+import { readYourWrites } from '../../consistency.ts';
+import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { integerParameter } from '../../validation/fields.ts';
+import { requireCheckpoint } from './checkpoints.ts';
+
+const MEDIA_TYPE = 'application/jsonl';
+const SIZE_MAX = 2 ** 49;
+/** Version of the form that `docs/audit.md` describes. */
+const VERSION = 1;
+
+const DESCRIPTION = `JSON Lines, compressed with gzip where the client takes it: a header, each event as a line of its leaf, behind each 256
+their hashes, and at the end the newest signed checkpoint. \`npm run outbox -- audit verify\` checks it without the
+service. An answer that breaks off has no checkpoint. Each export is an event of the log itself.`;
+
+export const exportAuditLogRoute = (route: RouteContext): void => {
+  const { deps, closing } = route;
+  const trees = deps.readModels.audit;
+
+  /** Reads a bundle once the client has taken the one before: memory holds one. */
+  async function* lines(tree: string, from: number, note: string): AsyncGenerator<string> {
+    const { origin, size } = parseCheckpoint(parseNote(note).text);
+    const digest = createHash('sha256');
+    const line = (text: string): string => {
+      digest.update(`${text}\n`);
+      return `${text}\n`;
+    };
+    const subtrees = subtreesOf({ from: 0, to: from });
+    const ranges = subtrees.map(({ level, index }) => ({ from: index * 2 ** level, to: (index + 1) * 2 ** level }));
+    const edge = (await trees.hashes(tree, ranges)).map((hash) => hash.toString('base64'));
+    yield line(canonicalJson({ audit_export: VERSION, edge, from, origin, size }));
+    for (let first = from; first < size; first += TILE_WIDTH) {
+      closing.throwIfAborted();
+      const bundle = first / TILE_WIDTH;
+      const leaves = (await trees.leaves(tree, bundle, bundle + 1)).slice(0, size - first);
+      const hashes = Buffer.concat(leaves.map(leafHash)).toString('base64');
+      yield leaves.map(line).join('') + line(canonicalJson({ hashes, tile: bundle }));
+    }
+    yield `${canonicalJson({ checkpoint: note, sha256: digest.digest('hex') })}\n`;
+  }
+
+  defineEndpoint(
+    route,
+    'GET /v1/audit/export',
+    {
+      summary: 'Export the log for an auditor',
+      description: DESCRIPTION,
+      query: z.strictObject({
+        from: integerParameter(0, SIZE_MAX)
+          .default(0)
+          .describe('Index of the first leaf; the export begins with the bundle of 256 that it is in.'),
+      }),
+      answer: z.string(),
+      mediaType: MEDIA_TYPE,
+    },
+    async ({ caller: { organizationId: tree }, query, origin, request, reply }) => {
+      await readYourWrites(deps, ['audit']);
+      const { size, note } = await requireCheckpoint(deps, tree, 'what you ask for', query.from);
+      const from = query.from - (query.from % TILE_WIDTH);
+      await noteExport(deps.context, origin, { tree, from, to: size });
+      reply.type(MEDIA_TYPE).header('vary', 'accept-encoding');
+      reply.header('content-disposition', `attachment; filename="audit-${tree}-${from}-${size}.jsonl"`);
+      const text = Readable.from(lines(tree, from, note));
+      if (!/\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))) return text;
+      reply.header('content-encoding', 'gzip');
+      return text.pipe(createGzip());
+    },
+  );
+};

@@ -1,0 +1,92 @@
+import { facetsOf, type Leaf, parseLeaf } from '../../domain/audit/leaf.ts';
+import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
+import type { Database } from '../database.ts';
+import { TILE_WIDTH } from './tiles.ts';
+
+/** Looks for leaves of an audit tree by what they say. */
+export interface SearchLeaves {
+  readonly tree: string;
+  /** All of which a leaf has (`facetsOf`). */
+  readonly facets: readonly string[];
+  /** From this time on, and before that one (ISO 8601). */
+  readonly since?: string | undefined;
+  readonly until?: string | undefined;
+  readonly order: 'asc' | 'desc';
+  /** Index behind which it goes on; null: from the end that the order begins at. */
+  readonly after: number | null;
+  readonly limit: number;
+}
+
+export interface LeafPage {
+  readonly leaves: readonly { readonly index: number; readonly parsed: Leaf }[];
+  /** Index behind which the search goes on; null: it saw the end. */
+  readonly next: number | null;
+}
+
+/** Bundles of one search: 5,000 leaves are read and parsed in some 20 ms. Where they hold too few, the next page goes on. */
+const BUNDLES_MAX = 20;
+
+const bundlesSql = (order: 'asc' | 'desc') => ({
+  name: `audit-search-${order}`,
+  text: `
+    select bundle::float8 as bundle from read_models.audit_bundles
+    where tree = $1 and bundle ${order === 'asc' ? '>=' : '<='} $2 and facets @> $3 and latest >= $4
+    order by bundle ${order} limit ${BUNDLES_MAX}`,
+});
+const BUNDLES = { asc: bundlesSql('asc'), desc: bundlesSql('desc') };
+
+const isWanted = ({ metadata, type, data }: Leaf, { facets, since, until }: SearchLeaves): boolean => {
+  const { occurredAt } = metadata;
+  if ((since !== undefined && occurredAt < since) || (until !== undefined && occurredAt >= until)) return false;
+  const own = facetsOf({ metadata, type, data });
+  return facets.every((facet) => own.includes(facet));
+};
+
+/** The bundles to look into, in order, the one that is not full among them. */
+const bundlesOf = async (db: Database, size: number, by: SearchLeaves): Promise<readonly number[]> => {
+  const { tree, facets, since = '', order, after } = by;
+  const tail = Math.floor(size / TILE_WIDTH);
+  const first = order === 'asc' ? Math.floor((after ?? -1) / TILE_WIDTH) : Math.floor((after ?? size) / TILE_WIDTH);
+  const values = [tree, Math.max(0, first), facets, since];
+  const { rows } = await db.query<{ bundle: number }>({ ...BUNDLES[order], values });
+  const full = rows.map(({ bundle }) => bundle);
+  if (order === 'asc') return full.length < BUNDLES_MAX ? [...full, tail] : full;
+  return first >= tail ? [tail, ...full] : full;
+};
+
+interface Found {
+  readonly index: number;
+  readonly parsed: Leaf;
+}
+
+/** The leaves of a bundle that are asked for, in order. */
+const searchBundle = (leaves: readonly string[], bundle: number, by: SearchLeaves): readonly Found[] => {
+  const { order, after } = by;
+  const isBehind = (index: number): boolean => after === null || (order === 'asc' ? index > after : index < after);
+  const found: Found[] = [];
+  for (const [at, leaf] of leaves.entries()) {
+    const index = bundle * TILE_WIDTH + at;
+    if (!isBehind(index)) continue;
+    const parsed = parseLeaf(leaf);
+    if (isWanted(parsed, by)) found.push({ index, parsed });
+  }
+  return order === 'asc' ? found : found.reverse();
+};
+
+/** @returns at most `limit` leaves in their order; fewer, with a next index, where the search would take too long. */
+export const searchLeaves = async (
+  db: Database,
+  trees: Pick<AuditTrees, 'size' | 'leaves'>,
+  by: SearchLeaves,
+): Promise<LeafPage> => {
+  const { tree, order, limit } = by;
+  const bundles = await bundlesOf(db, await trees.size(tree), by);
+  const found: Found[] = [];
+  for (const bundle of bundles) {
+    found.push(...searchBundle(await trees.leaves(tree, bundle, bundle + 1), bundle, by));
+    if (found.length > limit) return { leaves: found.slice(0, limit), next: found[limit - 1]?.index ?? null };
+  }
+  if (bundles.length < BUNDLES_MAX) return { leaves: found, next: null };
+  const last = (bundles.at(-1) ?? 0) * TILE_WIDTH;
+  return { leaves: found, next: order === 'asc' ? last + TILE_WIDTH - 1 : last };
+};

@@ -1,0 +1,66 @@
+import { treeOf } from '../../domain/audit/leaf.ts';
+import type { AuditEvent } from '../../domain/events.ts';
+import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { CATEGORIES } from '../../domain/streams.ts';
+import type { Database } from '../database.ts';
+import { rowsInto } from '../rebuild-tables.ts';
+import { createAuditTrees } from './tree.ts';
+
+/** Checkpoints of the audit trees as the log holds them. */
+
+type Signed = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointSigned' }>>;
+
+const isSigned = (event: RecordedEvent): event is Signed => event.type === 'CheckpointSigned';
+
+/** How much of a tree is signed. */
+export interface SignedPart {
+  /** Leaves that its last checkpoint is about. */
+  readonly signedSize: number;
+  /** Leaves up to the last one that is not about checkpoints itself: those are no reason for another. */
+  readonly grownTo: number;
+}
+
+/** @param events the next ones of a tree of `size` leaves. */
+export const signedAfter = (before: SignedPart, size: number, events: readonly RecordedEvent[]): SignedPart => {
+  const last = events.findLast(isSigned);
+  const grown = events.findLastIndex(({ stream }) => categoryOf(stream) !== CATEGORIES.audit);
+  return {
+    signedSize: last?.data.size ?? before.signedSize,
+    grownTo: grown === -1 ? before.grownTo : size + grown + 1,
+  };
+};
+
+/** The log is not the one that was signed: leaves before a checkpoint were changed, taken out or added. */
+export class ChangedLog extends Error {
+  override readonly name = 'ChangedLog';
+}
+
+const insertCheckpoints = rowsInto<{ tree: string; size: number; note: string; vkey: string; signedAt: string }>(
+  'audit_checkpoints',
+  {
+    tree: 'tree',
+    size: 'size',
+    note: 'note',
+    vkey: 'vkey',
+    signed_at: 'signedAt',
+  },
+);
+
+/**
+ * Keeps checkpoints of the log, each of which must be of this very tree: a rebuild from a log that was changed never
+ * goes live.
+ */
+export const putCheckpoints = async (db: Database, events: readonly RecordedEvent[]): Promise<void> => {
+  const signed = events.filter(isSigned);
+  const trees = createAuditTrees(db, '');
+  for (const event of signed) {
+    const root = (await trees.root(treeOf(event), event.data.size)).toString('base64');
+    if (root === event.data.root) continue;
+    throw new ChangedLog(`the log does not hold the ${event.data.size} leaves of ${treeOf(event)} that were signed`);
+  }
+  const rows = signed.map((event) => {
+    const { size, note, vkey } = event.data;
+    return { tree: treeOf(event), size, note, vkey, signedAt: event.metadata.occurredAt };
+  });
+  await insertCheckpoints(db, rows);
+};

@@ -1,0 +1,227 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseLeaf } from '../../../src/domain/audit/leaf.ts';
+import { isConsistent, leafHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
+import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/domain/audit/signed-note.ts';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+
+let service: DatabaseService;
+let organizationId: string;
+let domainId: string;
+let key: string;
+let other: string;
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  organizationId = await service.makeOrganization();
+  domainId = await service.makeDomain(organizationId, 'audit.example');
+  key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
+  const stranger = await service.makeOrganization();
+  const strange = await service.makeDomain(stranger, 'stranger.example');
+  other = (await service.makeKey(stranger, strange, { permissions: ['admin'] })).value;
+});
+afterAll(() => service.close());
+
+const ask = async (url: string, by = key, headers: Record<string, string> = {}) => {
+  const answer = await service.request({ url, key: by, headers });
+  return {
+    status: answer.statusCode,
+    body: answer.headers['content-type']?.toString().includes('application/json;') ? answer.json() : null,
+    answer,
+  };
+};
+const sign = async (by = key) =>
+  (await service.request({ method: 'POST', url: '/v1/audit/checkpoints', key: by, payload: {} })).json();
+const makeSome = async (count: number) => {
+  const made: string[] = [];
+  for (let n = 0; n < count; n += 1) {
+    made.push((await service.makeKey(organizationId, domainId, { permissions: ['send'] })).id);
+  }
+  return made;
+};
+/** All entries, oldest first, page by page. */
+const wholeLog = async (query = '', by = key) => {
+  const entries: { leaf_index: number; event_id: string; type: string; occurred_at: string; stream: string }[] = [];
+  let cursor = '';
+  for (let more = true; more; ) {
+    const { body } = await ask(`/v1/audit/log?order=asc&limit=100${query}${cursor}`, by);
+    entries.push(...body.data);
+    more = body.has_more;
+    cursor = `&after=${body.next_cursor}`;
+  }
+  return entries;
+};
+const rootOf = (checkpoint: { note: string; verifier_key: string }) => {
+  const note = parseNote(checkpoint.note);
+  expect(signedAt(note, parseVerifierKey(checkpoint.verifier_key))).toBe(0);
+  return parseCheckpoint(note.text);
+};
+const hashes = (texts: readonly string[]) => texts.map((text) => Buffer.from(text, 'base64'));
+
+describe('the audit log', () => {
+  test('lists every event of the organization and none of another', async () => {
+    const made = await makeSome(3);
+    const entries = await wholeLog();
+    expect(entries.map(({ leaf_index }) => leaf_index)).toEqual(entries.map((_, index) => index));
+    expect(entries.map(({ type }) => type).slice(0, 2)).toEqual(['OrganizationCreated', 'DomainRegistered']);
+    expect(entries.slice(-3).map(({ stream }) => stream)).toEqual(made.map((id) => `apiKey-${id}`));
+    const { body } = await ask('/v1/audit/log?limit=2');
+    expect(body.data).toEqual(entries.slice(-2).reverse());
+    const strange = await wholeLog('', other);
+    expect(strange.some(({ event_id }) => entries.some((own) => own.event_id === event_id))).toBe(false);
+  });
+
+  test('is filtered by key, domain, type, actor and time', async () => {
+    const [keyId = ''] = await makeSome(1);
+    await service.request({ method: 'POST', url: `/v1/api-keys/${keyId}/rotate`, key, payload: {} });
+    const entries = await wholeLog();
+    expect((await wholeLog(`&key_id=${keyId}`)).map(({ type }) => type)).toEqual(['KeyCreated', 'KeyRotated']);
+    expect((await wholeLog(`&domain_id=${domainId}&type=KeyCreated`)).length).toBe(
+      entries.filter(({ type }) => type === 'KeyCreated').length,
+    );
+    const rotated = await wholeLog('&type=KeyRotated');
+    expect(rotated).toMatchObject([{ actor: { type: 'key', secret: 1 }, data: { keyId } }]);
+    const at = rotated[0]?.occurred_at ?? '';
+    expect((await wholeLog(`&since=${at}`)).every(({ occurred_at }) => occurred_at >= at)).toBe(true);
+    expect((await wholeLog(`&until=${at}`)).every(({ occurred_at }) => occurred_at < at)).toBe(true);
+    expect(await wholeLog('&actor=nobody')).toEqual([]);
+  });
+
+  test('goes on over full bundles, with a filter and without, in both orders', async () => {
+    const before = (await wholeLog()).length;
+    await makeSome(300);
+    const entries = await wholeLog();
+    expect(entries.length).toBe(before + 300);
+    expect(await wholeLog('&type=OrganizationCreated')).toHaveLength(1);
+    const backwards: number[] = [];
+    for (let cursor = ''; ; ) {
+      const { body } = await ask(`/v1/audit/log?limit=90${cursor}`);
+      backwards.push(...body.data.map(({ leaf_index }: { leaf_index: number }) => leaf_index));
+      if (!body.has_more) break;
+      cursor = `&after=${body.next_cursor}`;
+    }
+    expect(backwards).toEqual(entries.map(({ leaf_index }) => leaf_index).reverse());
+  });
+
+  test.each([
+    'after=x',
+    'order=up',
+    'since=yesterday',
+    'limit=0',
+    'type=',
+    `actor=${'a'.repeat(101)}`,
+    'key_id=%00',
+    'tree=org_a',
+  ])('refuses %s', async (query) => {
+    const { status, body } = await ask(`/v1/audit/log?${query}`);
+    expect(status).toBe(400);
+    expect(Object.keys(body.error.details)).toHaveLength(1);
+  });
+});
+
+describe('checkpoints and proofs', () => {
+  test('prove that each event is in the log that was signed', async () => {
+    await makeSome(2);
+    const checkpoint = await sign();
+    const { size, root } = rootOf(checkpoint);
+    const entries = await wholeLog();
+    for (const { event_id: id, leaf_index: index } of [
+      entries[0],
+      entries[size - 1],
+      entries[Math.floor(size / 2)],
+    ].filter((one) => one !== undefined)) {
+      const { body } = await ask(`/v1/audit/proof/${id}`);
+      expect(body).toMatchObject({ event_id: id, leaf_index: index });
+      expect(parseLeaf(body.leaf).id).toBe(id);
+      const proved = parseCheckpoint(parseNote(body.checkpoint).text);
+      expect(rootOfInclusion(index, proved.size, leafHash(body.leaf), hashes(body.hashes))).toEqual(proved.root);
+      expect(proved.root).toEqual(root);
+      const { answer } = await ask(`/v1/audit/proof/${id}`, key, { accept: 'text/plain' });
+      expect(answer.body).toBe(
+        ['c2sp.org/tlog-proof@v1', `index ${index}`, ...body.hashes, '', body.checkpoint].join('\n'),
+      );
+    }
+  });
+
+  test('prove that the log was only added to', async () => {
+    const first = await sign();
+    await makeSome(5);
+    const second = await sign();
+    expect(second.size).toBeGreaterThan(first.size);
+    const { body } = await ask(`/v1/audit/consistency?from=${first.size}&to=${second.size}`);
+    expect(body.from).toEqual({ size: first.size, root_hash: first.root_hash });
+    const [before, after] = [rootOf(first), rootOf(second)];
+    expect(isConsistent([before.size, before.root], [after.size, after.root], hashes(body.hashes))).toBe(true);
+    const { body: list } = await ask('/v1/audit/checkpoints?limit=2');
+    expect(list.data).toEqual([second, first]);
+    const { body: next } = await ask(`/v1/audit/checkpoints?limit=1&after=${list.next_cursor}`);
+    expect(next.data.map(({ size }: { size: number }) => size < first.size)).not.toContain(false);
+  });
+
+  test('are signed once however often they are asked for', async () => {
+    const [one] = await Promise.all([sign(), sign(), sign()]);
+    const { body } = await ask('/v1/audit/checkpoints?limit=100');
+    expect(body.data.filter(({ size }: { size: number }) => size === one.size)).toHaveLength(1);
+  });
+
+  test('are asked for too early', async () => {
+    const signed = await sign();
+    await makeSome(1);
+    const newest = (await wholeLog()).at(-1);
+    for (const url of [`/v1/audit/proof/${newest?.event_id}`, `/v1/audit/consistency?from=${signed.size + 1000}`]) {
+      const { status, body, answer } = await ask(url);
+      expect([status, body.error.code, answer.headers['retry-after']]).toEqual([409, 'not_signed_yet', '60']);
+    }
+    expect((await ask('/v1/audit/consistency?from=5&to=4')).body.error.details).toEqual({
+      from: ['from must not be larger than to'],
+    });
+  });
+
+  test('tell nothing of another organization, and nothing to a key without admin', async () => {
+    const [entry] = await wholeLog();
+    await sign(other);
+    expect((await ask(`/v1/audit/proof/${entry?.event_id}`, other)).status).toBe(404);
+    for (const id of [randomUUID(), 'x', '..%2f', '%00'])
+      expect([404, 422, 400]).toContain((await ask(`/v1/audit/proof/${id}`)).status);
+    const { value } = await service.makeKey(organizationId, domainId, { permissions: ['manage'] });
+    expect((await ask('/v1/audit/export', value)).status).toBe(403);
+  });
+});
+
+describe('an export', () => {
+  const exported = async (query = '') => {
+    const { answer } = await ask(`/v1/audit/export${query}`, key, { 'accept-encoding': 'gzip' });
+    const text = gunzipSync(answer.rawPayload).toString();
+    return { text, lines: text.trimEnd().split('\n') };
+  };
+
+  test('holds each leaf with its hash, and ends with the checkpoint of all of them', async () => {
+    await makeSome(20);
+    const checkpoint = await sign();
+    const { text, lines } = await exported();
+    const header = JSON.parse(lines[0] ?? '');
+    expect(header).toEqual({ audit_export: 1, edge: [], from: 0, origin: checkpoint.origin, size: checkpoint.size });
+    const end = JSON.parse(lines.at(-1) ?? '');
+    expect(end.checkpoint).toBe(checkpoint.note);
+    const rest = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1);
+    expect(end.sha256).toBe(createHash('sha256').update(rest).digest('hex'));
+    const leaves = lines.slice(1, -1).filter((line) => line.startsWith('{"data"'));
+    const tiles = lines
+      .slice(1, -1)
+      .filter((line) => line.startsWith('{"hashes"'))
+      .map((line) => JSON.parse(line));
+    expect(leaves).toHaveLength(checkpoint.size);
+    expect(Buffer.concat(tiles.map((tile) => Buffer.from(tile.hashes, 'base64')))).toEqual(
+      Buffer.concat(leaves.map(leafHash)),
+    );
+    expect((await wholeLog('&type=AuditExported')).length).toBeGreaterThan(0);
+  });
+
+  test('goes on from a bundle, with the hashes of what is before it', async () => {
+    const { lines } = await exported('?from=300');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ from: 256, edge: [expect.stringMatching(/^.{43}=$/)] });
+    expect((await ask('/v1/audit/export?from=-1')).status).toBe(400);
+    expect((await ask('/v1/audit/export?from=99999999')).status).toBe(409);
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { Contradicted, loadAuditLog, signCheckpoint } from '../../../src/commands/audit.ts';
+import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/domain/audit/signed-note.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { EventStore, StreamName } from '../../../src/domain/ports/event-store.ts';
+import { auditStream } from '../../../src/domain/streams.ts';
+import { auditProjection } from '../../../src/projections/audit/projection.ts';
+import { ChangedLog } from '../../../src/projections/audit/signed-checkpoints.ts';
+import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
+import { rebuild } from '../../../src/projections/rebuild.ts';
+import { signCheckpoints } from '../../../src/workers/audit/sign-checkpoints.ts';
+import { caughtUp, openPool, startRunner } from '../../projections/support/open.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
+import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { contextAt, NOW } from '../../support/specification.ts';
+
+const TREE = 'org_mine';
+
+const open = async () => {
+  const pool = await openPool();
+  const system = createSystem();
+  const store = createInMemoryEventStore({ codec: eventCodec, system });
+  startRunner(pool, store, [auditProjection]);
+  const context = { store, system, secrets: createInMemorySecrets() };
+  const trees = createAuditTrees(pool);
+  const append = async (
+    count: number,
+    stream: StreamName = `apiKey-key_${system.uuid().slice(-12)}`,
+    organizationId = TREE,
+  ) => {
+    const events = Array.from({ length: count }, () => ({
+      ...{ id: system.uuid(), type: 'KeyRevoked' as const, data: { keyId: 'key_1' } },
+    }));
+    await store.append({ stream, expected: 'no-stream', events, context: contextAt(NOW, organizationId) });
+    expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
+  };
+  const sign = async (tree = TREE) => {
+    await signCheckpoint(context, { tree, trees, host: 'mail.example' });
+    expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
+    return (await store.readStream(auditStream(tree))).filter(({ type }) => type === 'CheckpointSigned');
+  };
+  return { pool, store, context, trees, append, sign };
+};
+
+describe('a checkpoint', () => {
+  test('is signed by a key of its tree, about all leaves so far', async () => {
+    const { append, sign, trees, store } = await open();
+    await append(300);
+    const [signed] = await sign();
+    if (signed?.type !== 'CheckpointSigned') throw new Error('nothing was signed');
+    const note = parseNote(signed.data.note);
+    expect(signedAt(note, parseVerifierKey(signed.data.vkey))).toBe(0);
+    expect(parseCheckpoint(note.text)).toEqual({
+      origin: `mail.example/v1/audit/tlog/${TREE}`,
+      size: 300,
+      root: await trees.root(TREE, 300),
+    });
+    expect((await store.readStream(auditStream(TREE))).map(({ type }) => type)).toEqual([
+      'AuditKeyAdded',
+      'CheckpointSigned',
+    ]);
+  });
+
+  test('is not signed again for its own event, and by the same key when there is more', async () => {
+    const { append, sign, trees } = await open();
+    await append(3);
+    await sign();
+    expect(await trees.unsigned(10)).toEqual([]);
+    await append(1);
+    expect(await trees.unsigned(10)).toEqual([TREE]);
+    const signed = await sign();
+    expect(signed.map(({ data }) => (data as { size: number }).size)).toEqual([3, 6]);
+    expect(new Set(signed.map(({ data }) => (data as { vkey: string }).vkey)).size).toBe(1);
+    expect(await trees.unsigned(10)).toEqual([]);
+  });
+
+  test('of what belongs to no organization is signed too, in a tree of its own', async () => {
+    const { append, sign } = await open();
+    await append(2, 'destination-gmail', '');
+    expect(await sign('service')).toMatchObject([{ data: { organizationId: '', size: 2 } }]);
+  });
+
+  test('is signed by one of two processes that try at once', async () => {
+    const { append, context, trees, store } = await open();
+    await append(5);
+    const one = () => signCheckpoint(context, { tree: TREE, trees, host: 'mail.example' });
+    await Promise.all([one(), one(), one()]);
+    expect((await store.readStream(auditStream(TREE))).map(({ type }) => type)).toEqual([
+      'AuditKeyAdded',
+      'CheckpointSigned',
+    ]);
+  });
+
+  test('is read from the end of a stream however many there are', async () => {
+    const { append, sign, context, store } = await open();
+    const reads = vi.spyOn(store, 'readStream');
+    for (let round = 0; round < 8; round += 1) {
+      await append(1);
+      await sign();
+    }
+    reads.mockClear();
+    const { state, revision } = await loadAuditLog(context, TREE);
+    expect([state.last?.size, revision, reads.mock.calls.length]).toEqual([16, 8, 1]);
+  });
+
+  test('is refused where the tree is not the one that was signed', async () => {
+    const { append, sign, context, trees } = await open();
+    await append(5);
+    await sign();
+    await append(1);
+    const signWith = (other: Partial<typeof trees>) =>
+      signCheckpoint(context, { tree: TREE, trees: { ...trees, ...other }, host: 'mail.example' });
+    await expect(signWith({ size: async () => 4 })).rejects.toThrow(/4 leaves, and 5 were signed/);
+    await expect(signWith({ root: async () => Buffer.alloc(32) })).rejects.toThrow(Contradicted);
+    await context.secrets.destroy([(await loadAuditLog(context, TREE)).state.signing?.key.secretId ?? '']);
+    await expect(signWith({})).rejects.toThrow(/not in the vault/);
+  });
+});
+
+describe('the worker that signs', () => {
+  const start = async (isLeader: boolean) => {
+    const opened = await open();
+    const ending = new AbortController();
+    const work = signCheckpoints({
+      ...opened.context,
+      trees: opened.trees,
+      leadership: { isLeader: () => isLeader },
+      logger: silentLogger,
+      publicUrl: () => 'https://mail.example:8443/outbox',
+      intervalMs: 20,
+    });
+    const ended = work(ending.signal, () => undefined);
+    onTestFinished(async () => {
+      ending.abort();
+      await ended;
+    });
+    return opened;
+  };
+  const signedIn = async (store: EventStore, tree: string) =>
+    (await store.readStream(auditStream(tree))).filter(({ type }) => type === 'CheckpointSigned').length;
+
+  test('signs each tree that grows, once', async () => {
+    const { store, append } = await start(true);
+    await append(3);
+    await append(2, 'destination-gmail', '');
+    await vi.waitFor(
+      async () => expect([await signedIn(store, TREE), await signedIn(store, 'service')]).toEqual([1, 1]),
+      5_000,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect([await signedIn(store, TREE), await signedIn(store, 'service')]).toEqual([1, 1]);
+    const [added] = await store.readStream(auditStream(TREE));
+    expect(added).toMatchObject({ data: { origin: `mail.example:8443/v1/audit/tlog/${TREE}` } });
+  });
+
+  test('signs nothing while another process leads', async () => {
+    const { store, append } = await start(false);
+    await append(3);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await signedIn(store, TREE)).toBe(0);
+  });
+});
+
+describe('a rebuild', () => {
+  test('goes live only from the log that was signed', async () => {
+    const { pool, store, append, sign } = await open();
+    await append(400);
+    await sign();
+    await append(200);
+    await sign();
+    const rebuilt = (log: Pick<EventStore, 'readAll'>) =>
+      rebuild({ pool, store: { ...store, ...log }, logger: silentLogger }, [auditProjection]);
+    await expect(rebuilt(store)).resolves.toHaveLength(1);
+    const changed: EventStore['readAll'] = async (options) => {
+      const page = await store.readAll(options);
+      const events = page.events.map((event) =>
+        event.revision === 123 ? { ...event, stored: { ...event.stored, data: '{"keyId":"key_2"}' } } : event,
+      );
+      return { ...page, events };
+    };
+    await expect(rebuilt({ readAll: changed })).rejects.toThrow(ChangedLog);
+    const removed: EventStore['readAll'] = async (options) => {
+      const page = await store.readAll(options);
+      return { ...page, events: page.events.filter(({ revision }) => revision !== 123) };
+    };
+    await expect(rebuilt({ readAll: removed })).rejects.toThrow(ChangedLog);
+  });
+});
