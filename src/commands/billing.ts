@@ -1,6 +1,7 @@
 import {
   type BillingPeriod,
   billingPeriod,
+  type CountedDays,
   closeInvoice,
   type Invoice,
   invoiceIdOf,
@@ -21,12 +22,12 @@ import { type Executed, execute, load } from './execute.ts';
 
 export type BillingContext = Pick<CommandContext, 'store' | 'system' | 'plans'>;
 
-/** Recipients by day from `start` to before `end` (dates), and the event of the log up to which they are counted. */
+/** Days from `start` to before `end` (dates) that have any messages, and the event of the log up to which they are counted. */
 export type CountRecipients = (by: {
   readonly organizationId: string;
   readonly start: string;
   readonly end: string;
-}) => Promise<{ readonly days: ReadonlyMap<string, number>; readonly countedTo: Invoice['countedTo'] }>;
+}) => Promise<{ readonly days: CountedDays; readonly countedTo: Invoice['countedTo'] }>;
 
 interface Named {
   readonly organizationId: string;

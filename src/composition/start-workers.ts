@@ -93,10 +93,7 @@ export const openWorkers = async (
     billing: {
       lastInvoices: readModels.billing.lastInvoices,
       recipients: readModels.billing.recipients,
-      count: async (by) => {
-        const { byDay, position, countedUpTo: at } = await readModels.billing.usage(by);
-        return { days: new Map(byDay.map((day) => [day.date, day.billableRecipients])), countedTo: { position, at } };
-      },
+      count: readModels.billing.count,
       upTo: (position) => readModels.waitFor(['billing'], position),
     },
     plans: context.plans,

@@ -1,6 +1,8 @@
+import type { CountedDays, Invoice } from '../domain/billing/invoice.ts';
 import type { BillingPeriodEvent, MessageEvent } from '../domain/events.ts';
 import { LOG_START, type Position, type RecordedEvent } from '../domain/ports/event-store.ts';
 import { asRecords, type Database } from './database.ts';
+import { positionBefore } from './events/queries.ts';
 import { insertInvoices, invoiceRow } from './invoices.ts';
 import { earlierMessages } from './messages/earlier-messages.ts';
 import { defineProjection } from './projection.ts';
@@ -11,14 +13,22 @@ interface Accepted {
   readonly day: string;
 }
 
+interface Added {
+  readonly organizationId: string;
+  readonly day: string;
+  recipients: number;
+  /** The events counted here come after it. */
+  readonly after: Position;
+}
+
 /** Counts accepted live recipients; suppressed and failed ones are free. */
 interface Changes {
   /** Day in UTC that each message was accepted on, by message id. */
   readonly days: Map<string, string>;
   readonly accepted: Accepted[];
-  /** Recipients to add, by organization and day. */
   readonly invoices: ReturnType<typeof invoiceRow>[];
-  readonly recipients: Map<string, { readonly organizationId: string; readonly day: string; recipients: number }>;
+  /** Recipients to add, by organization and day. */
+  readonly recipients: Map<string, Added>;
 }
 
 const SELECT_DAYS = `select message_id, to_char(day, 'YYYY-MM-DD') as day from billing_messages where message_id = any($1)`;
@@ -26,9 +36,9 @@ const SELECT_DAYS = `select message_id, to_char(day, 'YYYY-MM-DD') as day from b
 const insertMessages = rowsInto<Accepted>('billing_messages', { message_id: 'messageId', day: 'day' });
 
 const ADD_RECIPIENTS = `
-  insert into billing_days as b (organization_id, day, billable_recipients)
-  select "organizationId", day, recipients
-  from json_to_recordset($1) as d("organizationId" text, day date, recipients bigint)
+  insert into billing_days as b (organization_id, day, billable_recipients, after_position)
+  select "organizationId", day, recipients, after
+  from json_to_recordset($1) as d("organizationId" text, day date, recipients bigint, after text)
   on conflict (organization_id, day)
   do update set billable_recipients = b.billable_recipients + excluded.billable_recipients`;
 
@@ -45,9 +55,14 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Ch
   return { ...changes, days: new Map(rows.map(({ message_id, day }) => [message_id, day])) };
 };
 
-const add = ({ recipients: all }: Changes, organizationId: string, day: string, recipients: number): void => {
+const add = (
+  { recipients: all }: Changes,
+  { metadata: { organizationId }, position }: RecordedEvent,
+  day: string,
+  recipients: number,
+): void => {
   const key = `${organizationId} ${day}`;
-  const entry = all.get(key) ?? { organizationId, day, recipients: 0 };
+  const entry = all.get(key) ?? { organizationId, day, recipients: 0, after: positionBefore(position) };
   entry.recipients += recipients;
   all.set(key, entry);
 };
@@ -61,13 +76,13 @@ const accept = (
   const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);
   changes.days.set(data.messageId, day);
   changes.accepted.push({ messageId: data.messageId, day });
-  add(changes, metadata.organizationId, day, data.recipients.length);
+  add(changes, event, day, data.recipients.length);
 };
 
 const free = (changes: Changes, event: RecordedEvent<MessageEvent>): void => {
   if (!isLive(event)) return;
   const day = changes.days.get(event.data.messageId);
-  if (day !== undefined) add(changes, event.metadata.organizationId, day, -1); // of a trial nothing was billed
+  if (day !== undefined) add(changes, event, day, -1); // of a trial nothing was billed
 };
 
 export const billingProjection = defineProjection<MessageEvent | BillingPeriodEvent, Changes>({
@@ -108,10 +123,17 @@ export const billingProjection = defineProjection<MessageEvent | BillingPeriodEv
   },
 });
 
+export interface DayOfUsage {
+  readonly date: string;
+  readonly billableRecipients: number;
+  /** In the log: all events that are counted for this day come after it. */
+  readonly after: Position;
+}
+
 export interface Usage {
   readonly billableRecipients: number;
-  /** UTC days with any, in order. */
-  readonly byDay: readonly { readonly date: string; readonly billableRecipients: number }[];
+  /** UTC days with any messages, in order. */
+  readonly byDay: readonly DayOfUsage[];
   /** Time of the last counted event (ISO 8601); null: none yet. */
   readonly countedUpTo: string | null;
   /** Of that event in the log. */
@@ -119,16 +141,18 @@ export interface Usage {
 }
 
 const USAGE = `
-  select to_char(u.day, 'YYYY-MM-DD') as date, u.billable_recipients::float8 as billable, c.occurred_at, c.position
+  select to_char(u.day, 'YYYY-MM-DD') as date, u.billable_recipients::float8 as billable, u.after_position,
+    c.occurred_at, c.position
   from read_models.checkpoints c
   left join read_models.billing_days u
-    on u.organization_id = $1 and u.day >= $2::date and u.day < $3::date and u.billable_recipients <> 0
+    on u.organization_id = $1 and u.day >= $2::date and u.day < $3::date
   where c.name = 'billing'
   order by u.day`;
 
 interface Row {
   readonly date: string | null;
   readonly billable: number | null;
+  readonly after_position: Position | null;
   readonly occurred_at: Date | null;
   readonly position: Position;
 }
@@ -140,8 +164,8 @@ export const billingUsage = async (
 ): Promise<Usage> => {
   const values = [by.organizationId, by.start, by.end];
   const { rows } = await db.query<Row>({ name: 'billing-usage', text: USAGE, values });
-  const byDay = rows.flatMap(({ date, billable }) =>
-    date === null ? [] : [{ date, billableRecipients: billable ?? 0 }],
+  const byDay = rows.flatMap(({ date, billable, after_position: after }) =>
+    date === null ? [] : [{ date, billableRecipients: billable ?? 0, after: after ?? LOG_START }],
   );
   return {
     billableRecipients: byDay.reduce((sum, { billableRecipients }) => sum + billableRecipients, 0),
@@ -149,6 +173,38 @@ export const billingUsage = async (
     countedUpTo: rows[0]?.occurred_at?.toISOString() ?? null,
     position: rows[0]?.position ?? LOG_START,
   };
+};
+
+/** What an invoice is made of: the same by day. */
+export const countDays = async (
+  db: Database,
+  by: Parameters<typeof billingUsage>[1],
+): Promise<{ readonly days: CountedDays; readonly countedTo: Invoice['countedTo'] }> => {
+  const { byDay, position, countedUpTo: at } = await billingUsage(db, by);
+  const days = new Map(
+    byDay.map(({ date, billableRecipients: recipients, after }) => [date, { recipients, after }] as const),
+  );
+  return { days, countedTo: { position, at } };
+};
+
+/** Days in UTC, [from, to); null: without that bound. */
+export interface BilledDays {
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+const BILLED_ON = `
+  select message_id from read_models.billing_messages
+  where message_id = any($1) and ($2::date is null or day >= $2) and ($3::date is null or day < $3)`;
+
+/** Of these messages, those that are billed for some days. */
+export const billedOn = async (
+  db: Database,
+  by: BilledDays & { readonly messageIds: readonly string[] },
+): Promise<ReadonlySet<string>> => {
+  const values = [by.messageIds, by.from, by.to];
+  const { rows } = await db.query<{ message_id: string }>({ name: 'billed-on', text: BILLED_ON, values });
+  return new Set(rows.map(({ message_id }) => message_id));
 };
 
 const RECIPIENTS = `

@@ -3,7 +3,7 @@ import type { EventStore } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys.ts';
 import { createAuditTrees } from './audit/tree.ts';
-import { billableRecipients, billingUsage } from './billing.ts';
+import { billableRecipients, billedOn, billingUsage, countDays } from './billing.ts';
 import { type Backlog, readBacklog } from './deliveries/backlog.ts';
 import {
   type AskDue,
@@ -55,6 +55,8 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   },
   billing: {
     usage: (by: Parameters<typeof billingUsage>[1]) => billingUsage(pool, by),
+    count: (by: Parameters<typeof countDays>[1]) => countDays(pool, by),
+    billedOn: (by: Parameters<typeof billedOn>[1]) => billedOn(pool, by),
     recipients: (by: Parameters<typeof billableRecipients>[1]) => billableRecipients(pool, by),
     invoices: (by: Parameters<typeof listInvoices>[1]) => listInvoices(pool, by),
     lastInvoices: () => lastInvoices(pool),

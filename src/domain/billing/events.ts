@@ -9,7 +9,7 @@ const line = part.extend({
   kind: z.enum(['plan', 'recipients', 'late_recipients']),
   /** Days of a plan, or recipients; those of `late_recipients` may be fewer than none. */
   quantity: z.number().int(),
-  /** Position in the log after which the events begin that it counts. */
+  /** Position in the log: the events that it counts come after it, and are of messages accepted on its days. */
   after: z.string(),
   /** In the currency's minor unit. */
   amount: z.number().int(),

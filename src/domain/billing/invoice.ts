@@ -108,14 +108,27 @@ const shareOf = ({ month, from, to }: Part) => {
   return { days: daysBetween(from, to), ofDays: daysBetween(start, end) };
 };
 
-type Days = ReadonlyMap<string, number>;
+/** The messages accepted on a day (UTC), with what came of them later. */
+export interface CountedDay {
+  readonly recipients: number;
+  /** All events that it counts come after it. */
+  readonly after: Position;
+}
 
-const countedIn = (days: Days, { from, to }: Part): number =>
-  [...days].reduce((sum, [day, recipients]) => (day >= from && day < to ? sum + recipients : sum), 0);
+/** By date. */
+export type CountedDays = ReadonlyMap<string, CountedDay>;
 
-const linesOf = (days: Days, part: Part, after: Position): readonly InvoiceLine[] => {
+const countedIn = (days: CountedDays, { from, to }: Part): readonly CountedDay[] =>
+  [...days].flatMap(([day, counted]) => (day >= from && day < to ? [counted] : []));
+
+const recipientsOf = (counted: readonly CountedDay[]): number =>
+  counted.reduce((sum, { recipients }) => sum + recipients, 0);
+
+const linesOf = (days: CountedDays, part: Part, countedTo: Position): readonly InvoiceLine[] => {
   const share = shareOf(part);
-  const recipients = countedIn(days, part);
+  const counted = countedIn(days, part);
+  const recipients = recipientsOf(counted);
+  const [after = countedTo] = counted.map((day) => day.after).toSorted();
   return [
     { ...part, kind: 'plan', quantity: share.days, after, amount: priceOf(part.plan, share) },
     { ...part, kind: 'recipients', quantity: recipients, after, amount: overageOf(part.plan, share, recipients) },
@@ -124,21 +137,21 @@ const linesOf = (days: Days, part: Part, after: Position): readonly InvoiceLine[
 
 /** What was stated of one part of an earlier month, on whichever invoices, brought up to what is counted now. */
 const lateLine = (
-  days: Days,
+  days: CountedDays,
   stated: readonly [InvoiceLine, ...InvoiceLine[]],
   after: Position,
 ): readonly InvoiceLine[] => {
   const [{ month, from, to, plan }] = stated;
   const part: Part = { month, from, to, plan };
   const sum = (field: 'quantity' | 'amount'): number => stated.reduce((all, one) => all + one[field], 0);
-  const counted = countedIn(days, part);
+  const counted = recipientsOf(countedIn(days, part));
   const quantity = counted - sum('quantity');
   if (quantity === 0) return [];
   const amount = overageOf(plan, shareOf(part), counted) - sum('amount');
   return [{ ...part, kind: 'late_recipients', quantity, after, amount }];
 };
 
-const lateLines = (days: Days, earlier: readonly Invoice[], since: Month): readonly InvoiceLine[] => {
+const lateLines = (days: CountedDays, earlier: readonly Invoice[], since: Month): readonly InvoiceLine[] => {
   const after = earlier[0]?.countedTo.position ?? LOG_START;
   const stated = earlier.flatMap(({ lines }) => lines.filter(({ kind, month }) => kind !== 'plan' && month >= since));
   const byPart = Map.groupBy(stated, ({ month, from }) => `${month} ${from}`);
@@ -161,8 +174,8 @@ export interface CloseInvoice {
   readonly billed: Billed;
   readonly plans: Pick<Plans, 'default'>;
   readonly period: Period;
-  /** Recipients by day (UTC), of this month and of those of `earlier`, in the log up to `countedTo`. */
-  readonly days: Days;
+  /** Of this month and of those of `earlier`, in the log up to `countedTo`. */
+  readonly days: CountedDays;
   readonly countedTo: Invoice['countedTo'];
   /** The invoices of up to `LATE_MONTHS` months before, the latest first. */
   readonly earlier: readonly Invoice[];
@@ -177,9 +190,10 @@ export const closeInvoice = (state: BillingPeriod, command: CloseInvoice): reado
   const { organizationId } = billed;
   const { month } = period;
   const parts = partsOf(period, billed, plans);
-  // The first events of a month come before the month before is closed.
-  const after = earlier[1]?.countedTo.position ?? LOG_START;
-  const lines = [...parts.flatMap((part) => linesOf(days, part, after)), ...lateLines(days, earlier, since)];
+  const lines = [
+    ...parts.flatMap((part) => linesOf(days, part, countedTo.position)),
+    ...lateLines(days, earlier, since),
+  ];
   const total = lines.reduce((sum, { amount }) => sum + amount, 0);
   const currency = lines.find(({ amount }) => amount !== 0)?.plan.currency ?? parts.at(-1)?.plan.currency ?? 'EUR';
   const invoiceId = invoiceIdOf(organizationId, month);

@@ -147,7 +147,9 @@ export const getUsageRoute = endpoint(
       object: 'usage',
       period: serializePeriod(period),
       billable_recipients: usage.billableRecipients,
-      by_day: usage.byDay.map(({ date, billableRecipients }) => ({ date, billable_recipients: billableRecipients })),
+      by_day: usage.byDay.flatMap(({ date, billableRecipients: recipients }) =>
+        recipients === 0 ? [] : [{ date, billable_recipients: recipients }],
+      ),
       counted_up_to: usage.countedUpTo,
     };
   },

@@ -32,7 +32,10 @@ const lineSchema = z.strictObject({
   events: z
     .string()
     .nullable()
-    .describe('URL of the events it counts, among others of those days, up to `counted_to`; null: it counts none.'),
+    .describe(
+      'URL of the events it counts, for a live key: `quantity` is the number of `message.accepted`, less those of ' +
+        '`message.suppressed` and `message.failed`. null: it counts none.',
+    ),
 });
 
 const invoiceSchema = z
@@ -54,10 +57,14 @@ const cursorAt = (position: Position): string => encodeFeedCursor(afterAllOf(pos
 
 const COUNTED_TYPES = 'message.accepted,message.suppressed,message.failed';
 
-const eventsOf = ({ kind, after }: Pick<InvoiceLine, 'kind' | 'after'>, countedTo: string): string | null =>
-  kind === 'plan'
-    ? null
-    : `/v1/events?types=${COUNTED_TYPES}&after=${after === LOG_START ? START : cursorAt(after)}&until=${countedTo}`;
+const eventsOf = (
+  { kind, from, to, after }: Pick<InvoiceLine, 'kind' | 'from' | 'to' | 'after'>,
+  countedTo: string,
+): string | null => {
+  if (kind === 'plan') return null;
+  const begin = after === LOG_START ? START : cursorAt(after);
+  return `/v1/events?types=${COUNTED_TYPES}&billed_from=${from}&billed_to=${to}&after=${begin}&until=${countedTo}`;
+};
 
 const serializeInvoice = ({
   invoice: { invoiceId, month, lines, currency, total, countedTo },

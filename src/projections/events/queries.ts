@@ -31,6 +31,15 @@ const FEED_END = afterAllOf('~');
 /** Before the first event. */
 export const FEED_START: FeedCursor = { position: LOG_START, index: 0 };
 
+/** Positions are decimal numbers of one width. */
+const positionAt = (number: bigint, { length }: Position): Position => String(number).padStart(length, '0');
+
+/** No event stands between it and a position. */
+export const positionBefore = (position: Position): Position => {
+  const number = BigInt(position);
+  return number === 0n ? LOG_START : positionAt(number - 1n, position);
+};
+
 export interface FeedEvent extends CustomerEvent {
   readonly cursor: FeedCursor;
   /** The sending domain it concerns; null: none. */
@@ -194,7 +203,6 @@ const CLOCKS_DIFFER_MS = 60_000;
 
 export interface PlaceAt extends Pick<ReadFeed, 'organizationId' | 'environment'> {
   readonly at: Date;
-  /** Positions are decimal numbers of its width. */
   readonly head: Position;
 }
 
@@ -211,11 +219,11 @@ export const placeAt = async (
     const { rows } = await db.query<Pick<Row, 'position' | 'occurred_at'>>({
       name: 'first-event-from',
       text: FIRST_FROM,
-      values: [organizationId, [environment, BOTH_ENVIRONMENTS], String(middle).padStart(head.length, '0')],
+      values: [organizationId, [environment, BOTH_ENVIRONMENTS], positionAt(middle, head)],
     });
     const [found] = rows;
     if (found === undefined || found.occurred_at.getTime() >= wantedMs) high = middle;
     else low = BigInt(found.position) + 1n;
   }
-  return low === 0n ? FEED_START : { position: String(low - 1n).padStart(head.length, '0'), index: 0 };
+  return low === 0n ? FEED_START : { position: positionAt(low - 1n, head), index: 0 };
 };

@@ -220,11 +220,12 @@ create table read_models.stats_tags (
 );
 create index stats_tags_newest on read_models.stats_tags (organization_id, environment, tag, day);
 
--- Live recipients accepted, less those that are free, by day in UTC.
+-- Live recipients accepted, less those that are free, by day in UTC. The events of a day come after `after_position`.
 create table read_models.billing_days (
   organization_id text collate "C" not null,
   day date not null,
   billable_recipients bigint not null,
+  after_position text collate "C" not null,
   primary key (organization_id, day)
 ) with (fillfactor = 50);
 

@@ -12,6 +12,7 @@ import {
 } from '../../../src/domain/billing/invoice.ts';
 import { type Month, nextMonth, requirePeriod } from '../../../src/domain/billing/period.ts';
 import { BUILT_IN_PLANS, type ChosenPlan, overageOf, type Plan } from '../../../src/domain/billing/plan.ts';
+import { countedDays } from '../../support/counted-days.ts';
 
 const plan = (more: Partial<Plan> = {}): Plan => ({
   ...{ id: 'starter', name: 'Starter', currency: 'EUR', price: 3000, included: 300, overagePer1000: '1000' },
@@ -19,7 +20,8 @@ const plan = (more: Partial<Plan> = {}): Plan => ({
 });
 const OPEN: BillingPeriod = billingPeriod.initial;
 
-interface Facts extends Partial<Pick<CloseInvoice, 'earlier' | 'days' | 'countedTo'>> {
+interface Facts extends Partial<Pick<CloseInvoice, 'earlier' | 'countedTo'>> {
+  readonly days?: Iterable<readonly [date: string, recipients: number]>;
   readonly chosen?: readonly ChosenPlan[];
   readonly createdAt?: string;
   readonly month?: Month;
@@ -29,13 +31,14 @@ const close = ({
   chosen = [],
   createdAt = '2026-01-01T00:00:00.000Z',
   month = '2026-11',
+  days = [],
   ...facts
 }: Facts): Invoice => {
   const [closed] = closeInvoice(OPEN, {
     billed: { organizationId: 'org_mine', createdAt, chosenPlans: chosen },
     plans: BUILT_IN_PLANS,
     period: requirePeriod(month),
-    days: new Map(),
+    days: countedDays(days, '5'),
     countedTo: { position: '42', at: null },
     earlier: [],
     since: '2026-08',
@@ -109,10 +112,10 @@ describe('an invoice', () => {
     const days = new Map([['2026-10-02', 390]]);
     const november = close({ chosen, days, earlier: [october] });
     expect(shown(november).at(-1)).toBe('late_recipients 2026-10-01..2026-11-01 starter -10 = -10');
-    expect(november.lines.map(({ after }) => after)).toEqual(['', '', '7']);
+    expect(november.lines.map(({ after }) => after)).toEqual(['42', '42', '7']);
     const december = close({ chosen, month: '2026-12', days, earlier: [november, october] });
     expect(shown(december)).toHaveLength(2);
-    expect(december.lines[0]?.after).toBe('7');
+    expect(october.lines.map(({ after }) => after)).toEqual(['5', '5']);
   });
 
   test('is closed once', () => {

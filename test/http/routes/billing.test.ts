@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import { BUILT_IN_PLANS, type Plan } from '../../../src/domain/billing/plan.ts';
 import { organizationStream } from '../../../src/domain/streams.ts';
+import { countedDays } from '../../support/counted-days.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 const terms = (plan: Partial<Plan>): Plan => ({
@@ -130,7 +131,7 @@ describe('an invoice', () => {
     const { context, readModels } = service.deps;
     for (const month of ['2026-09', '2026-10']) {
       const count = async () => ({
-        days: new Map([['2026-10-07', 12]]),
+        days: countedDays([['2026-10-07', 12]]),
         countedTo: { position: await context.store.head(), at: null },
       });
       await closePeriod(context, { organizationId, month, count });
@@ -149,12 +150,6 @@ describe('an invoice', () => {
     const recipients = invoice.lines.find(({ kind }: { kind: string }) => kind === 'recipients');
     expect(recipients).toMatchObject({ quantity: 12, from: '2026-10-01', to: '2026-11-01' });
     await ask('POST', '/v1/messages/send', MESSAGE); // after the invoice
-    const events = await ask('GET', recipients.events);
-    expect(events.body.data.map(({ type }: { type: string }) => type)).toEqual([
-      'message.accepted',
-      'message.accepted',
-    ]);
-    expect(events.body).toMatchObject({ has_more: false });
     const after = await ask('GET', `/v1/events?types=message.accepted&after=${invoice.counted_to.cursor}`);
     expect(after.body.data).toHaveLength(1);
     const pdf = await service.request({

@@ -9,6 +9,7 @@ import { closePeriod } from '../../../src/commands/billing.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { signWebhook } from '../../../src/domain/webhook/post.ts';
 import { folderForTest } from '../../support/after-test.ts';
+import { countedDays } from '../../support/counted-days.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startDatabaseService } from '../support/database-service.ts';
 
@@ -82,7 +83,7 @@ test('the receiver of docs/billing.md makes one invoice at Stripe, however often
   );
   const { context } = service.deps;
   const count = async () => ({
-    days: new Map([['2026-10-07', 12_004]]),
+    days: countedDays([['2026-10-07', 12_004]]),
     countedTo: { position: await context.store.head(), at: null },
   });
   await closePeriod(context, { organizationId, month: '2026-10', count });

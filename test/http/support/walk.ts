@@ -175,7 +175,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       const { context } = service.deps;
       invoices += 1;
       const month = `${2000 + invoices}-01`;
-      const count = async () => ({ days: new Map<string, number>(), countedTo: { position: '', at: null } });
+      const count = async () => ({ days: new Map(), countedTo: { position: '', at: null } });
       await closePeriod(context, { organizationId, month, count });
       return invoiceIdOf(organizationId, month);
     },

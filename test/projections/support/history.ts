@@ -19,6 +19,7 @@ import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import { callerWith } from '../../support/controls/api-key.ts';
+import { countedDays } from '../../support/counted-days.ts';
 import { createAuditTreesOf } from '../../support/in-memory/audit-trees.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
@@ -205,7 +206,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
 
   const billSome: Action = async ({ organizationId }) => {
     const month = `20${27 + below(70)}-01`;
-    const counted = { days: new Map([[`${month}-01`, below(100)]]), countedTo: { position: '', at: null } };
+    const counted = { days: countedDays([[`${month}-01`, below(100)]]), countedTo: { position: '', at: null } };
     await closePeriod(context, { organizationId, month, count: async () => counted });
   };
   const signSome: Action = ({ organizationId }) =>

@@ -11,6 +11,7 @@ import {
   watchQuotas,
 } from '../../../src/workers/billing/close-periods.ts';
 import type { Work } from '../../../src/workers/supervise.ts';
+import { countedDays } from '../../support/counted-days.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
@@ -46,7 +47,7 @@ const open = async () => {
   await changePlan(context as never, origin, { planId: 'starter', plans: PLANS });
   const days = new Map<string, number>();
   const billing: BillingQueries = {
-    count: async () => ({ days: new Map(days), countedTo: { position: await store.head(), at: null } }),
+    count: async () => ({ days: countedDays(days), countedTo: { position: await store.head(), at: null } }),
     lastInvoices: async () => new Map(),
     recipients: async ({ start, end }) =>
       new Map([[organizationId, [...days].reduce((sum, [day, n]) => (day >= start && day < end ? sum + n : sum), 0)]]),

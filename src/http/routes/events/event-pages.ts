@@ -1,7 +1,15 @@
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { LOG_START, type Position } from '../../../domain/ports/event-store.ts';
-import { FEED_START, type FeedCursor, isAfter, type ReadFeed } from '../../../projections/events/queries.ts';
+import type { BilledDays } from '../../../projections/billing.ts';
+import {
+  FEED_START,
+  type FeedCursor,
+  type FeedEvent,
+  isAfter,
+  type ReadFeed,
+} from '../../../projections/events/queries.ts';
 import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
+import type { ReadModels } from '../../../projections/read-models.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -43,9 +51,17 @@ export const issuedCursor = (after: string, head: Position): FeedCursor => {
   return cursor;
 };
 
+/** @throws {DomainError} `invalid_cursor`. */
+const requireIssued = ({ after, until }: Pick<ReadPage, 'after' | 'until'>, head: Position): void => {
+  if (after !== null && !isIssued(after, head)) throw invalidCursor();
+  if (until !== undefined && !isIssued(until, head)) throw invalidCursor('until');
+};
+
 export interface ReadPage {
   readonly caller: Caller;
   readonly filters: EventFilters;
+  /** Only events of messages that are billed for these days (UTC). Absent: all events. */
+  readonly billed?: BilledDays | undefined;
   /** null: the newest page. */
   readonly after: FeedCursor | null;
   /** The last place of the feed to read. */
@@ -104,14 +120,25 @@ const nextMatching = async (
   return { items: found.slice(0, limit), hasMore: page.hasMore || isAfter(page.next, last.cursor), next: last.cursor };
 };
 
+/** Those of messages that are billed for these days. */
+const onlyBilled = async (
+  { billing }: ReadModels,
+  items: readonly FeedEvent[],
+  days: BilledDays | undefined,
+): Promise<readonly FeedEvent[]> => {
+  if (days === undefined) return items;
+  const messageIds = [...new Set(items.map(({ subjectId }) => subjectId))];
+  const found = await billing.billedOn({ ...days, messageIds });
+  return items.filter(({ subjectId }) => found.has(subjectId));
+};
+
 /** @throws {DomainError} `invalid_cursor`; `unavailable` while the read model lags. */
 export const readEventPage = async (
   deps: Pick<HttpDependencies, 'context' | 'readModels'>,
-  { caller, filters, after, until, limit }: ReadPage,
+  { caller, filters, billed, after, until, limit }: ReadPage,
 ): Promise<EventPage> => {
-  const head = await readYourWrites(deps, ['events']);
-  if (after !== null && !isIssued(after, head)) throw invalidCursor();
-  if (until !== undefined && !isIssued(until, head)) throw invalidCursor('until');
+  const head = await readYourWrites(deps, billed ? ['events', 'billing'] : ['events']);
+  requireIssued({ after, until }, head);
   const by: Omit<ReadFeed, 'after' | 'limit'> = {
     organizationId: caller.organizationId,
     environment: caller.environment,
@@ -121,14 +148,16 @@ export const readEventPage = async (
   };
 
   const readRows: ReadRows = async (from, rows) => {
-    const { items, hasMore, next } = await deps.readModels.events.page({ ...by, after: from, limit: rows });
+    const page = await deps.readModels.events.page({ ...by, after: from, limit: rows });
+    const { hasMore, next } = page;
+    const items = await onlyBilled(deps.readModels, page.items, billed);
     const events = await serializeEvents(deps.context.contents, items);
     const shown = items.map(({ cursor }, index) => ({ cursor, event: events[index] as SerializedEvent }));
     return { items: shown, hasMore, next };
   };
 
-  const matches = furtherFilter(filters);
-  if (matches === null) return { ...(await readRows(after, limit)), head };
+  const matches = furtherFilter(filters) ?? (billed && (() => true));
+  if (!matches) return { ...(await readRows(after, limit)), head };
   if (after === null) return { ...(await newestMatching(readRows, matches, limit)), head };
   return { ...(await nextMatching(readRows, matches, { after, limit })), head };
 };

@@ -15,6 +15,14 @@ const WAIT_SECONDS_MAX = 30;
 const LOOK_EVERY_MS = 100;
 const SECOND_MS = 1000;
 const DEADLINE_MS = 45_000;
+const FIRST_DAY = '1970-01-01';
+
+const billedDay = (description: string) =>
+  z.iso
+    .date('must be a date such as 2026-01-31')
+    .refine((date) => date >= FIRST_DAY, `must not be before ${FIRST_DAY}`)
+    .optional()
+    .describe(`${description} A message is billed for the day on which it was accepted.`);
 
 const query = z.strictObject({
   ...pageParameters,
@@ -26,6 +34,8 @@ const query = z.strictObject({
     .optional()
     .describe('Cursor of the last event to answer, such as `counted_to.cursor` of an invoice.'),
   ...filterParameters,
+  billed_from: billedDay('Only events of messages that are billed, for this day (UTC) or a later one.'),
+  billed_to: billedDay('Only events of messages that are billed, for a day (UTC) before this one.'),
   wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for an event where there is none.'),
 });
 type Query = z.output<typeof query>;
@@ -37,13 +47,17 @@ there is something already: pass it as \`after\`, with \`wait\` where there is n
 The feed has no gaps: events are in the order of the log, and a cursor is good for ever. Each event has an \`id\` that never
 changes; one that is read again after a fault has the same \`id\`.
 
-The filters \`message_id\`, \`tag\` and \`recipient_domain\` look through at most 1,000 events a page, so a page may be empty
-although \`has_more\` is true: go on with \`next_cursor\`. They match nothing in messages whose content has expired.
+The filters \`message_id\`, \`tag\`, \`recipient_domain\` and \`billed_from\` look through at most 1,000 events a page, so a page
+may be empty although \`has_more\` is true: go on with \`next_cursor\`. \`tag\` and \`recipient_domain\` match nothing in messages
+whose content has expired.
 
 With \`Accept: text/event-stream\` the same events come as server-sent events, each with its cursor as \`id\`: the stream begins
 after \`Last-Event-ID\` or \`after\`, or without both with what happens from now on. A comment comes every 15 s. A reader that
 takes nothing for 60 s is disconnected. When the service ends a stream itself, its last event is \`end\` with the \`reason\` and
 the \`next_cursor\` to go on from.`;
+
+const billedDays = ({ billed_from: from, billed_to: to }: Pick<Query, 'billed_from' | 'billed_to'>) =>
+  from === undefined && to === undefined ? undefined : { from: from ?? null, to: to ?? null };
 
 /** Watches for the end of waiting: the client disconnected, or the server begins to close. */
 const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
@@ -54,10 +68,13 @@ const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
   return () => gone || closing.aborted;
 };
 
-/** @throws {DomainError} `invalid_request`: a stream has no end. */
+/** @throws {DomainError} `invalid_request`: a stream has no end, and is not of the past. */
 const endless = (asked: Query): Query => {
-  if (asked.until === undefined) return asked;
-  const details = { until: ['until must be absent in a stream: read pages instead'] };
+  const ofPages = (['until', 'billed_from', 'billed_to'] as const).filter((name) => asked[name] !== undefined);
+  if (ofPages.length === 0) return asked;
+  const details = Object.fromEntries(
+    ofPages.map((name) => [name, [`${name} must be absent in a stream: read pages instead`]]),
+  );
   throw new DomainError('invalid_request', 'the request is invalid: see details', { details });
 };
 
@@ -73,8 +90,9 @@ export const readEventsRoute = (route: RouteContext): void => {
   };
 
   const readOrWait = async ({ callerNow, query: asked, reply }: Call<unknown, Query>): Promise<EventPage> => {
-    const { limit, after, until: end, wait, ...filters } = asked;
+    const { limit, after, until: end, wait, billed_from, billed_to, ...filters } = asked;
     const until = decodeFeedCursor(end, 'until') ?? undefined;
+    const billed = billedDays({ billed_from, billed_to });
     const deadlineMs = system.monotonicMs() + wait * SECOND_MS;
     const isOver = watch(reply, closing);
     const isLast = ({ items, hasMore }: EventPage): boolean =>
@@ -83,6 +101,7 @@ export const readEventsRoute = (route: RouteContext): void => {
     let page = await readEventPage(deps, {
       caller: await callerNow(),
       filters,
+      billed,
       after: decodeFeedCursor(after),
       until,
       limit,
@@ -90,7 +109,7 @@ export const readEventsRoute = (route: RouteContext): void => {
     while (!isLast(page)) {
       await growth(seen, deadlineMs, isOver);
       seen = auth.keyCache.position();
-      page = await readEventPage(deps, { caller: await callerNow(), filters, after: page.next, until, limit });
+      page = await readEventPage(deps, { caller: await callerNow(), filters, billed, after: page.next, until, limit });
     }
     // A key revoked during the wait must not see events appended after that.
     if (wait > 0) await callerNow('up to the log');
