@@ -1,5 +1,14 @@
+import { type CommandContext, eventContext, internalOrigin } from '../../src/commands/context.ts';
+import { cancelMessage } from '../../src/commands/message/change-message.ts';
+import { sendMessage } from '../../src/commands/message/send-message.ts';
 import { createOrganization } from '../../src/commands/organization.ts';
+import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
+import { registerWebhook } from '../../src/commands/webhook.ts';
+import type { Caller } from '../../src/domain/api-key/key-authority.ts';
 import { monthOf, previousMonth } from '../../src/domain/billing/period.ts';
+import type { MessageDraft } from '../../src/domain/message/draft.ts';
+import { TTL_SECONDS_DEFAULT } from '../../src/domain/message/retry-schedule.ts';
+import { messageStream } from '../../src/domain/streams.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
@@ -9,32 +18,100 @@ import { asOperator, untilInLog } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 import { sendAll } from './send-all.ts';
 
-const MONTHS = 3;
+/** Recipients of the message of each month, the earliest first. One of each fails, which is free; the others are cancelled. */
+const RECIPIENTS = [3, 5, 9];
 const LOOKS_MAX = 150;
 
-/** An organization of three months ago, whose months were not closed. @returns them. */
+interface Sending {
+  readonly context: CommandContext;
+  readonly organizationId: string;
+  readonly domain: Caller['domain'];
+}
+
+/** A message that has ended before the programs start, so that no mail of it leaves. */
+const sendAndEnd = async ({ context, organizationId, domain }: Sending, recipients: number): Promise<void> => {
+  const origin = internalOrigin({ actor: 'operator', organizationId, environment: 'live', causeId: organizationId });
+  const caller: Caller = {
+    keyId: 'chaos',
+    secret: 0,
+    organizationId,
+    environment: 'live',
+    permissions: ['send'],
+    bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} },
+    domain,
+  };
+  const draft: MessageDraft = {
+    from: { address: `shop@${domain.name}` },
+    recipients: Array.from({ length: recipients }, (_, number) => ({ address: `r${number}@example.org`, kind: 'to' })),
+    replyTo: [],
+    headers: {},
+    attachments: [],
+    tags: [],
+    metadata: {},
+    subject: 'Of long ago',
+    text: 'Hello',
+    stream: 'transactional',
+    ttlSeconds: TTL_SECONDS_DEFAULT,
+  };
+  const { message } = await sendMessage(context, origin, caller, { draft, body: null, idempotencyKey: null });
+  const { messageId, contentId } = message.accepted;
+  const [first] = message.recipients;
+  const data = { messageId, contentId, sequence: recipients + 1, recipientId: first?.id ?? '', reason: 'it failed' };
+  await context.store.append({
+    stream: messageStream(messageId),
+    expected: 0,
+    events: [{ type: 'RecipientFailed', data, id: context.system.uuid() }],
+    context: eventContext(origin, context.system.now().toISOString()),
+  });
+  await cancelMessage(context, origin, { messageId });
+};
+
+/** An organization of three months ago that has sent in each, and whose months were not closed. @returns them. */
 const makeOldOrganization = (world: World): Promise<readonly string[]> =>
   asOperator(world, async ({ context }) => {
     const last = previousMonth(monthOf(context.system.now().toISOString()));
     const months = [previousMonth(previousMonth(last)), previousMonth(last), last];
-    const now = () => new Date(`${months[0]}-15T00:00:00.000Z`);
-    await createOrganization(
-      { ...context, system: { ...context.system, now } },
-      { name: 'Of long ago', ceilings: null },
-    );
+    const at = (time: string): CommandContext => ({
+      ...context,
+      system: { ...context.system, now: () => new Date(time) },
+      // The receiver is on this machine, where no customer's would be.
+      webhookTarget: { ...context.webhookTarget, problemWith: async () => null },
+    });
+    const first = at(`${months[0]}-15T00:00:00.000Z`);
+    const organizationId = await createOrganization(first, { name: 'Of long ago', ceilings: null });
+    const origin = internalOrigin({ actor: 'operator', organizationId, causeId: organizationId });
+    const { domain } = await registerDomain(first, origin, { name: 'old.example' });
+    const endpoint = {
+      url: world.receiver.url,
+      events: ['message.*'],
+      environment: 'live',
+      description: null,
+    } as const;
+    await registerWebhook(first, origin, endpoint);
+    for (const [index, month] of months.entries()) {
+      const sending = { context: at(`${month}-16T12:00:00.000Z`), organizationId };
+      const { domainId: id, name } = domain;
+      await sendAndEnd({ ...sending, domain: { id, name, verified: true } }, RECIPIENTS[index] ?? 0);
+    }
     return months;
   });
 
-const closedIn = ({ events }: Pick<Evidence, 'events'>): readonly string[] =>
-  events.flatMap((event) => (event.type === 'InvoiceClosed' ? [event.data.month] : []));
+type Closed = Extract<Evidence['events'][number], { readonly type: 'InvoiceClosed' }>;
 
-/** Each month by one invoice, the earlier first. */
+const closedIn = ({ events }: Pick<Evidence, 'events'>): readonly Closed[] =>
+  events.flatMap((event) => (event.type === 'InvoiceClosed' ? [event] : []));
+
+const statedBy = ({ data: { month, lines } }: Closed): string =>
+  [month, ...lines.flatMap(({ kind, quantity }) => (kind === 'plan' ? [] : [`${kind} ${quantity}`]))].join(' ');
+
+/** Each month by one invoice, the earlier first, which counts each of its recipients once. */
 const eachClosedOnce =
   (months: readonly string[]) =>
   (evidence: Evidence): readonly Violation[] => {
-    const closed = closedIn(evidence);
-    if (closed.join() === months.join()) return [];
-    return [{ promise: 'scenario', what: `closed ${closed.join(', ') || 'nothing'}, instead of ${months.join(', ')}` }];
+    const closed = closedIn(evidence).map(statedBy).join();
+    const expected = months.map((month, index) => `${month} recipients ${(RECIPIENTS[index] ?? 0) - 1}`).join();
+    if (closed === expected) return [];
+    return [{ promise: 'scenario', what: `closed ${closed || 'nothing'}, instead of ${expected}` }];
   };
 
 const diesOfClosing = (point: FailPointName): Scenario => {
@@ -51,7 +128,7 @@ const diesOfClosing = (point: FailPointName): Scenario => {
           await programs.died();
           await programs.start();
           await sendAll(load);
-          await untilInLog(world, (log) => closedIn({ events: log }).length >= MONTHS, {
+          await untilInLog(world, (log) => closedIn({ events: log }).length >= RECIPIENTS.length, {
             looksMax: LOOKS_MAX,
             never: 'the months were not all closed',
           });
