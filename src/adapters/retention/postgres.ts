@@ -50,6 +50,30 @@ const DELETE_REPLAYS = {
       order by ended_at limit $2 for update skip locked)`,
 };
 
+/** From endpoint to endpoint by one probe of the index each, however many deliveries they have. */
+const WAITING_ENDPOINTS = {
+  name: 'retention-waiting-endpoints',
+  text: `
+    with recursive endpoint as (
+      select min(webhook_id) as id from vault.webhook_deliveries where state = 'pending' and webhook_id > $1
+      union all
+      select (select min(d.webhook_id) from vault.webhook_deliveries d where d.state = 'pending' and d.webhook_id > endpoint.id)
+      from endpoint where endpoint.id is not null
+    )
+    select id from endpoint
+    where exists (
+      select from vault.webhook_deliveries d where d.webhook_id = endpoint.id and d.state = 'pending' and d.due_at < $2)
+    limit $3`,
+};
+
+const DELETE_PENDING = {
+  name: 'retention-pending-deliveries',
+  text: `
+    delete from vault.webhook_deliveries where id in (
+      select id from vault.webhook_deliveries where webhook_id = $1 and state = 'pending'
+      order by due_at limit $2 for update skip locked)`,
+};
+
 /** Ids are in the order of time, and the table is bounded. */
 const DELETE_CAPTURED = {
   name: 'retention-captured-mail',
@@ -77,6 +101,12 @@ export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Rete
         await remove(DELETE_TRIES, rows),
         await remove(DELETE_REPLAYS, rows),
       ),
+    waitingEndpoints: async ({ after, before, limit }) => {
+      const { rows } = await pool.query<{ id: string }>({ ...WAITING_ENDPOINTS, values: [after, before, limit] });
+      return rows.map(({ id }) => id);
+    },
+    deletePendingDeliveries: async (webhookId, limit) =>
+      (await pool.query({ ...DELETE_PENDING, values: [webhookId, limit] })).rowCount ?? 0,
     deleteCapturedMail: (rows) => remove(DELETE_CAPTURED, rows),
   };
 };

@@ -193,6 +193,10 @@ export interface Retention {
   expire(ids: readonly string[], at: Date): Promise<number>;
   /** Deletes webhook deliveries and replays that ended, and tries, from before a time. @returns how many of the most numerous. */
   deleteWebhookTries(rows: OldRows): Promise<number>;
+  /** Endpoints of webhooks, in order after one of them, that have pending deliveries which were due before a time. */
+  waitingEndpoints(query: OldRows & { readonly after: string }): Promise<readonly string[]>;
+  /** Deletes pending deliveries of an endpoint. @returns how many. */
+  deletePendingDeliveries(webhookId: string, limit: number): Promise<number>;
   /** Deletes captured mail from before a time. @returns how many. */
   deleteCapturedMail(rows: OldRows): Promise<number>;
 }

@@ -3,17 +3,18 @@ import { load } from '../../commands/execute.ts';
 import { message } from '../../domain/message/message.ts';
 import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
 import { organization } from '../../domain/organization/organization.ts';
-import type { OldContent, OldRows, Retention } from '../../domain/ports/contents.ts';
+import type { OldContent, Retention } from '../../domain/ports/contents.ts';
 import { type EventStore, idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { messageStream, organizationStream } from '../../domain/streams.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
+import { BATCH, DAY_MS, deleteOldRows, paced } from './delete-old-rows.ts';
 
 /**
- * Removes what is no longer kept: contents of messages after the retention of their organization, webhook tries, ended
- * replays and captured mail after 30 days. A round goes through all organizations, oldest contents first, in small batches with rests
- * between them, so that live traffic hardly notices.
+ * Removes what is no longer kept: contents of messages after the retention of their organization, and rows that nobody asks
+ * for any more. A round goes through all organizations, oldest contents first, in small batches with rests between them, so
+ * that live traffic hardly notices.
  *
  * A message's content stays as long as a recipient is open, however old it is. The read model of messages tells; it may be
  * behind the log, but a recipient that has ended never opens again. A message that it does not have is read from the log.
@@ -53,15 +54,8 @@ export interface ExpireContents {
 
 /** Between rounds: how late what is not kept at all goes. Each costs a query per organization, and one per open old mail. */
 const ROUND_EVERY_MS = 600_000;
-/** Larger holds locks and the connection for longer, smaller costs round trips. */
-const BATCH = 500;
-/** Rest after a batch, in times of what it took: a fifth of a connection's time is used. Less is felt, more takes days. */
-const REST_SHARE = 4;
 /** Nothing younger goes, even where nothing is kept: requests, webhooks and suppressions still read it. */
 const YOUNGEST_MS = 3_600_000;
-const WEBHOOK_TRY_DAYS = 30;
-const CAPTURED_MAIL_DAYS = 30;
-const DAY_MS = 86_400_000;
 
 interface Kept {
   readonly contactId: string | null;
@@ -95,14 +89,6 @@ export const expireContents = (parts: ExpireContents): Work => {
     return status === undefined ? isOpenInLog(messageId) : isOpen(status);
   };
 
-  /** Rests in proportion to the work. @returns what the work returns. */
-  const paced = async <Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> => {
-    const begunMs = system.monotonicMs();
-    const result = await work();
-    await pause(system, (system.monotonicMs() - begunMs) * REST_SHARE, signal);
-    return result;
-  };
-
   const statusesOf = (page: readonly OldContent[]): Promise<ReadonlyMap<string, RecipientStatus>> =>
     messageStatuses(
       page.flatMap(({ kind, messageId }) => (kind === 'message' && messageId !== null ? [messageId] : [])),
@@ -128,7 +114,7 @@ export const expireContents = (parts: ExpireContents): Work => {
     const before = new Date(system.now().getTime() - Math.max(YOUNGEST_MS, contentDays * DAY_MS));
     let after: OldContent | null = null;
     while (!signal.aborted) {
-      const page: readonly OldContent[] = await paced(signal, async () => {
+      const page: readonly OldContent[] = await paced(system, signal, async () => {
         const found = await retention.contents({ organizationId, before, after, limit: BATCH });
         await expirePage(found, contactId);
         return found;
@@ -138,22 +124,12 @@ export const expireContents = (parts: ExpireContents): Work => {
     }
   };
 
-  const deleteOlder = async (
-    days: number,
-    remove: (rows: OldRows) => Promise<number>,
-    signal: AbortSignal,
-  ): Promise<void> => {
-    const rows = { before: new Date(system.now().getTime() - days * DAY_MS), limit: BATCH };
-    while (!signal.aborted && (await paced(signal, () => remove(rows))) === BATCH);
-  };
-
   const round = async (signal: AbortSignal): Promise<void> => {
     for (const organizationId of organizationIds.all()) {
       if (signal.aborted || !leadership.isLeader()) return;
       await expireOf(organizationId, signal);
     }
-    await deleteOlder(WEBHOOK_TRY_DAYS, retention.deleteWebhookTries, signal);
-    await deleteOlder(CAPTURED_MAIL_DAYS, retention.deleteCapturedMail, signal);
+    await deleteOldRows({ retention, store, system }, signal);
   };
 
   return async (signal, working) => {
