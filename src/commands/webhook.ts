@@ -92,6 +92,20 @@ const keepHeaders = async (
   return { names, secretId };
 };
 
+/** A refused change appended nothing that would name its secret. After any other error nobody knows. */
+const destroyIfRefused = async <Result>(
+  { secrets }: CommandContext,
+  secretId: string | undefined,
+  changed: Promise<Result>,
+): Promise<Result> => {
+  try {
+    return await changed;
+  } catch (error) {
+    if (error instanceof DomainError && secretId !== undefined) await secrets.destroy([secretId]);
+    throw error;
+  }
+};
+
 const requireUrl = async ({ webhookTarget }: CommandContext, url: string): Promise<void> => {
   const problem = await webhookTarget.problemWith(url);
   if (problem === null) return;
@@ -146,9 +160,10 @@ export const updateWebhook = async (
   if (changes.url !== undefined) await requireUrl(context, changes.url);
   const headers = values === undefined ? undefined : await keepHeaders(context, origin, values);
   const named = { webhookId, environment, ...(atRevisions === undefined ? {} : { atRevisions }) };
-  const { state, revision } = await change(context, origin, named, (before, by) =>
+  const changed = change(context, origin, named, (before, by) =>
     decideUpdateWebhook(before, by, { ...changes, headers }),
   );
+  const { state, revision } = await destroyIfRefused(context, headers?.secretId, changed);
   return { webhook: requireWebhook(state, { organizationId: origin.organizationId, environment }), revision };
 };
 
@@ -164,9 +179,10 @@ export const rotateWebhookSecret = async (
   { gracePeriodMinutes, ...named }: Named & { readonly gracePeriodMinutes: number },
 ): Promise<RotatedWebhook> => {
   const { secretId, secret } = await makeSecret(context, origin);
-  const { state, revision, events } = await change(context, origin, named, (before, by, now) =>
+  const changed = change(context, origin, named, (before, by, now) =>
     decideRotateWebhookSecret(before, by, { secretId, gracePeriodMinutes, now }),
   );
+  const { state, revision, events } = await destroyIfRefused(context, secretId, changed);
   const [rotated] = events;
   const rotatedWebhook = requireWebhook(state, { ...named, organizationId: origin.organizationId });
   const previousExpiresAt = rotated?.type === 'WebhookSecretRotated' ? rotated.data.previousExpiresAt : '';

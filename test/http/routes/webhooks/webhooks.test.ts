@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;
@@ -97,6 +97,25 @@ describe('a webhook', () => {
     expect((await rotate(60)).status).toBe(200);
     expect((await rotate(60)).body.error.code).toBe('too_many_live_secrets');
     expect((await rotate(0)).status).toBe(200);
+  });
+
+  test('leaves nothing in the vault of a rotation or a change that is refused', async () => {
+    const { id } = await register();
+    const url = `/v1/webhooks/${id}`;
+    const rotate = (headers = {}) => ask('POST', `${url}/rotate-secret`, { grace_period_minutes: 60 }, headers);
+    const stale = { 'if-match': '"99"' };
+    for (let rotated = 0; rotated < 2; rotated += 1) expect((await rotate()).status).toBe(200);
+    const { secrets } = service.deps.context;
+    const put = vi.spyOn(secrets, 'put');
+    onTestFinished(() => put.mockRestore());
+    expect((await rotate()).status).toBe(409);
+    expect((await rotate(stale)).status).toBe(412);
+    expect((await ask('PATCH', url, { headers: { 'x-api-key': 's3cret' } }, stale)).status).toBe(412);
+    const ids = put.mock.calls.map(([secretId]) => secretId);
+    expect(ids).toHaveLength(3);
+    for (const secretId of ids) expect(await secrets.get(secretId)).toBeUndefined();
+    await ask('PATCH', url, { headers: { 'x-api-key': 's3cret' } });
+    expect(await secrets.get(put.mock.calls.at(-1)?.[0] ?? '')).toBe('{"x-api-key":"s3cret"}');
   });
 
   test('is pinged, unless it is disabled', async () => {
