@@ -65,7 +65,7 @@ export const retention: Measure = {
       const expiring = expireContents({
         retention: createPostgresRetention({ pool }),
         messageStatuses: createReadModels({ pool, store, system }).messages.statuses,
-        organizationIds: { all: () => rows.map(({ id }) => id).filter((id) => id !== '') },
+        organizations: new Map(rows.filter(({ id }) => id !== '').map(({ id }) => [id, null])),
         caughtUp: Promise.resolve(),
         store,
         leadership: { isLeader: () => true },

@@ -3,7 +3,6 @@ import type { Plans } from '../domain/billing/plan.ts';
 import { destination } from '../domain/destination/suspension.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { Message } from '../domain/message/message.ts';
-import { organization } from '../domain/organization/organization.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { EventStore, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
@@ -22,7 +21,7 @@ import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
 import { type SignCheckpoints, signCheckpoints } from './audit/sign-checkpoints.ts';
-import { type BillingQueries, closePeriods, createBilledOrganizations, watchQuotas } from './billing/close-periods.ts';
+import { type BillingQueries, closePeriods, watchQuotas } from './billing/close-periods.ts';
 import type { DeliveryMetrics } from './delivery/attempt-log.ts';
 import type { AttemptTimes } from './delivery/claim.ts';
 import { createDestinationLimits } from './delivery/destination-concurrency-limits.ts';
@@ -36,9 +35,10 @@ import { createFormerKeys, destroyKeys } from './domains/destroy-keys.ts';
 import { createSendingDomains } from './domains/sending-domains.ts';
 import { createInMemoryProjections } from './in-memory-projections.ts';
 import { createLeadership } from './leadership.ts';
+import { createOrganizations } from './organizations.ts';
 import { evaluateReputation, type PageOfCounts } from './reputation/evaluate-reputation.ts';
 import { createSendingHolds } from './reputation/sending-holds.ts';
-import { createOrganizationIds, type ExpireContents, expireContents } from './retention/expire-contents.ts';
+import { type ExpireContents, expireContents } from './retention/expire-contents.ts';
 import { createSendNotices } from './send-notices.ts';
 import { type Loop, supervise, type Work } from './supervise.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
@@ -124,6 +124,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   };
   const leadership = createLeadership();
   const formerSecrets = createFormerSecrets();
+  const organizations = createOrganizations();
   const shared = {
     ...deps,
     leadership,
@@ -138,8 +139,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     formerSecrets,
     endpoints: createEndpoints(formerSecrets.apply),
     readyEndpoints: createReadyEndpoints(),
-    organizationIds: createOrganizationIds(),
-    billed: createBilledOrganizations(),
+    organizations: organizations.organizations,
   };
   const { sendingDomains, destinationLimits, sendingHolds, warmUpHolds, endpoints, readyEndpoints } = shared;
   const destinationQueues = createDestinationQueues({
@@ -160,7 +160,6 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
 
   const projections = createInMemoryProjections(store, [
     { category: webhook.category, apply: endpoints.apply, onChange: claimForAll },
-    { category: organization.category, apply: shared.organizationIds.apply },
     { category: sendingDomain.category, apply: sendingDomains.apply },
     { category: domainRecords.category, apply: sendingDomains.applyRecords },
     { category: sendingDomain.category, apply: shared.checkSchedule.apply },
@@ -168,7 +167,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: destination.category, apply: applyDestination },
     { category: reputation.category, apply: sendingHolds.apply },
     { category: warmUp.category, apply: warmUpHolds.apply },
-    shared.billed,
+    organizations,
   ]);
   const webhooks = createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...shared });
 
@@ -196,9 +195,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     jobs['expiry of contents'] = expireContents({ ...shared, ...deps.expiring, caughtUp: projections.caughtUp });
   }
   if (deps.billing !== undefined) {
-    const { organizations } = shared.billed;
-    jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing, organizations });
-    jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing, organizations });
+    jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing });
+    jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing });
   }
   if (deps.audit !== undefined) jobs['signing of checkpoints'] = signCheckpoints({ ...shared, ...deps.audit });
   const loops: Loop[] = [];

@@ -74,12 +74,12 @@ export const supervise = (tools: SupervisorTools, name: string, work: Work): Loo
   };
 };
 
-/** Work that repeats one step; each step returns the milliseconds until the next. */
+/** Work that repeats one step; each step returns the milliseconds until the next, and ends early when `signal` aborts. */
 export const repeat =
-  (system: System, step: () => Promise<number>): Work =>
+  (system: System, step: (signal: AbortSignal) => Promise<number>): Work =>
   async (signal, working) => {
     while (!signal.aborted) {
-      const waitMs = await step();
+      const waitMs = await step(signal);
       working();
       await pause(system, waitMs, signal);
     }

@@ -2,11 +2,9 @@ import { type BillingContext, type CountRecipients, closePeriod, recordQuota } f
 import { type Billed, quotaLevel } from '../../domain/billing/invoice.ts';
 import { type Month, monthOf, nextMonth, previousMonth, requirePeriod } from '../../domain/billing/period.ts';
 import { BUILT_IN_PLANS, planOf } from '../../domain/billing/plan.ts';
-import type { OrganizationEvent } from '../../domain/events.ts';
-import { type Organization, organization } from '../../domain/organization/organization.ts';
-import { idOf, type Position, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { InMemoryProjection } from '../in-memory-projections.ts';
+import type { Position } from '../../domain/ports/event-store.ts';
 import type { Leadership } from '../leadership.ts';
+import type { Organizations } from '../organizations.ts';
 import { repeat, type Work } from '../supervise.ts';
 
 /** Queries of the read model of billing. */
@@ -26,25 +24,11 @@ export interface BillingQueries {
 
 export interface WatchBilling extends BillingContext {
   readonly billing: BillingQueries;
-  readonly organizations: ReadonlyMap<string, Organization>;
+  readonly organizations: Organizations;
   readonly leadership: Pick<Leadership, 'isLeader'>;
 }
 
-/** Organizations in memory, with the plans they chose. */
-export const createBilledOrganizations = (): InMemoryProjection & Pick<WatchBilling, 'organizations'> => {
-  const organizations = new Map<string, Organization>();
-  return {
-    category: organization.category,
-    organizations,
-    apply: (event) => {
-      const id = idOf(event.stream);
-      const of = event as RecordedEvent<OrganizationEvent>; // of its category
-      organizations.set(id, organization.evolve(organizations.get(id) ?? organization.initial, of, of.metadata));
-    },
-  };
-};
-
-const billedOf = (organizations: WatchBilling['organizations']): readonly Billed[] =>
+const billedOf = (organizations: Organizations): readonly Billed[] =>
   [...organizations.values()].filter((state) => state.status === 'active');
 
 /** A month is closed so long after its end: clocks differ, and events of its last moments arrive. */

@@ -1,14 +1,13 @@
-import { pause } from '../../async/with-timeout.ts';
 import { load } from '../../commands/execute.ts';
 import { message } from '../../domain/message/message.ts';
 import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
 import { organization } from '../../domain/organization/organization.ts';
 import type { OldContent, Retention } from '../../domain/ports/contents.ts';
-import { type EventStore, idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { messageStream, organizationStream } from '../../domain/streams.ts';
 import type { Leadership } from '../leadership.ts';
-import type { Work } from '../supervise.ts';
+import { repeat, type Work } from '../supervise.ts';
 import { BATCH, DAY_MS, deleteOldRows, paced } from './delete-old-rows.ts';
 
 /**
@@ -23,26 +22,10 @@ import { BATCH, DAY_MS, deleteOldRows, paced } from './delete-old-rows.ts';
 /** Status of messages by id, as far as the read models know. */
 export type MessageStatuses = (ids: readonly string[]) => Promise<ReadonlyMap<string, RecipientStatus>>;
 
-/** In-memory projection of the ids of all organizations. */
-export interface OrganizationIds {
-  apply(event: RecordedEvent): void;
-  all(): readonly string[];
-}
-
-export const createOrganizationIds = (): OrganizationIds => {
-  const ids = new Set<string>();
-  return {
-    apply: ({ stream }) => {
-      ids.add(idOf(stream));
-    },
-    all: () => [...ids],
-  };
-};
-
 export interface ExpireContents {
   readonly retention: Retention;
   readonly messageStatuses: MessageStatuses;
-  readonly organizationIds: Pick<OrganizationIds, 'all'>;
+  readonly organizations: ReadonlyMap<string, unknown>;
   /** Resolves when all organizations are known. */
   readonly caughtUp: Promise<void>;
   readonly store: EventStore;
@@ -65,16 +48,7 @@ interface Kept {
 const ignore = (): void => undefined;
 
 export const expireContents = (parts: ExpireContents): Work => {
-  const {
-    retention,
-    messageStatuses,
-    organizationIds,
-    caughtUp,
-    store,
-    leadership,
-    system,
-    onExpired = ignore,
-  } = parts;
+  const { retention, messageStatuses, organizations, caughtUp, store, leadership, system, onExpired = ignore } = parts;
 
   /** Of a message that the log does not have, only the content was stored. */
   const isOpenInLog = async (messageId: string): Promise<boolean> => {
@@ -108,6 +82,7 @@ export const expireContents = (parts: ExpireContents): Work => {
   };
 
   const expireOf = async (organizationId: string, signal: AbortSignal): Promise<void> => {
+    // Its settings as the log has them: what is removed does not come back.
     const { state } = await load(store, organization, organizationStream(organizationId));
     if (state.status === 'absent') return;
     const { contentDays, contactId } = state.settings;
@@ -125,19 +100,16 @@ export const expireContents = (parts: ExpireContents): Work => {
   };
 
   const round = async (signal: AbortSignal): Promise<void> => {
-    for (const organizationId of organizationIds.all()) {
+    for (const organizationId of organizations.keys()) {
       if (signal.aborted || !leadership.isLeader()) return;
       await expireOf(organizationId, signal);
     }
     await deleteOldRows({ retention, store, system }, signal);
   };
 
-  return async (signal, working) => {
+  return repeat(system, async (signal) => {
     await caughtUp;
-    while (!signal.aborted) {
-      await round(signal);
-      working();
-      await pause(system, ROUND_EVERY_MS, signal);
-    }
-  };
+    await round(signal);
+    return ROUND_EVERY_MS;
+  });
 };

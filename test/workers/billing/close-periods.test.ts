@@ -4,12 +4,8 @@ import { invoiceIdOf } from '../../../src/domain/billing/invoice.ts';
 import { BUILT_IN_PLANS, type Plan } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { invoiceStream } from '../../../src/domain/streams.ts';
-import {
-  type BillingQueries,
-  closePeriods,
-  createBilledOrganizations,
-  watchQuotas,
-} from '../../../src/workers/billing/close-periods.ts';
+import { type BillingQueries, closePeriods, watchQuotas } from '../../../src/workers/billing/close-periods.ts';
+import { createOrganizations } from '../../../src/workers/organizations.ts';
 import type { Work } from '../../../src/workers/supervise.ts';
 import { countedDays } from '../../support/counted-days.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
@@ -54,7 +50,7 @@ const open = async () => {
     upTo: async () => true,
   };
   const process = async (work: typeof closePeriods | typeof watchQuotas): Promise<void> => {
-    const { organizations, apply } = createBilledOrganizations();
+    const { organizations, apply } = createOrganizations();
     for (const event of (await store.readAll({ limit: 100 })).events) {
       if (event.stream.startsWith('organization-')) apply(event);
     }

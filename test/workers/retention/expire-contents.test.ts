@@ -68,7 +68,7 @@ describe('retention', () => {
       retention,
       system,
       messageStatuses: service.deps.readModels.messages.statuses,
-      organizationIds: { all: () => [organizationId] },
+      organizations: new Map([[organizationId, null]]),
       caughtUp: Promise.resolve(),
       store: service.deps.context.store,
       leadership: { isLeader: () => true },
