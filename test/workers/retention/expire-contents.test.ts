@@ -8,9 +8,14 @@ import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
 import type { Retention } from '../../../src/domain/ports/contents.ts';
 import type { System } from '../../../src/domain/ports/system.ts';
+import { PROJECTIONS } from '../../../src/projections/all.ts';
+import { rebuild } from '../../../src/projections/rebuild.ts';
+import { RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
 import { expireContents } from '../../../src/workers/retention/expire-contents.ts';
 import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
 import { operator } from '../../http/support/service.ts';
+import { allRows } from '../../projections/support/read-model-rows.ts';
+import { silentLogger } from '../../support/logger.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -25,7 +30,7 @@ describe('retention', () => {
 
   beforeAll(async () => {
     service = await startDatabaseService({ system });
-    pool = new Pool({ connectionString: service.url, max: 2 });
+    pool = new Pool({ connectionString: service.url, max: RUNNER_CONNECTIONS });
     organizationId = await service.makeOrganization();
     key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
   }, 60_000);
@@ -185,5 +190,16 @@ describe('retention', () => {
     expect(shown.filter(([, content]) => content === 'expired').map(([id]) => id)).toEqual(expected);
     expect(shown.filter(([, content]) => content === 'stored')).toHaveLength(known.length - expected.length);
     expect(await round()).toBe(0);
+  });
+
+  test('changes nothing in the read models: made anew they are as before', async () => {
+    const { store } = service.deps.context;
+    expect((await pool.query(`select 1 from vault.contents where kind = 'expired'`)).rowCount).toBeGreaterThan(30);
+    await ask('GET', '/v1/messages');
+    const names = PROJECTIONS.map(({ name }) => name);
+    expect(await service.deps.readModels.waitFor(names, await store.head())).toBe(true);
+    const live = await allRows(pool);
+    await rebuild({ pool, store, logger: silentLogger }, PROJECTIONS);
+    expect(await allRows(pool)).toEqual(live);
   });
 });
