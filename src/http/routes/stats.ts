@@ -82,7 +82,9 @@ const query = z.strictObject({
   recipient_domain: filter,
   mailbox_provider: filter,
   bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Only bounces of this class.'),
-  tag: tagParameter().optional().describe('Only messages with this tag, `campaign:spring`.'),
+  tag: tagParameter()
+    .optional()
+    .describe('Only messages with this tag, `campaign:spring`. Not with `recipient_domain` or `mailbox_provider`.'),
   template: filter.describe('Counts only what was rendered from this template, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
@@ -90,6 +92,10 @@ type Asked = z.output<typeof query>;
 
 const refuse = (field: string, sentence: string): DomainError =>
   new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
+
+const TAG_ALONE =
+  'tag cannot go with recipient_domain or mailbox_provider, which are counted apart: ask for each by itself, or count ' +
+  'the events of GET /v1/events?tag=…&recipient_domain=…';
 
 /** @throws {DomainError} if the range is empty or has too many buckets. */
 const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: string; readonly to: string } => {
@@ -201,8 +207,7 @@ export const getStatsRoute = endpoint(
       groupBy,
       comparesPrevious: asked.compare !== undefined,
     };
-    if (!areKept(by))
-      throw refuse('group_by', 'group_by=tag, or tag, cannot go with recipient_domain or mailbox_provider');
+    if (!areKept(by)) throw refuse('group_by', TAG_ALONE);
     const stats = await nameTags(deps, by, secret, await deps.readModels.stats.query(by));
     const metrics = asked.metrics ?? STATS_METRICS;
     const completeUntil = stats.completeUntil ?? now.toISOString();

@@ -128,11 +128,17 @@ describe('GET /v1/stats', () => {
     ['group_by=domain&group_by=stream', 'group_by'],
     ['compare=next', 'compare'],
     ['group_by=tag,recipient_domain', 'group_by'],
+
     ['group_by=mailbox_provider&tag=a:b', 'group_by'],
     ['tag=campaign', 'tag'],
   ])('refuses %s', async (query, field) => {
     const answer = await get(query);
     expect([answer.statusCode, Object.keys(answer.json().error.details)]).toEqual([400, [field]]);
+  });
+
+  test('says what to do where a tag and recipient domains are asked for at once', async () => {
+    const { details } = (await get('group_by=recipient_domain&tag=a:b')).json().error;
+    expect(details.group_by[0]).toContain('ask for each by itself, or count the events of GET /v1/events?tag=');
   });
 
   test('refuses a comparison in a table, and errors are JSON there too', async () => {
