@@ -11,7 +11,7 @@ import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
-import { BILLING, REPUTATION, REPUTATION_OF_ALL, TEMPLATE } from './support/feed-events.ts';
+import { AUDIT, BILLING, REPUTATION, REPUTATION_OF_ALL, TEMPLATE } from './support/feed-events.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
 
 const FEED: ReadFeed = {
@@ -107,6 +107,7 @@ const openFeed = async () => {
   });
   await given('webhook-whk_1', [{ type: 'WebhookDeleted', data: { webhookId: 'whk_1' } }], { environment: 'test' });
   await given('invoice-inv_1', BILLING);
+  await given('audit-org_mine', AUDIT, { environment: null });
   await given('suppression-sup_1', SUPPRESSION);
   await given('topic-top_1', TOPIC, { environment: null });
   await given('template-tpl_1', TEMPLATE, { environment: null });

@@ -51,3 +51,15 @@ export const BILLING: readonly OutboxEvent[] = [
     },
   },
 ];
+
+const CHECKPOINT = {
+  organizationId: 'org_mine',
+  origin: 'mail.example/v1/audit/tlog/org_mine',
+  vkey: 'v',
+  secretId: 's',
+};
+export const AUDIT: readonly OutboxEvent[] = [
+  { type: 'AuditKeyAdded', data: CHECKPOINT },
+  { type: 'CheckpointSigned', data: { ...CHECKPOINT, size: 3, root: 'r', note: 'n' } },
+  { type: 'AuditExported', data: { organizationId: 'org_mine', from: 0, to: 3 } },
+];
