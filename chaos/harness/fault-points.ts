@@ -36,6 +36,8 @@ const STEPS = [
   'append-invoice',
   /** A signed checkpoint of an audit tree. */
   'append-checkpoint',
+  /** Nothing is left of a person. */
+  'append-erased',
   'append-other',
   'contents-put',
   /** Of an organization. Rows of the service itself are `note-put`: a start writes some, and would die of the first. */
@@ -53,6 +55,10 @@ const STEPS = [
   'webhook-post',
   'webhook-finish',
   'content-expire',
+  /** What is stored about a person. */
+  'content-erase',
+  /** That an erasure is done, or waits. */
+  'erasure-note',
   'webhook-replay',
 ] as const;
 export type FailStep = (typeof STEPS)[number];
@@ -131,6 +137,9 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   TopicCreated: 'append-other',
   TopicChanged: 'append-other',
   TopicDeleted: 'append-other',
+
+  ErasureRequested: 'append-other',
+  PersonErased: 'append-erased',
 
   SendingWarned: 'append-reputation',
   SendingSlowed: 'append-reputation',

@@ -72,7 +72,12 @@ export const faultyPorts = (point: FailPoint): PortDecorators => {
       finish: around(pass, 'webhook-finish', deliveries.finish),
       advanceReplay: around(pass, 'webhook-replay', deliveries.advanceReplay),
     }),
-    retention: (retention) => ({ ...retention, expire: around(pass, 'content-expire', retention.expire) }),
+    retention: (retention) => ({
+      ...retention,
+      expire: around(pass, 'content-expire', retention.expire),
+      erase: around(pass, 'content-erase', retention.erase),
+      noteErasure: around(pass, 'erasure-note', retention.noteErasure),
+    }),
     webhookTarget: (target) => ({ ...target, post: around(pass, 'webhook-post', target.post) }),
     pool: (pool) => pool.on('connect', (client) => failAtCommit(pass, client)),
   };

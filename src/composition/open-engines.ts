@@ -17,11 +17,12 @@ import { retryWhileAway } from '../async/retry.ts';
 import type { CommandContext } from '../commands/context.ts';
 import type { Config } from '../config.ts';
 import { eventCodec } from '../domain/codec.ts';
-import type { Contents, Retention } from '../domain/ports/contents.ts';
+import type { Contents } from '../domain/ports/contents.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
 import type { Queues } from '../domain/ports/queue.ts';
+import type { Retention } from '../domain/ports/retention.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
@@ -74,6 +75,7 @@ export interface ServiceOverrides {
   readonly ports?: PortDecorators;
   readonly times?: AttemptTimes;
   readonly webhookTimes?: WebhookTimes;
+  readonly erasureRoundMs?: number;
   /** Also when mail is not captured. */
   readonly allowLoopbackWebhooks?: boolean;
 }

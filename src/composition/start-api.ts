@@ -10,6 +10,7 @@ import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
 import { createPostgresRequestOrigins } from '../adapters/request-origins/postgres.ts';
+import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createTemplateCompiler } from '../adapters/templates/compiler.ts';
 import { createLiquidRenderer } from '../adapters/templates/liquid.ts';
 import { createPostgresUsageMarks } from '../adapters/usage-marks/postgres.ts';
@@ -123,6 +124,7 @@ export const startApi = async (
     readModels,
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    retention: createPostgresRetention({ pool }),
     ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),
     trustedProxies: config.trustedProxies,
     publicUrl: baseUrlOf(config, config.port),

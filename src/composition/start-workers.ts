@@ -72,6 +72,7 @@ export const openWorkers = async (
     'hold after a restore',
     await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger)),
   );
+  const retention = decorate.retention(createPostgresRetention({ pool }));
   const workers = createWorkers({
     store,
     contents: context.contents,
@@ -100,9 +101,17 @@ export const openWorkers = async (
     audit: { trees: readModels.audit, intervalMs: config.auditInterval * SECOND_MS },
     expiredKeys: readModels.apiKeys.expired,
     expiring: {
-      retention: decorate.retention(createPostgresRetention({ pool })),
+      retention,
       messageStatuses: readModels.messages.statuses,
       onExpired: measureExpiry(registry),
+    },
+    erasing: {
+      retention,
+      unfinished: readModels.erasures.unfinished,
+      messagesTo: readModels.messages.to,
+      endpointsOf: readModels.webhooks.endpointsOf,
+      caughtUp: async () => readModels.waitFor(['messages', 'webhooks', 'erasures'], await store.head()),
+      roundEveryMs: overrides.erasureRoundMs,
     },
     feed: readModels.events.page,
     senders: { counts: readModels.reputation.page, limits: config.sendingLimits },

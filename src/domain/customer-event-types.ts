@@ -1,4 +1,5 @@
 import type { BounceCategory } from './bounce/categories.ts';
+import type { ErasureCounts } from './erasure/events.ts';
 import type { ApiKeyEvent, ReputationEvent, WebhookEvent } from './events.ts';
 import type { SmtpFacts } from './message/events.ts';
 import type { Measure } from './reputation/events.ts';
@@ -64,6 +65,7 @@ export const CUSTOMER_EVENT_TYPES = [
   'topic.created',
   'topic.updated',
   'topic.deleted',
+  'erasure.completed',
   'billing.quota_warning',
   'billing.quota_exceeded',
   'billing.invoice_closed',
@@ -115,6 +117,8 @@ export interface CustomerEventFacts {
   readonly month?: string;
   /** Recipients of the month that a plan allows, and those used. */
   readonly quota?: { readonly planId: string; readonly limit: number; readonly used: number };
+  /** What an erasure removed. */
+  readonly erased?: ErasureCounts;
   /** What an invoice comes to, in minor units. */
   readonly invoice?: { readonly currency: string; readonly total: number };
   /** What was signed of an audit tree; the root in base64. */

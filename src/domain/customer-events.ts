@@ -23,7 +23,7 @@ export interface CustomerEvent {
   readonly organizationId: string;
   /** null: concerns both environments. */
   readonly environment: Environment | null;
-  /** The message, key, domain, organization, webhook, topic, suppression or invoice it is about. */
+  /** The message, key, domain, organization, webhook, topic, suppression, erasure or invoice it is about. */
   readonly subjectId: string;
   /** Rises by one within its subject; `….sending_…` and `domain.warm_up_…` are numbered by themselves. */
   readonly sequence: number;
@@ -119,6 +119,7 @@ const kindsOf = (
     case 'AuditKeyAdded':
     case 'AuditKeyRetired':
     case 'AuditExported':
+    case 'ErasureRequested':
       return null;
     case 'CheckpointSigned': {
       const { organizationId, origin, size, root, note } = event.data;
@@ -208,6 +209,10 @@ const kindsOf = (
     case 'AddressResubscribed': {
       const kinds = about('suppression.resubscribed', { topicId: event.data.topicId });
       return { subjectId: event.data.suppressionId, sequence, kinds };
+    }
+    case 'PersonErased': {
+      const { erasureId, counts } = event.data;
+      return { subjectId: erasureId, sequence, kinds: about('erasure.completed', { erased: counts }) };
     }
     case 'SuppressionRemoved':
       return { subjectId: event.data.suppressionId, sequence, kinds: about('suppression.deleted') };

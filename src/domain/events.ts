@@ -3,6 +3,7 @@ import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
 import { auditEvents } from './audit/events.ts';
 import { billingPeriodEvents } from './billing/events.ts';
 import { destinationEvents } from './destination/events.ts';
+import { erasureEvents } from './erasure/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
 import { reputationEvents } from './reputation/events.ts';
@@ -30,6 +31,7 @@ export type WebhookEvent = EventsOf<typeof webhookEvents>;
 export type DestinationEvent = EventsOf<typeof destinationEvents>;
 export type SuppressionEvent = EventsOf<typeof suppressionEvents>;
 export type TopicEvent = EventsOf<typeof topicEvents>;
+export type ErasureEvent = EventsOf<typeof erasureEvents>;
 export type ReputationEvent = EventsOf<typeof reputationEvents>;
 export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
 export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
@@ -50,6 +52,7 @@ export type OutboxEvent =
   | DestinationEvent
   | SuppressionEvent
   | TopicEvent
+  | ErasureEvent
   | ReputationEvent
   | WarmUpEvent
   | DailyQuotaEvent
@@ -72,6 +75,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...destinationEvents,
   ...suppressionEvents,
   ...topicEvents,
+  ...erasureEvents,
   ...reputationEvents,
   ...warmUpEvents,
   ...dailyQuotaEvents,

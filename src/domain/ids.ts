@@ -13,6 +13,7 @@ export const ID_PREFIXES = [
   'inv',
   'sup',
   'top',
+  'ers',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

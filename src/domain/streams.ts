@@ -23,6 +23,8 @@ export const CATEGORIES = {
   /** A kind of mail that recipients choose or refuse by itself. */
   topic: 'topic',
   webhook: 'webhook',
+  /** Of all that is stored about one address. */
+  erasure: 'erasure',
   /** Mail servers of a mailbox provider. */
   destination: 'destination',
   /** Reputation of a sender: a domain, or an organization with all of its domains. */
@@ -49,6 +51,7 @@ export const messageStream = (messageId: string): StreamName => streamOf('messag
 export const suppressionStream = (suppressionId: string): StreamName => streamOf('suppression', suppressionId);
 export const topicStream = (topicId: string): StreamName => streamOf('topic', topicId);
 export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);
+export const erasureStream = (erasureId: string): StreamName => streamOf('erasure', erasureId);
 export const templateStream = (templateId: string): StreamName => streamOf('template', templateId);
 /** @param destination a mailbox provider, or `@` and a recipient domain. */
 export const destinationStream = (destination: string): StreamName => streamOf('destination', destination);

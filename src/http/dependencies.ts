@@ -7,6 +7,7 @@ import type { Inbox } from '../domain/ports/inbox.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { HtmlTracker, TextAlternatives } from '../domain/ports/mail-transport.ts';
 import type { RequestOrigins } from '../domain/ports/request-origins.ts';
+import type { Retention } from '../domain/ports/retention.ts';
 import type { TemplateCompiler } from '../domain/ports/template-compiler.ts';
 import type { TemplateRenderer } from '../domain/ports/template-renderer.ts';
 import type { UsageMarks } from '../domain/ports/usage-marks.ts';
@@ -49,6 +50,8 @@ export interface HttpDependencies {
   readonly providerOf?: (domain: string) => Promise<string>;
   /** Addresses of its mail servers; absent: unknown. */
   readonly serversOf?: (domain: string) => Promise<readonly string[]>;
+  /** What erasures removed, or would. */
+  readonly retention: Pick<Retention, 'erasureProgress' | 'countErasable'>;
   readonly logger: Logger;
   /** The log for the key cache, on a connection of its own if the engine has one. Default: `context.store`. */
   readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;

@@ -24,7 +24,7 @@ export interface EngagementRecorder {
 }
 
 export interface EngagementRecorderOptions {
-  readonly context: Pick<CommandContext, 'store' | 'system'>;
+  readonly context: Pick<CommandContext, 'store' | 'contents' | 'system'>;
   readonly logger: Logger;
   readonly registry?: Registry | undefined;
   /** Default: `ENGAGEMENT_TIMES`. */

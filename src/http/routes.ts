@@ -27,6 +27,7 @@ import {
   updateDomainRoute,
   verifyDomainRoute,
 } from './routes/domains.ts';
+import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './routes/erasures.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
 import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
@@ -194,6 +195,10 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getAuditProofRoute,
   getConsistencyProofRoute,
   exportAuditLogRoute,
+  requestErasureRoute,
+  previewErasureRoute,
+  listErasuresRoute,
+  getErasureRoute,
   getOrganizationRoute,
   getOrganizationReputationRoute,
   updateOrganizationRoute,

@@ -4,6 +4,7 @@ import { billingProjection } from './billing.ts';
 import { deliveriesProjection } from './deliveries/projection.ts';
 import { destinationsProjection } from './destinations.ts';
 import { domainsProjection } from './domains.ts';
+import { erasuresProjection } from './erasures.ts';
 import { eventsProjection } from './events/projection.ts';
 import { liveViewsProjection } from './live-views.ts';
 import { messagesProjection } from './messages/projection.ts';
@@ -27,6 +28,7 @@ export const PROJECTIONS: readonly Projection[] = [
   webhooksProjection,
   suppressionsProjection,
   topicsProjection,
+  erasuresProjection,
   deliveriesProjection,
   destinationsProjection,
   reputationProjection,

@@ -15,6 +15,7 @@ export type ProjectionName =
   | 'webhooks'
   | 'suppressions'
   | 'topics'
+  | 'erasures'
   | 'deliveries'
   | 'destinations'
   | 'reputation'

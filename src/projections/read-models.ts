@@ -17,9 +17,16 @@ import {
 } from './deliveries/queries.ts';
 import { type ListSuspensions, listSuspensions } from './destinations.ts';
 import { type ListDomains, listDomains } from './domains.ts';
+import { type ListErasures, listErasures, type UnfinishedErasures, unfinishedErasures } from './erasures.ts';
 import { type PlaceAt, placeAt, type ReadFeed, readFeed } from './events/queries.ts';
 import { lastInvoices, listInvoices } from './invoices.ts';
-import { type ListMessages, listMessages, messageStatuses } from './messages/queries.ts';
+import {
+  type AskMessagesTo,
+  type ListMessages,
+  listMessages,
+  messageStatuses,
+  messagesTo,
+} from './messages/queries.ts';
 import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
@@ -34,7 +41,7 @@ import {
 } from './suppressions.ts';
 import { type ListTemplates, listTemplates } from './templates.ts';
 import { type ListTopics, listTopics } from './topics.ts';
-import { type ListWebhooks, listWebhooks } from './webhooks.ts';
+import { endpointsOf, type ListWebhooks, listWebhooks } from './webhooks.ts';
 
 export interface ReadModelsOptions {
   readonly pool: Pool;
@@ -46,6 +53,7 @@ export interface ReadModelsOptions {
 export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => ({
   messages: {
     list: (by: ListMessages) => listMessages(pool, by),
+    to: (by: AskMessagesTo) => messagesTo(pool, by),
     statuses: (ids: readonly string[]) => messageStatuses(pool, ids),
   },
   events: { page: (by: ReadFeed) => readFeed(pool, by), placeAt: (by: PlaceAt) => placeAt(pool, by) },
@@ -68,7 +76,10 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     expired: (by: Parameters<typeof expiredKeys>[1]) => expiredKeys(pool, by),
   },
   templates: { list: (by: ListTemplates) => listTemplates(pool, by) },
-  webhooks: { list: (by: ListWebhooks) => listWebhooks(pool, by) },
+  webhooks: {
+    list: (by: ListWebhooks) => listWebhooks(pool, by),
+    endpointsOf: (organizationId: string) => endpointsOf(pool, organizationId),
+  },
   suppressions: {
     list: (by: ListSuppressions) => listSuppressions(pool, by),
     export: (by: ExportSuppressions) => exportSuppressions(pool, by),
@@ -76,6 +87,10 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   topics: {
     list: (by: ListTopics) => listTopics(pool, by),
     optIns: (by: ListOptIns) => listOptIns(pool, by),
+  },
+  erasures: {
+    list: (by: ListErasures) => listErasures(pool, by),
+    unfinished: (by: UnfinishedErasures) => unfinishedErasures(pool, by),
   },
   deliveries: {
     due: (by: AskDue) => dueDeliveries(pool, by),

@@ -63,3 +63,18 @@ export const listWebhooks = async (
     ({ createdAt, webhookId }) => ({ createdAt, id: webhookId }),
   );
 };
+
+/** A webhook, and the replays to it of which something may be stored. */
+export interface EndpointWithReplays {
+  readonly webhookId: string;
+  readonly replayIds: readonly string[];
+}
+
+const ENDPOINTS = `
+  select webhook_id as "webhookId",
+    array(select r.id from vault.webhook_replays r where r.webhook_id = w.webhook_id) as "replayIds"
+  from read_models.webhooks w where organization_id = $1`;
+
+/** All webhooks that an organization has ever had. */
+export const endpointsOf = async (db: Database, organizationId: string): Promise<readonly EndpointWithReplays[]> =>
+  (await db.query<EndpointWithReplays>({ name: 'endpoints-of', text: ENDPOINTS, values: [organizationId] })).rows;

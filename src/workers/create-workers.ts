@@ -38,6 +38,7 @@ import { createLeadership } from './leadership.ts';
 import { createOrganizations } from './organizations.ts';
 import { evaluateReputation, type PageOfCounts } from './reputation/evaluate-reputation.ts';
 import { createSendingHolds } from './reputation/sending-holds.ts';
+import { type ErasePeople, erasePeople } from './retention/erase-people.ts';
 import { type ExpireContents, expireContents } from './retention/expire-contents.ts';
 import { createSendNotices } from './send-notices.ts';
 import { type Loop, supervise, type Work } from './supervise.ts';
@@ -74,6 +75,8 @@ export interface WorkersDependencies {
   readonly expiredKeys: ExpiredKeys;
   /** What is no longer kept, and the status of messages. Absent: everything is kept. */
   readonly expiring?: Pick<ExpireContents, 'retention' | 'messageStatuses' | 'onExpired'>;
+  /** What erasures of people need. Absent: they wait. */
+  readonly erasing?: Omit<ErasePeople, 'store' | 'system' | 'leadership'>;
   /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */
   readonly senders?: { readonly counts: PageOfCounts; readonly limits: ReputationLimits };
   /** Checks a domain's DNS records by its id. Absent: mail is captured, and there is nothing to check. */
@@ -194,6 +197,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   if (deps.expiring !== undefined) {
     jobs['expiry of contents'] = expireContents({ ...shared, ...deps.expiring, caughtUp: projections.caughtUp });
   }
+  if (deps.erasing !== undefined) jobs['erasure of people'] = erasePeople({ ...shared, ...deps.erasing });
   if (deps.billing !== undefined) {
     jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing });
     jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing });

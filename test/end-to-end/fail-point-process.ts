@@ -4,10 +4,11 @@ import { writeSync } from 'node:fs';
 import type { Pool, PoolClient } from 'pg';
 import { type FailStep, readFailPoint } from '../../chaos/harness/fault-points.ts';
 import { faultyPorts } from '../../chaos/harness/faulty-ports.ts';
-import type { Contents, Retention } from '../../src/domain/ports/contents.ts';
+import type { Contents } from '../../src/domain/ports/contents.ts';
 import type { Append, EventStore } from '../../src/domain/ports/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import type { JobHandler, Queues } from '../../src/domain/ports/queue.ts';
+import type { Retention } from '../../src/domain/ports/retention.ts';
 import type { Secrets } from '../../src/domain/ports/secrets.ts';
 import type { WebhookDeliveries } from '../../src/domain/ports/webhook-deliveries.ts';
 import type { WebhookTarget } from '../../src/domain/ports/webhook-target.ts';
@@ -28,7 +29,7 @@ const contents = failing.contents({ put: done } as unknown as Contents);
 const secrets = failing.secrets({ put: done, destroy: done } as unknown as Secrets);
 const transport = failing.transport({ send: done } as unknown as MailTransport);
 const target = failing.webhookTarget({ post: done } as unknown as WebhookTarget);
-const retention = failing.retention({ expire: done } as unknown as Retention);
+const retention = failing.retention({ expire: done, erase: done, noteErasure: done } as unknown as Retention);
 const deliveries = failing.webhookDeliveries({
   record: done,
   claim: done,
@@ -73,6 +74,7 @@ const STEPS: Readonly<Record<FailStep, () => Promise<unknown>>> = {
   'append-destroyed': appending('DkimKeysDestroyed'),
   'append-invoice': appending('InvoiceClosed'),
   'append-checkpoint': appending('CheckpointSigned'),
+  'append-erased': appending('PersonErased'),
   'append-other': appending('KeyCreated'),
   'contents-put': () => contents.put(any),
   'secret-put': () => secrets.put(any, 'org_1', any),
@@ -87,6 +89,8 @@ const STEPS: Readonly<Record<FailStep, () => Promise<unknown>>> = {
   'webhook-post': () => target.post(any),
   'webhook-finish': () => deliveries.finish(any),
   'content-expire': () => retention.expire(any, any),
+  'content-erase': () => retention.erase(any),
+  'erasure-note': () => retention.noteErasure(any),
   'webhook-replay': () => deliveries.advanceReplay(any),
 };
 

@@ -11,7 +11,7 @@ import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
-import { AUDIT, BILLING, REPUTATION, REPUTATION_OF_ALL, TEMPLATE } from './support/feed-events.ts';
+import { AUDIT, BILLING, ERASURE, REPUTATION, REPUTATION_OF_ALL, TEMPLATE } from './support/feed-events.ts';
 import { LATER_EVENTS, laterTypes } from './support/message-events.ts';
 
 const FEED: ReadFeed = {
@@ -110,6 +110,7 @@ const openFeed = async () => {
   await given('audit-org_mine', AUDIT, { environment: null });
   await given('suppression-sup_1', SUPPRESSION);
   await given('topic-top_1', TOPIC, { environment: null });
+  await given('erasure-ers_1', ERASURE, { environment: null });
   await given('template-tpl_1', TEMPLATE, { environment: null });
   await given('reputation-dom_1', REPUTATION);
   await given('reputation-org_mine', REPUTATION_OF_ALL);

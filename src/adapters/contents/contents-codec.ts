@@ -4,6 +4,7 @@ import {
   headOf,
   type MessageBody,
   type MessageContents,
+  type NewBody,
   type StoredAttachment,
   type StoredBody,
   type StoredHead,
@@ -142,6 +143,12 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
   const written = async (id: string, part: Part, json: string): Promise<string> =>
     encrypts && box !== undefined && json !== '' ? sealContents(box, id, part, json) : json;
 
+  /** The record of an erasure says nothing of anybody: it is in clear, as where it takes the place of a content. */
+  const bodyOf = async (id: string, body: NewBody): Promise<string> => {
+    if (body.kind === 'erased') return JSON.stringify(body);
+    return await written(id, 'body', body.kind === 'message' ? encodeBody(body) : JSON.stringify(body));
+  };
+
   const decode = async (id: string, part: Part, found: unknown): Promise<unknown> => {
     if (typeof found !== 'string') return found;
     if (box === undefined) throw new WrongSecretKey(`${id} is encrypted, and there is no SECRET_KEY`);
@@ -155,7 +162,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
       kind: body.kind,
       messageId: 'messageId' in body ? body.messageId : '',
       head: body.kind === 'message' ? await written(id, 'head', JSON.stringify(headOf(body))) : '',
-      body: await written(id, 'body', body.kind === 'message' ? encodeBody(body) : JSON.stringify(body)),
+      body: await bodyOf(id, body),
     }),
     // What is stored was encoded by this codec.
     decodeBody: (id, found) => decode(id, 'body', found) as Promise<StoredBody>,

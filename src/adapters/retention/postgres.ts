@@ -1,8 +1,14 @@
 import type { Pool } from 'pg';
-import type { ExpiredContent, OldContent, OldRows, Retention } from '../../domain/ports/contents.ts';
+import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
+import type { ErasedContent, ExpiredContent, RemovedContent } from '../../domain/ports/contents.ts';
+import type { ErasureProgress, Going, OldContent, OldRows, Retention } from '../../domain/ports/retention.ts';
+import { orUnavailable } from '../postgres/pool.ts';
+
+/** Removes rows of the vault and the inbox: by their age, or because a person is erased. */
 
 /** The condition of the index `contents_by_age`, word by word. */
 const KINDS = `kind in ('message', 'reply', 'link', 'contact')`;
+const KINDS_OF_PEOPLE = `kind in ('message', 'reply', 'link', 'suppression')`;
 
 const CONTENTS = {
   name: 'retention-contents',
@@ -15,16 +21,25 @@ const CONTENTS = {
     limit $5`,
 };
 
+/**
+ * How contents are removed: the record `$2` takes the place of those among the ids `$1`. The tables `removing` and
+ * `removed` have the kind that each was of.
+ */
+const removal = (as: RemovedContent['kind'], condition: string, lock = ''): string => `
+  removing as (
+    select id, kind from vault.contents where id = any ($1::uuid[]) and ${condition} order by id for update ${lock}
+  ),
+  removed as (
+    update vault.contents c
+    set kind = '${as}', head = null, body = $2::text::json, size_bytes = octet_length($2::text), message_id = null
+    from removing where c.id = removing.id
+    returning removing.kind
+  )`;
+
 /** Another process may expire the same: what it has locked is left to it. */
 const EXPIRE = {
   name: 'retention-expire',
-  text: `
-    with expiring as (
-      select id from vault.contents where id = any ($1::uuid[]) and ${KINDS} order by id for update skip locked
-    )
-    update vault.contents c
-    set kind = 'expired', head = null, body = $2::text::json, size_bytes = octet_length($2::text), message_id = null
-    from expiring where c.id = expiring.id`,
+  text: `with ${removal('expired', KINDS, 'skip locked')} select count(*)::int as removed from removed`,
 };
 
 const DELETE_DELIVERIES = {
@@ -82,6 +97,94 @@ const DELETE_CAPTURED = {
       select id from inbox.captured_mail order by id limit $2 for update skip locked)`,
 };
 
+/** Captured mail by its Message-ID, which is in the head. The table is bounded, and empty where mail leaves. */
+const CAPTURED = `
+  cardinality($4::text[]) > 0 and lower(split_part(envelope_from, '@', -1)) = any ($5::text[])
+  and substring(encode(substring(raw from 1 for 65536), 'escape') from '(?in)^message-id:\\s*(<[^>]*>)') = any ($4)`;
+
+const counted = (contents: string): string => `
+  (select count(*) from ${contents} where kind = 'message')::int as messages,
+  (select count(*) from ${contents} where kind = 'reply')::int as replies,
+  (select count(*) from ${contents} where kind = 'link')::int as links,
+  (select count(*) from ${contents} where kind = 'suppression')::int as suppression_evidence,
+  (select count(*) from tries)::int as webhook_tries,
+  (select count(*) from mail)::int as captured_mail`;
+
+const COLUMNS = ['messages', 'replies', 'links', 'suppression_evidence', 'webhook_tries', 'captured_mail'] as const;
+type CountRow = Readonly<Record<(typeof COLUMNS)[number], number>>;
+
+/** One statement: what is removed is counted, whenever the process dies. */
+const ERASE = {
+  name: 'erase',
+  text: `
+    with ${removal('erased', `${KINDS_OF_PEOPLE} and organization_id = $7`)},
+    tries as (delete from vault.webhook_tries where delivery_id = any ($3::text[]) returning 1),
+    mail as (delete from inbox.captured_mail where ${CAPTURED} returning 1),
+    counted as (select ${counted('removed')}),
+    noted as (
+      insert into vault.erasures as e (erasure_id, organization_id, updated_at, ${COLUMNS.join()})
+      select $6, $7, $8::timestamptz, ${COLUMNS.join()} from counted
+      on conflict (erasure_id) do update
+      set updated_at = excluded.updated_at, ${COLUMNS.map((name) => `${name} = e.${name} + excluded.${name}`).join()}
+    )
+    select ${COLUMNS.join(' + ')} as removed from counted`,
+};
+
+const COUNT = {
+  name: 'count-erasable',
+  text: `
+    with erasable as (
+      select kind from vault.contents where id = any ($1::uuid[]) and ${KINDS_OF_PEOPLE} and organization_id = $2
+    ),
+    tries as (select from vault.webhook_tries where delivery_id = any ($3::text[])),
+    mail as (select from inbox.captured_mail where ${CAPTURED})
+    select ${counted('erasable')}`,
+};
+
+const NOTE = {
+  name: 'note-erasure',
+  text: `
+    insert into vault.erasures as e (erasure_id, organization_id, waiting_messages, updated_at, done_at)
+    values ($1, $2, $3, $4::timestamptz, case when $5 then $4::timestamptz end)
+    on conflict (erasure_id) do update
+    set waiting_messages = excluded.waiting_messages, updated_at = excluded.updated_at,
+      done_at = coalesce(e.done_at, excluded.done_at)`,
+};
+
+const PROGRESS = {
+  name: 'erasure-progress',
+  text: `
+    select erasure_id, waiting_messages, updated_at, ${COLUMNS.join()} from vault.erasures
+    where erasure_id = any ($1::text[])`,
+};
+
+const countsOf = (row: CountRow | undefined): ErasureCounts =>
+  row === undefined
+    ? ERASURE_COUNTS_NONE
+    : {
+        messages: row.messages,
+        replies: row.replies,
+        links: row.links,
+        suppressionEvidence: row.suppression_evidence,
+        webhookTries: row.webhook_tries,
+        capturedMail: row.captured_mail,
+      };
+
+const mailValues = ({ mail }: Pick<Going, 'mail'>): readonly [string[], string[]] => [
+  mail.map(({ internetMessageId }) => internetMessageId),
+  [...new Set(mail.map(({ fromDomain }) => fromDomain))],
+];
+
+interface ProgressRow extends CountRow {
+  readonly erasure_id: string;
+  readonly waiting_messages: number;
+  readonly updated_at: Date;
+}
+
+interface Removed {
+  readonly removed: number;
+}
+
 export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Retention => {
   const remove = async (statement: { readonly name: string; readonly text: string }, { before, limit }: OldRows) =>
     (await pool.query({ ...statement, values: [before, limit] })).rowCount ?? 0;
@@ -93,7 +196,8 @@ export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Rete
     },
     expire: async (ids, at) => {
       const record: ExpiredContent = { kind: 'expired', at: at.toISOString() };
-      return (await pool.query({ ...EXPIRE, values: [ids, JSON.stringify(record)] })).rowCount ?? 0;
+      const { rows } = await pool.query<Removed>({ ...EXPIRE, values: [ids, JSON.stringify(record)] });
+      return rows[0]?.removed ?? 0;
     },
     deleteWebhookTries: async (rows) =>
       Math.max(
@@ -108,5 +212,40 @@ export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Rete
     deletePendingDeliveries: async (webhookId, limit) =>
       (await pool.query({ ...DELETE_PENDING, values: [webhookId, limit] })).rowCount ?? 0,
     deleteCapturedMail: (rows) => remove(DELETE_CAPTURED, rows),
+    erase: async (going) => {
+      const { erasureId, organizationId, contentIds, deliveryIds, at } = going;
+      const record: ErasedContent = { kind: 'erased', at: at.toISOString(), erasureId };
+      const values = [
+        contentIds,
+        JSON.stringify(record),
+        deliveryIds,
+        ...mailValues(going),
+        erasureId,
+        organizationId,
+        at,
+      ];
+      const { rows } = await pool.query<Removed>({ ...ERASE, values });
+      return rows[0]?.removed ?? 0;
+    },
+    countErasable: async (going) => {
+      const values = [going.contentIds, going.organizationId, going.deliveryIds, ...mailValues(going)];
+      return countsOf((await orUnavailable(pool.query<CountRow>({ ...COUNT, values }))).rows[0]);
+    },
+    noteErasure: async ({ erasureId, organizationId, waitingMessages, isDone, at }) => {
+      await pool.query({ ...NOTE, values: [erasureId, organizationId, waitingMessages, at, isDone] });
+    },
+    erasureProgress: async (ids) => {
+      const { rows } = await orUnavailable(pool.query<ProgressRow>({ ...PROGRESS, values: [ids] }));
+      return new Map(
+        rows.map((row): [string, ErasureProgress] => [
+          row.erasure_id,
+          {
+            counts: countsOf(row),
+            waitingMessages: row.waiting_messages,
+            updatedAt: row.updated_at.toISOString(),
+          },
+        ]),
+      );
+    },
   };
 };

@@ -59,7 +59,7 @@ const CONTENTS_STEP = `
 const CONTENTS_UPDATE = `
   update vault.contents c set head = nullif(n.head, '')::json, body = n.body::json, size_bytes = octet_length(n.body)
   from unnest($1::uuid[], $2::text[], $3::text[]) as n (id, head, body)
-  where c.id = n.id and c.kind <> 'expired'`;
+  where c.id = n.id and c.kind not in ('expired', 'erased')`;
 
 const SECRETS_STEP = `
   select id, ciphertext from vault.secrets

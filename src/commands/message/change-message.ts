@@ -56,6 +56,20 @@ export const cancelMessage = (
   command: ChangeMessage,
 ): Promise<ChangedMessage> => changeMessage(context, origin, command, decideCancel);
 
+/** Cancels some recipients of a message; the others still get theirs. @throws {DomainError} as `cancelMessage`. */
+export const cancelRecipients = (
+  context: ChangeContext,
+  origin: Origin,
+  {
+    recipientIds,
+    reason,
+    ...command
+  }: ChangeMessage & { readonly recipientIds: readonly string[]; readonly reason: string },
+): Promise<ChangedMessage> =>
+  changeMessage(context, origin, command, (before, by) =>
+    decideCancel(before, { ...by, only: { recipientIds, reason } }),
+  );
+
 export interface RescheduleMessage extends ChangeMessage {
   /** ISO 8601. */
   readonly scheduledAt: string;

@@ -4,6 +4,7 @@ import { recordEngagement as decideRecordEngagement, type Engagement } from '../
 import { messageStream } from '../../domain/streams.ts';
 import type { TrackedCopy } from '../../domain/tracking/tracking-token.ts';
 import { type CommandContext, eventContext } from '../context.ts';
+import { erasedRecord } from '../erasure.ts';
 import { execute, load } from '../execute.ts';
 import { recipientOrigin } from './unsubscribe-recipient.ts';
 
@@ -28,7 +29,7 @@ const linkIdOf = (messageId: string, link: number, url: string): string => {
  * nothing.
  */
 export const recordEngagement = async (
-  context: Pick<CommandContext, 'store' | 'system'>,
+  context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
   { messageId, recipientId, engagements }: RecordEngagement,
 ): Promise<void> => {
   const stream = messageStream(messageId);
@@ -43,12 +44,18 @@ export const recordEngagement = async (
   const urls = engagements.flatMap(({ click }) =>
     click === null ? [] : [[linkIdOf(messageId, click.link, click.url), click.url] as const],
   );
+  // Links name people as well: of an erased message none is stored any more.
+  const erased = urls.length === 0 ? null : await erasedRecord(context.contents, known.state.accepted.contentId);
   await execute(context, {
     aggregate: message,
     stream,
     known,
     context: eventContext(recipientOrigin(known.state, recipientId, null), context.system.now().toISOString()),
     decide: (state) => decideRecordEngagement(state, { recipientId, engagements: told }),
-    contents: [...new Map(urls)].map(([id, url]) => ({ id, organizationId, body: { kind: 'link', messageId, url } })),
+    contents: [...new Map(urls)].map(([id, url]) => ({
+      id,
+      organizationId,
+      body: erased ?? { kind: 'link', messageId, url },
+    })),
   });
 };

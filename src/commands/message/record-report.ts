@@ -11,12 +11,14 @@ import { type ExistingMessage, type Message, message } from '../../domain/messag
 import { isLinkToken, readLinkToken } from '../../domain/message/recipient-link.ts';
 import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/record-report.ts';
 import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
-import type { MessageContents } from '../../domain/ports/contents.ts';
+import type { ErasedContent, MessageContents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext } from '../context.ts';
+import { erasedRecord } from '../erasure.ts';
 import { execute, type Loaded, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';
+import { addressDigest } from '../suppression/change-suppression.ts';
 import { workerOrigin } from './attempt.ts';
 
 /** Stands in where there is no message: secrets in use are in memory as well, so a guess costs the same. */
@@ -148,17 +150,22 @@ export interface RecordReport {
   readonly mail: InboundReport;
 }
 
-/** Recipients that it can be about, with their addresses if the vault still holds them. */
+const addressesIn = (report: InboundReport['report']): readonly string[] => {
+  if (report.kind === 'failures') return report.failures.flatMap(({ addresses }) => addresses);
+  return report.kind === 'complaint' ? report.addresses : [];
+};
+
+/** Recipients that it can be about, each with its address if the report names it. The vault need not hold it any more. */
 const candidatesOf = async (
-  { contents }: Context,
+  { secrets }: Context,
   { message: { state }, places }: Returned,
+  report: InboundReport['report'],
 ): Promise<readonly ReturnedRecipient[]> => {
-  const { accepted, recipients } = state;
-  const head = (await contents.heads([accepted.contentId])).get(accepted.contentId);
-  const known = head?.kind === 'message' ? head.recipients : [];
-  return recipients
+  const secret = await secretOfMessage(secrets, state);
+  const named = new Map(addressesIn(report).map((address) => [addressDigest(secret, address), address]));
+  return state.accepted.recipients
     .filter((_, place) => places.includes(place))
-    .map(({ id }) => ({ id, address: known.find((each) => each.id === id)?.address ?? null }));
+    .map(({ id, digest }) => ({ id, address: named.get(digest) ?? null }));
 };
 
 interface Reported {
@@ -170,13 +177,14 @@ interface Reported {
 const reportFailures = (
   { state }: Loaded<ExistingMessage>,
   failures: readonly { readonly recipientId: string; readonly failure: ReportedFailure }[],
+  erased: ErasedContent | null,
   uuid: () => string,
 ): Reported => {
   const { organizationId, accepted } = state;
   const each = failures.map(({ recipientId, failure }) => {
     const { code, enhanced, mx, text, isPermanent } = failure;
     const replyId = uuid();
-    const body = { kind: 'reply', messageId: accepted.messageId, text } as const;
+    const body = erased ?? ({ kind: 'reply', messageId: accepted.messageId, text } as const);
     const smtp = { code, enhanced, mx, tls: null, replyId };
     const reported: ReportedRecipient = {
       kind: 'failure',
@@ -191,10 +199,15 @@ const reportFailures = (
 };
 
 const reportOf = async (context: Context, returned: Returned, { report }: InboundReport): Promise<Reported> => {
-  const candidates = await candidatesOf(context, returned);
+  const candidates = await candidatesOf(context, returned, report);
   switch (report.kind) {
     case 'failures':
-      return reportFailures(returned.message, attributeFailures(candidates, report.failures), context.system.uuid);
+      return reportFailures(
+        returned.message,
+        attributeFailures(candidates, report.failures),
+        await erasedRecord(context.contents, returned.message.state.accepted.contentId),
+        context.system.uuid,
+      );
     case 'complaint': {
       const named = recipientsNamed(candidates, report.addresses);
       return { reported: named.map(({ id }) => ({ kind: 'complaint', recipientId: id })), replies: [] };

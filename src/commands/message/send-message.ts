@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
-import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
+import { type Contents, isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
@@ -38,7 +38,7 @@ export interface SentMessage {
   readonly replayed: boolean;
 }
 
-/** A repeat has the same addresses: they are answered as before, also when what was stored has expired. */
+/** A repeat has the same addresses: they are answered as before, also when what was stored was removed. */
 const repeatedBody = async (
   contents: Contents,
   { accepted: { contentId, recipients } }: ExistingMessage,
@@ -46,7 +46,7 @@ const repeatedBody = async (
 ): Promise<MessageBody> => {
   const found = (await contents.get([contentId])).get(contentId);
   if (found?.kind === 'message') return found;
-  if (found?.kind !== 'expired') throw new Error(`the vault holds no contents ${contentId}`);
+  if (found === undefined || !isRemoved(found)) throw new Error(`the vault holds no contents ${contentId}`);
   return {
     ...repeat,
     recipients: repeat.recipients.map((each, index) => ({ ...each, id: recipients[index]?.id ?? each.id })),

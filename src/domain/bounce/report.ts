@@ -37,7 +37,7 @@ export interface InboundReport {
 /** A recipient of the message that was returned. */
 export interface ReturnedRecipient {
   readonly id: string;
-  /** null: it is erased. */
+  /** null: the report does not name it. */
   readonly address: string | null;
 }
 

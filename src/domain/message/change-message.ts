@@ -34,36 +34,42 @@ const allEnded = (): DomainError =>
 
 export interface CancelMessage {
   readonly organizationId: string;
+  /** Absent: all recipients, by their sender. */
+  readonly only?: { readonly recipientIds: readonly string[]; readonly reason: string } | undefined;
   /** ISO 8601. */
   readonly now: string;
 }
 
-const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient): UnnumberedEvent => {
+const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient, why: string): UnnumberedEvent => {
   const { messageId, contentId } = accepted;
-  const reason = withDoubt('cancelled by its sender', recipient);
+  const reason = withDoubt(why, recipient);
   return { type: 'RecipientCancelled', data: { messageId, contentId, recipientId: recipient.id, reason } };
 };
 
 /**
- * Cancels every recipient without a final outcome. Repeating it changes nothing, so a retry gets the same answer.
+ * Cancels every recipient without a final outcome, or some of them. Repeating it changes nothing, so a retry gets the same answer.
  * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled), `message_ended`.
  */
-export const cancelMessage = (state: Message, { organizationId, now }: CancelMessage): readonly MessageEvent[] => {
+export const cancelMessage = (
+  state: Message,
+  { organizationId, only, now }: CancelMessage,
+): readonly MessageEvent[] => {
   const message = requireOwn(state, organizationId, 'message');
   if (isInFlight(message.recipients, now)) throw beingSent();
-  const open = message.recipients.filter(({ status }) => isOpen(status));
+  const meant = message.recipients.filter(({ id }) => only?.recipientIds.includes(id) ?? true);
+  const open = meant.filter(({ status }) => isOpen(status));
   if (open.length > 0) {
     return numbered(message, [
       // As the next attempt would have recorded them.
-      ...lostAttempts(message.recipients, now).map((lost) => outcomeUnknown(message, lost, now)),
-      ...open.map((recipient) => cancelled(message, recipient)),
+      ...lostAttempts(meant, now).map((lost) => outcomeUnknown(message, lost, now)),
+      ...open.map((recipient) => cancelled(message, recipient, only?.reason ?? 'cancelled by its sender')),
     ]);
   }
-  if (message.recipients.some(({ status }) => status === 'cancelled')) return [];
+  if (meant.some(({ status }) => status === 'cancelled')) return [];
   throw allEnded();
 };
 
-export interface RescheduleMessage extends CancelMessage {
+export interface RescheduleMessage extends Omit<CancelMessage, 'only'> {
   /** ISO 8601. */
   readonly scheduledAt: string;
 }

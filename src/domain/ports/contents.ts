@@ -129,8 +129,29 @@ export interface ExpiredContent {
   readonly at: string;
 }
 
+/** In the place of a content that an erasure removed, and of one about an erased message that came later. */
+export interface ErasedContent {
+  readonly kind: 'erased';
+  /** ISO 8601. */
+  readonly at: string;
+  readonly erasureId: string;
+}
+
+/** Why a content is no longer there: the record that takes its place. */
+export type RemovedContent = ExpiredContent | ErasedContent;
+
+export const isRemoved = (body: StoredBody | StoredHead): body is RemovedContent =>
+  body.kind === 'expired' || body.kind === 'erased';
+
 /** What commands store. */
-export type NewBody = MessageBody | ReplyText | LinkAddress | SuppressionEvidence | TemplateBody | ContactAddress;
+export type NewBody =
+  | MessageBody
+  | ReplyText
+  | LinkAddress
+  | SuppressionEvidence
+  | TemplateBody
+  | ContactAddress
+  | ErasedContent;
 export type StoredBody = NewBody | ExpiredContent;
 export type StoredHead = Exclude<StoredBody, MessageBody> | MessageHead;
 
@@ -155,48 +176,4 @@ export interface Contents {
   get(ids: readonly string[]): Promise<ReadonlyMap<string, StoredBody>>;
   /** As `get`, without what is large: what is asked for a page of messages or events. */
   heads(ids: readonly string[]): Promise<ReadonlyMap<string, StoredHead>>;
-}
-
-/** A content that retention may remove. */
-export interface OldContent {
-  readonly id: string;
-  readonly kind: 'message' | 'reply' | 'link' | 'contact';
-  /** null: it is not of a message. */
-  readonly messageId: string | null;
-  /** When it was stored, in the form of the adapter. */
-  readonly storedAt: string;
-}
-
-export interface StoredBefore {
-  readonly organizationId: string;
-  readonly before: Date;
-  /** The last of the page before; null: from the oldest. */
-  readonly after: OldContent | null;
-  readonly limit: number;
-}
-
-export interface OldRows {
-  readonly before: Date;
-  readonly limit: number;
-}
-
-/**
- * PORT: removes what the vault and the inbox no longer keep, a batch at a time. Adapter: `adapters/retention/postgres`.
- */
-export interface Retention {
-  /** Contents of an organization stored before a time, oldest first. */
-  contents(query: StoredBefore): Promise<readonly OldContent[]>;
-  /**
-   * Puts the record that they expired in the place of contents, in one step: nothing is removed without it. @returns how
-   * many; what expired before, or is just expiring, is left out.
-   */
-  expire(ids: readonly string[], at: Date): Promise<number>;
-  /** Deletes webhook deliveries and replays that ended, and tries, from before a time. @returns how many of the most numerous. */
-  deleteWebhookTries(rows: OldRows): Promise<number>;
-  /** Endpoints of webhooks, in order after one of them, that have pending deliveries which were due before a time. */
-  waitingEndpoints(query: OldRows & { readonly after: string }): Promise<readonly string[]>;
-  /** Deletes pending deliveries of an endpoint. @returns how many. */
-  deletePendingDeliveries(webhookId: string, limit: number): Promise<number>;
-  /** Deletes captured mail from before a time. @returns how many. */
-  deleteCapturedMail(rows: OldRows): Promise<number>;
 }

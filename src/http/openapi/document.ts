@@ -15,6 +15,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string 
   webhooks: ['webhook', 'whk'],
   suppressions: ['suppression', 'sup'],
   topics: ['topic', 'top'],
+  erasures: ['erasure', 'ers'],
   deliveries: ['delivery', 'dlv'],
   invoices: ['invoice', 'inv'],
   inbox: ['captured mail', null],

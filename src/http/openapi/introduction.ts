@@ -105,6 +105,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   destinations: 'Suspended destinations.',
   inbox: 'Captured mail, while `MAIL_URL` is `capture:`.',
   organization: 'The organization that owns the key.',
+  erasures: 'Removing what is stored about a person.',
   topics: 'Kinds of mail that recipients choose or refuse by themselves.',
   recipients: 'Pages behind the links in mail, for its recipients; no key is needed.',
   service: 'The service itself; no key is needed.',

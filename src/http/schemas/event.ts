@@ -68,6 +68,16 @@ const engagement = {
 const period = z.string().describe('A month in UTC, such as 2026-11.');
 const suppression = z.strictObject({ id: z.string(), address: z.string().nullable() });
 
+/** What an erasure removed. */
+export const erasureCountsSchema = z.strictObject({
+  messages: z.int().describe('Messages, each with its addresses, subject, bodies, attachments, tags and metadata.'),
+  replies: z.int().describe('Texts that mail servers replied or reported.'),
+  links: z.int().describe('Addresses of clicked links.'),
+  suppression_evidence: z.int().describe('Addresses and notes of suppressions.'),
+  webhook_tries: z.int().describe('Tries of webhook deliveries, with their answers.'),
+  captured_mail: z.int().describe('Mail of the inbox.'),
+});
+
 const SCHEMAS = {
   MessageAcceptedEvent: eventOf('MessageAcceptedEvent', ['message.accepted'], message),
   MessageScheduledEvent: eventOf('MessageScheduledEvent', ['message.scheduled', 'message.rescheduled'], {
@@ -205,6 +215,10 @@ const SCHEMAS = {
     note: z
       .string()
       .describe('The signed note (C2SP tlog-checkpoint). Who keeps it can show later whether the past was changed.'),
+  }),
+  ErasureCompletedEvent: eventOf('ErasureCompletedEvent', ['erasure.completed'], {
+    erasure_id: z.string(),
+    erased: erasureCountsSchema,
   }),
   TopicEvent: eventOf('TopicEvent', ['topic.created', 'topic.updated', 'topic.deleted'], { topic_id: z.string() }),
 };

@@ -1,31 +1,31 @@
 import { z } from 'zod';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import type { Contents, MessageBody, StoredHead } from '../../domain/ports/contents.ts';
+import { type Contents, isRemoved, type MessageBody, type StoredHead } from '../../domain/ports/contents.ts';
 
 /** Whether the content of a message is still stored: all that says so, and what is answered once it is not. */
 export const contentStateSchema = z
-  .enum(['stored', 'expired'])
+  .enum(['stored', 'expired', 'erased'])
   .nullable()
   .describe(
     '`expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and ' +
-      'metadata; null: it cannot be read just now, which is a fault of the service.',
+      'metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service.',
   );
 
 /** @param found in the vault; undefined: nothing, or it cannot be read. */
 export const contentStateOf = (found: StoredHead | undefined): z.infer<typeof contentStateSchema> => {
-  if (found?.kind === 'expired') return 'expired';
+  if (found?.kind === 'expired' || found?.kind === 'erased') return found.kind;
   return found?.kind === 'message' ? 'stored' : null;
 };
 
-/** @throws {DomainError} `content_gone`: it has expired; `unavailable`: it cannot be read. */
+/** @throws {DomainError} `content_gone`: it was removed; `unavailable`: it cannot be read. */
 export const requireContent = async (
   contents: Pick<Contents, 'get'>,
   { accepted: { contentId } }: ExistingMessage,
 ): Promise<MessageBody> => {
   const found = (await contents.get([contentId])).get(contentId);
   if (found?.kind === 'message') return found;
-  if (found?.kind === 'expired')
+  if (found !== undefined && isRemoved(found))
     throw new DomainError('content_gone', `the content of the message was removed at ${found.at}`);
   throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
 };

@@ -144,7 +144,16 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
       if (one !== undefined) keep(one, events);
     }
     end = page.position;
+    forgetErased(page);
     wakeAll(organizationIds);
+  };
+
+  /** What is kept may name the person: streams that are behind read the feed, which does so no more. */
+  const forgetErased = ({ events }: FollowedPage): void => {
+    for (const { type, metadata } of events) {
+      const one = type === 'PersonErased' ? watched.get(metadata.organizationId) : undefined;
+      if (one !== undefined) Object.assign(one, { from: endOf(end), events: [], characters: 0 });
+    }
   };
 
   const takeAll = async (signal: AbortSignal): Promise<void> => {

@@ -3,6 +3,7 @@ import type {
   ApiKeyEvent,
   AuditEvent,
   BillingPeriodEvent,
+  ErasureEvent,
   MessageEvent,
   ReputationEvent,
   SendingDomainEvent,
@@ -27,6 +28,7 @@ type OfOrganization =
   | AuditEvent
   | TemplateEvent
   | TopicEvent
+  | ErasureEvent
   | WebhookEvent
   | SuppressionEvent
   | Exclude<ReputationEvent, DomainReputationEvent>;
@@ -116,6 +118,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     'webhook',
     'suppression',
     'topic',
+    'erasure',
     'reputation',
     'warmUp',
     'invoice',
@@ -179,6 +182,8 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     TopicCreated: ofOrganization,
     TopicChanged: ofOrganization,
     TopicDeleted: ofOrganization,
+    ErasureRequested: 'ignored',
+    PersonErased: ofOrganization,
     SendingWarned: ofDomain,
     SendingSlowed: ofDomain,
     SendingPaused: ofDomain,

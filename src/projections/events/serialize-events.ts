@@ -2,6 +2,7 @@ import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import type { CustomerEventFacts, CustomerEventType } from '../../domain/customer-event-types.ts';
 import type { CustomerEvent } from '../../domain/customer-events.ts';
 import type { Environment } from '../../domain/environment.ts';
+import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
 import type { Contents, Mailbox, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
 import type { ReplyStage, TlsPolicy } from '../../domain/ports/mail-transport.ts';
@@ -52,6 +53,8 @@ interface SerializedEventData {
   readonly quota?: { readonly plan: string; readonly limit: number; readonly used: number };
   readonly currency?: string;
   readonly total?: number;
+  readonly erasure_id?: string;
+  readonly erased?: ReturnType<typeof serializeErasureCounts>;
   readonly suppression?: { readonly id: string; readonly address: string | null };
   readonly smtp?: SerializedSmtp;
   readonly attempt?: number;
@@ -144,24 +147,42 @@ const checkpointData = ({ subjectId, facts: { checkpoint } }: CustomerEvent): Se
   return { organization_id: subjectId, origin, size, root_hash: root, note };
 };
 
-/** Families of which the data is the id of what they are about. */
-const ID_FIELDS: Readonly<Record<string, keyof SerializedEventData>> = {
-  domain: 'domain_id',
-  organization: 'organization_id',
-  template: 'template_id',
-  topic: 'topic_id',
-  api_key: 'api_key_id',
-  webhook: 'webhook_id',
-};
+/** What an erasure removed, as it is shown everywhere. */
+export const serializeErasureCounts = (counts: ErasureCounts) => ({
+  messages: counts.messages,
+  replies: counts.replies,
+  links: counts.links,
+  suppression_evidence: counts.suppressionEvidence,
+  webhook_tries: counts.webhookTries,
+  captured_mail: counts.capturedMail,
+});
+
+const erasureData = ({ subjectId, facts: { erased } }: CustomerEvent): SerializedEventData => ({
+  erasure_id: subjectId,
+  erased: serializeErasureCounts(erased ?? ERASURE_COUNTS_NONE),
+});
+
+type Family = CustomerEventType extends `${infer Name}.${string}` ? Name : never;
+
+/** What an event is about, by the first word of its type. */
+const SUBJECT_DATA: Readonly<Record<Family, (event: CustomerEvent, contents: LoadedContents) => SerializedEventData>> =
+  {
+    message: messageData,
+    suppression: suppressionData,
+    billing: billingData,
+    erasure: erasureData,
+    audit: checkpointData,
+    domain: ({ subjectId }) => ({ domain_id: subjectId }),
+    organization: ({ subjectId }) => ({ organization_id: subjectId }),
+    template: ({ subjectId }) => ({ template_id: subjectId }),
+    topic: ({ subjectId }) => ({ topic_id: subjectId }),
+    api_key: ({ subjectId }) => ({ api_key_id: subjectId }),
+    webhook: ({ subjectId }) => ({ webhook_id: subjectId }),
+  };
 
 const subjectData = (event: CustomerEvent, contents: LoadedContents): SerializedEventData => {
-  const family = event.type.slice(0, event.type.indexOf('.'));
-  if (family === 'message') return messageData(event, contents);
-  if (family === 'suppression') return suppressionData(event, contents);
-  if (family === 'billing') return billingData(event);
-  if (family === 'audit') return checkpointData(event);
-  const field = ID_FIELDS[family];
-  return field === undefined ? {} : { [field]: event.subjectId };
+  const family = event.type.slice(0, event.type.indexOf('.')) as Family; // every type has one
+  return SUBJECT_DATA[family](event, contents);
 };
 
 /** Data of an open or a click. The address is null once erased. */

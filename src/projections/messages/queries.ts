@@ -103,6 +103,13 @@ const LIST_BY_LABEL = `
   order by l.created_at desc, l.message_id desc
   limit $9`;
 
+const MESSAGES_TO = `
+  select message_id as "messageId", created_at as "createdAt" from read_models.message_labels
+  where organization_id = $1 and environment = $2 and label = $3
+    and ($4::timestamptz is null or (created_at, message_id) < ($4, $5::text))
+  order by created_at desc, message_id desc
+  limit $6`;
+
 interface Row {
   readonly message_id: string;
   readonly organization_id: string;
@@ -188,4 +195,30 @@ export const messageStatuses = async (
     values: [ids],
   });
   return new Map(rows.map(({ id, status }) => [id, status]));
+};
+
+export interface AskMessagesTo extends Pick<ListMessages, 'organizationId' | 'environment' | 'after'> {
+  /** Keyed digest of the recipient's address. */
+  readonly digest: string;
+}
+
+/** Streams that are read for one page of them. */
+const MESSAGES_TO_PER_PAGE = 100;
+
+/** Ids of the messages to an address, newest first, a page at a time. */
+export const messagesTo = async (
+  db: Database,
+  { digest, ...by }: AskMessagesTo,
+): Promise<{ readonly messageIds: readonly string[]; readonly next: ListCursor | null }> => {
+  const values = [by.organizationId, by.environment, labelOf('to', digest), by.after?.createdAt, by.after?.id];
+  const { rows } = await db.query<{ messageId: string; createdAt: Date }>({
+    name: 'messages-to',
+    text: MESSAGES_TO,
+    values: [...values.map((value) => value ?? null), rowsToAsk(MESSAGES_TO_PER_PAGE)],
+  });
+  const page = pageOf(rows, MESSAGES_TO_PER_PAGE, ({ createdAt, messageId }) => ({
+    createdAt: createdAt.toISOString(),
+    id: messageId,
+  }));
+  return { messageIds: page.items.map(({ messageId }) => messageId), next: page.next };
 };

@@ -1,8 +1,8 @@
 -- The vault: with the log, the only truth. Back up both. Nothing here can be made again from anywhere.
 create schema if not exists vault;
 
--- Personal data that events name by id. Insert-only; retention puts kind `expired` in the place of a content, so that what
--- is missing without such a row is known to be lost. json, not jsonb: stored as it was written, read whole, never searched.
+-- Personal data that events name by id. Insert-only; retention puts kind `expired` in the place of a content, and an
+-- erasure `erased`, so that what is missing without such a row is known to be lost. json, not jsonb: stored as it was written, read whole, never searched.
 create table vault.contents (
   id uuid primary key,
   organization_id text not null,
@@ -152,4 +152,22 @@ create table vault.analysts (
   created_at timestamptz not null default now(),
   -- Person and host.
   created_by text not null
+);
+
+-- What erasures of people removed from this vault, and whether it holds nothing of theirs any more. A vault that was
+-- restored from before has no such mark: the erasure is carried out again.
+create table vault.erasures (
+  erasure_id text primary key,
+  organization_id text not null,
+  messages integer not null default 0,
+  replies integer not null default 0,
+  links integer not null default 0,
+  suppression_evidence integer not null default 0,
+  webhook_tries integer not null default 0,
+  captured_mail integer not null default 0,
+  -- Those that have not ended for all recipients.
+  waiting_messages integer not null default 0,
+  updated_at timestamptz not null,
+  -- Null: it is not known to be done.
+  done_at timestamptz
 );

@@ -70,6 +70,15 @@ create table read_models.topics (
 );
 create index topics_newest on read_models.topics (organization_id, created_at, topic_id);
 
+create table read_models.erasures (
+  erasure_id text collate "C" primary key,
+  organization_id text collate "C" not null,
+  status text not null,
+  created_at timestamptz not null,
+  state json not null
+);
+create index erasures_newest on read_models.erasures (organization_id, created_at, erasure_id);
+
 create table read_models.templates (
   template_id text collate "C" primary key,
   organization_id text collate "C" not null,

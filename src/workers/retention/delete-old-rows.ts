@@ -1,7 +1,7 @@
 import { pause } from '../../async/with-timeout.ts';
 import { load } from '../../commands/execute.ts';
-import type { OldRows, Retention } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
+import type { OldRows, Retention } from '../../domain/ports/retention.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { webhookStream } from '../../domain/streams.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';

@@ -133,6 +133,15 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   releaseDestination: () => [
     { body: { destination: 'example.net' }, check: ({ released }) => expect(released).toBe(false) },
   ],
+  // Each erases what is its own, and that moves while others look.
+  requestErasure: () => [],
+  previewErasure: () => [
+    {
+      body: { address: 'nobody.else@example.net' },
+      check: ({ would_remove }) => expect(would_remove.messages).toBe(0),
+    },
+  ],
+  listErasures: () => [{ query: '?limit=100' }],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getCapturedMail: (victim) => capturedMailOf(victim),
   deleteCapturedMail: (victim) => capturedMailOf(victim),

@@ -21,6 +21,7 @@ const LISTS = [
   ...['/v1/events?limit=100', `/v1/stats?granularity=month&from=${YEAR_2000}&to=${YEAR_2100}`, '/v1/billing'],
   ...[
     '/v1/topics?limit=100',
+    '/v1/erasures?limit=100',
     '/v1/templates?limit=100',
     '/v1/billing/usage',
     '/v1/inbox?limit=100',

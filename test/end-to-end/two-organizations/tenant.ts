@@ -145,6 +145,7 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
       sup: suppressions,
       top: topics,
       tpl: templates,
+      ers: [], // it moves while it runs
       inv: [], // there is one when a month is over
     },
   };

@@ -84,7 +84,7 @@ const examples = operationsOf(document).flatMap((located) =>
 describe('every example of the document', () => {
   const check = answerCheck(document);
   test.each(examples)('succeeds: $what', async ({ located, value }) => {
-    const readsModels = located.operation.operationId === 'replayWebhook';
+    const readsModels = ['replayWebhook', 'previewErasure'].includes(located.operation.operationId);
     const service = await (readsModels ? startDatabaseService() : startService());
     onTestFinished(() => service.close());
     const place = await newPlace(service);

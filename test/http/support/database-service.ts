@@ -3,6 +3,7 @@ import { createContentsCodec } from '../../../src/adapters/contents/contents-cod
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../../src/adapters/postgres/pool.ts';
+import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
@@ -51,6 +52,7 @@ export const startDatabaseService = async ({
   const service = await startService({
     usageMarks,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    retention: createPostgresRetention({ pool }),
     readModels,
     liveFeed,
     context: {

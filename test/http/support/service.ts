@@ -15,6 +15,7 @@ import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import type { RateLimits } from '../../../src/domain/rate-limits.ts';
 import { buildServer } from '../../../src/http/build-server.ts';
@@ -96,6 +97,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     usageMarks: createInMemoryUsageMarks(),
     requestOrigins: createInMemoryRequestOrigins(),
     webhookDeliveries: createInMemoryWebhookDeliveries(),
+    retention: { erasureProgress: async () => new Map(), countErasable: async () => ERASURE_COUNTS_NONE },
     logger: silentLogger,
     trustedProxies: [],
     publicUrl: 'http://localhost',

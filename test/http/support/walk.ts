@@ -95,6 +95,8 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/templates/:id/test-send': () => ({ to: 'b@example.org' }),
   'POST /v1/suppressions': () => ({ address: newPerson() }),
   'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
+  'POST /v1/erasures': () => ({ address: newPerson() }),
+  'POST /v1/erasures/preview': () => ({ address: newPerson() }),
   'POST /v1/topics': () => ({ name: 'Walk', default: 'in' }),
   'PATCH /v1/topics/:id': () => ({ name: 'Another' }),
   'POST /v1/topics/:id/opt-ins': () => ({ addresses: ['walk@example.net'] }),
@@ -170,6 +172,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       await service.request({ method: 'PATCH', url: `/v1/templates/${id}`, key, payload: { subject: 'Next' } });
       return id;
     },
+    erasures: () => create('/v1/erasures', 'live', { address: newPerson() }),
     topics: () => create('/v1/topics', 'live', { name: 'Walk', default: 'in' }),
     'billing/invoices': async () => {
       const { context } = service.deps;

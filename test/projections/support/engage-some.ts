@@ -6,7 +6,7 @@ import { messageStream } from '../../../src/domain/streams.ts';
 
 /** Some recipient of a message opens it or follows a link, or a machine does. @param below random, below a bound. */
 export const engageSome = async (
-  context: Pick<CommandContext, 'store' | 'system'>,
+  context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
   messageId: string,
   below: (bound: number) => number,
 ): Promise<void> => {

@@ -1,3 +1,4 @@
+import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
 import type { OutboxEvent } from '../../../src/domain/events.ts';
 
 /** One of each event of a template, and of the reputation of a domain and of an organization. */
@@ -62,4 +63,10 @@ export const AUDIT: readonly OutboxEvent[] = [
   { type: 'AuditKeyAdded', data: CHECKPOINT },
   { type: 'CheckpointSigned', data: { ...CHECKPOINT, size: 3, root: 'r', note: 'n' } },
   { type: 'AuditExported', data: { organizationId: 'org_mine', from: 0, to: 3 } },
+];
+
+const ERASURE_OF_ONE = { erasureId: 'ers_1', digest: 'd' };
+export const ERASURE: readonly OutboxEvent[] = [
+  { type: 'ErasureRequested', data: { ...ERASURE_OF_ONE, reason: 'requested', suppress: false } },
+  { type: 'PersonErased', data: { ...ERASURE_OF_ONE, counts: ERASURE_COUNTS_NONE } },
 ];

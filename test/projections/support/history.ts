@@ -28,7 +28,7 @@ import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { createSteppableSystem, type SteppableSystem } from '../../support/system.ts';
 import { engageSome } from './engage-some.ts';
-import { suppressSome } from './suppress-some.ts';
+import { eraseOne, suppressSome } from './suppress-some.ts';
 import { suspendSome } from './suspend-some.ts';
 import { templateSome } from './template-some.ts';
 import { webhookSome } from './webhook-some.ts';
@@ -204,10 +204,10 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
 
   const changeTemplate: Action = ({ organizationId }) => templateSome(context, originOf(organizationId, 'live'), below);
 
-  const billSome: Action = async ({ organizationId }) => {
+  const billSome: Action = ({ organizationId }) => {
     const month = `20${27 + below(70)}-01`;
     const counted = { days: countedDays([[`${month}-01`, below(100)]]), countedTo: { position: '', at: null } };
-    await closePeriod(context, { organizationId, month, count: async () => counted });
+    return closePeriod(context, { organizationId, month, count: async () => counted });
   };
   const signSome: Action = ({ organizationId }) =>
     signCheckpoint(context, { tree: organizationId, trees: createAuditTreesOf(store), host: 'mail.example' });
@@ -221,6 +221,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
     ...Array.from({ length: 3 }, () => () => engageSome(context, pick(messageIds.slice(-60)) ?? '', below)),
     (tenant) => suppressSome(context, originOf(tenant.organizationId, 'live'), below),
     (tenant) => suspendSome(context, originOf(tenant.organizationId, 'live'), below),
+    (tenant) => eraseOne(context, originOf(tenant.organizationId, 'live'), below),
     ...[changeTemplate, changeTemplate, changeTemplate, changeTemplate], // one in five creates one
     ...[signSome, billSome, makeKey, makeKey, rotateSomeKey, revokeSomeKey],
     ...Array.from({ length: 5 }, () => hookSome),

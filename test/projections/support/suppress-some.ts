@@ -1,4 +1,5 @@
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
+import { completeErasure, requestErasure } from '../../../src/commands/erasure.ts';
 import {
   type AddSuppression,
   addSuppressions,
@@ -7,6 +8,7 @@ import {
 } from '../../../src/commands/suppression/change-suppression.ts';
 import { createTopic, deleteTopic } from '../../../src/commands/topic.ts';
 import { DomainError } from '../../../src/domain/domain-error.ts';
+import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
 
 /** Puts some address on the list of some organization, or takes it off again; makes a topic that some opt in to. @param below a number in [0, limit). */
 export const suppressSome = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
@@ -31,4 +33,11 @@ export const suppressSome = async (context: CommandContext, origin: Origin, belo
   const [result] = await addSuppressions(context, origin, [one]);
   if (result === undefined || result instanceof DomainError || below(2) === 0) return;
   await removeSuppression(context, origin, { suppressionId: result.suppression.suppressionId, environment });
+};
+
+/** Requests the erasure of some address; half of them are completed. @param below a number in [0, limit). */
+export const eraseOne = async (context: CommandContext, origin: Origin, below: (limit: number) => number) => {
+  const asked = { address: `unwanted${below(10)}@example.net`, reason: 'requested', suppress: false } as const;
+  const { erasure } = await requestErasure(context, origin, asked);
+  if (below(2) === 0) await completeErasure(context, erasure, ERASURE_COUNTS_NONE);
 };

@@ -6,7 +6,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
-import type { Retention } from '../../../src/domain/ports/contents.ts';
+import type { Retention } from '../../../src/domain/ports/retention.ts';
 import type { System } from '../../../src/domain/ports/system.ts';
 import { PROJECTIONS } from '../../../src/projections/all.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';

@@ -214,7 +214,10 @@ describe('GET /v1/messages/{id}/explain', () => {
       throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     };
     const { readModels } = database.deps;
-    const without = await startService({ ...database.deps, readModels: { ...readModels, webhooks: { list: away } } });
+    const without = await startService({
+      ...database.deps,
+      readModels: { ...readModels, webhooks: { list: away, endpointsOf: away } },
+    });
     const answer = await without.request({ url: `/v1/messages/${id}/explain`, key: keys.reader ?? '' });
     await without.server.close();
     expect(answer.json()).toMatchObject({

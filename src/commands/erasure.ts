@@ -1,0 +1,236 @@
+/** Use cases of erasures: a request is recorded, what it concerns is found, and its end is recorded. */
+import { fold, requireOwn } from '../domain/aggregate.ts';
+import { customerEvents } from '../domain/customer-events.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { type Environment, environmentSchema } from '../domain/environment.ts';
+import {
+  completeErasure as decideCompleteErasure,
+  requestErasure as decideRequestErasure,
+  type ExistingErasure,
+  erasure,
+  erasureId,
+  requireErasure,
+} from '../domain/erasure/erasure.ts';
+import type { ErasureCounts } from '../domain/erasure/events.ts';
+import { isId } from '../domain/ids.ts';
+import { message } from '../domain/message/message.ts';
+import { isOpen } from '../domain/message/recipient.ts';
+import type { Contents, ErasedContent } from '../domain/ports/contents.ts';
+import type { RecordedEvent } from '../domain/ports/event-store.ts';
+import type { Going } from '../domain/ports/retention.ts';
+import { deliveryId } from '../domain/ports/webhook-deliveries.ts';
+import { erasureStream, messageStream, suppressionStream } from '../domain/streams.ts';
+import { suppressionId } from '../domain/suppression/suppression.ts';
+import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
+import { execute, type Loaded, load, readWholeStream } from './execute.ts';
+import { cancelRecipients } from './message/change-message.ts';
+import { organizationSecret } from './organization.ts';
+import { addressDigest, recordSuppression } from './suppression/change-suppression.ts';
+
+type Context = Pick<CommandContext, 'store' | 'system'>;
+
+export interface ErasureAtRevision {
+  readonly erasure: ExistingErasure;
+  readonly revision: Loaded<unknown>['revision'];
+}
+
+/** How an address is known to the log. */
+export const digestOfAddress = async (
+  { secrets }: Pick<CommandContext, 'secrets'>,
+  organizationId: string,
+  address: string,
+): Promise<string> => addressDigest(await organizationSecret(secrets, organizationId), address);
+
+export interface RequestErasure extends Pick<ExistingErasure, 'reason' | 'suppress'> {
+  readonly address: string;
+}
+
+/** Requests the erasure of an address. While one runs it is the answer to all requests. @throws {DomainError} `resource_conflict`. */
+export const requestErasure = async (
+  context: Pick<CommandContext, 'store' | 'secrets' | 'system'>,
+  origin: Origin,
+  { address, reason, suppress }: RequestErasure,
+): Promise<ErasureAtRevision> => {
+  const { organizationId } = origin;
+  const digest = await digestOfAddress(context, organizationId, address);
+  for (let number = 1; ; number += 1) {
+    const id = erasureId(digest, number);
+    const { state, revision } = await execute(context, {
+      aggregate: erasure,
+      stream: erasureStream(id),
+      context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+      decide: (before) => decideRequestErasure(before, { erasureId: id, digest, reason, suppress }),
+    });
+    const found = requireErasure(state, organizationId);
+    if (found.status !== 'completed') return { erasure: found, revision };
+  }
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`. */
+export const loadErasure = async (
+  { store }: Pick<CommandContext, 'store'>,
+  organizationId: string,
+  id: string,
+): Promise<ErasureAtRevision> => {
+  if (!isId('ers', id)) throw new DomainError('not_found', 'erasure not found');
+  const { state, revision } = await load(store, erasure, erasureStream(id));
+  return { erasure: requireErasure(state, organizationId), revision };
+};
+
+const originOf = ({ erasureId, organizationId }: ExistingErasure): Origin =>
+  internalOrigin({ actor: 'worker:erase-people', organizationId, causeId: erasureId });
+
+/** Records that nothing is left. Repeating it changes nothing. */
+export const completeErasure = async (
+  context: Context,
+  running: ExistingErasure,
+  counts: ErasureCounts,
+): Promise<void> => {
+  await execute(context, {
+    aggregate: erasure,
+    stream: erasureStream(running.erasureId),
+    context: eventContext(originOf(running), context.system.now().toISOString()),
+    decide: (state) => decideCompleteErasure(state, counts),
+  });
+};
+
+/** Keeps mail from the address, which the list knows by its digest alone. Repeating it changes nothing. */
+export const suppressErased = async (context: Context, running: ExistingErasure): Promise<void> => {
+  await recordSuppression(context, originOf(running), {
+    environment: 'live',
+    digest: running.digest,
+    address: null,
+    reason: 'manual',
+    scope: 'all',
+    expiresAt: null,
+    text: null,
+    source: null,
+    causedAt: null,
+  });
+};
+
+/** Webhooks of the organization, deleted ones too, with the replays they have had. */
+export interface Endpoint {
+  readonly webhookId: string;
+  readonly replayIds: readonly string[];
+}
+
+/** Whose data is looked for. */
+export interface Person extends Pick<ExistingErasure, 'organizationId' | 'digest'> {
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** What is to be removed; a message that has not ended for all recipients is waited for. */
+export interface Found extends Pick<Going, 'contentIds' | 'deliveryIds' | 'mail'> {
+  readonly waitingMessages: number;
+}
+
+const NOTHING: Found = { contentIds: [], deliveryIds: [], mail: [], waitingMessages: 0 };
+
+export const together = (found: readonly Found[]): Found => ({
+  contentIds: found.flatMap(({ contentIds }) => contentIds),
+  deliveryIds: found.flatMap(({ deliveryIds }) => deliveryIds),
+  mail: found.flatMap(({ mail }) => mail),
+  waitingMessages: found.reduce((sum, { waitingMessages }) => sum + waitingMessages, 0),
+});
+
+const contentIdsIn = ({ data }: RecordedEvent): readonly string[] => [
+  ...('contentId' in data ? [data.contentId] : []),
+  ...('smtp' in data && data.smtp.replyId !== null ? [data.smtp.replyId] : []),
+  ...('linkId' in data ? [data.linkId] : []),
+];
+
+/** Deliveries that these events can have caused. */
+const deliveryIdsOf = (events: readonly RecordedEvent[], endpoints: readonly Endpoint[]): readonly string[] => {
+  const eventIds = events.flatMap(customerEvents).map(({ id }) => id);
+  return endpoints.flatMap(({ webhookId, replayIds }) =>
+    [undefined, ...replayIds].flatMap((replayId) => eventIds.map((id) => deliveryId(webhookId, id, replayId))),
+  );
+};
+
+const inStream = (events: readonly RecordedEvent[], { endpoints }: Person) => ({
+  contentIds: [...new Set(events.flatMap(contentIdsIn))],
+  deliveryIds: deliveryIdsOf(events, endpoints),
+});
+
+/** A page of messages to an address, newest first. */
+export type MessagesTo = (by: {
+  readonly organizationId: string;
+  readonly environment: Environment;
+  readonly digest: string;
+  readonly after: MessageCursor | null;
+}) => Promise<{ readonly messageIds: readonly string[]; readonly next: MessageCursor | null }>;
+
+interface MessageCursor {
+  readonly createdAt: string;
+  readonly id: string;
+}
+
+/** Ids of all messages to an address, in both environments, page by page. */
+export async function* pagesTo(
+  messagesTo: MessagesTo,
+  { organizationId, digest }: Pick<Person, 'organizationId' | 'digest'>,
+): AsyncGenerator<readonly string[]> {
+  for (const environment of environmentSchema.options) {
+    let after: MessageCursor | null = null;
+    do {
+      const page: Awaited<ReturnType<MessagesTo>> = await messagesTo({ organizationId, digest, environment, after });
+      yield page.messageIds;
+      after = page.next;
+    } while (after !== null);
+  }
+}
+
+/** What a message holds: all of it, as it was one body for all of its recipients. */
+export const findInMessage = async (
+  { store }: Pick<CommandContext, 'store'>,
+  person: Person,
+  messageId: string,
+): Promise<Found> => {
+  const events = await readWholeStream(store, messageStream(messageId));
+  const state = fold(message, events);
+  if (state.status === 'absent') return NOTHING;
+  const { accepted, recipients } = requireOwn(state, person.organizationId, 'message');
+  if (recipients.some(({ status }) => isOpen(status))) return { ...NOTHING, waitingMessages: 1 };
+  const { internetMessageId, fromDomain } = accepted;
+  return { ...inStream(events, person), mail: [{ internetMessageId, fromDomain }], waitingMessages: 0 };
+};
+
+/** Addresses and evidence on the lists of both environments. */
+export const findInSuppressions = async ({ store }: Pick<CommandContext, 'store'>, person: Person): Promise<Found> => {
+  const streams = environmentSchema.options.map((each) => suppressionStream(suppressionId(each, person.digest)));
+  const events = (await Promise.all(streams.map((stream) => readWholeStream(store, stream)))).flat();
+  return { ...NOTHING, ...inStream(events, person) };
+};
+
+/**
+ * Cancels what has not been sent to the person; other recipients of the message still get theirs.
+ * What is being sent at this moment ends by itself.
+ */
+export const cancelForErased = async (context: Context, running: ExistingErasure, messageId: string): Promise<void> => {
+  const { state } = await load(context.store, message, messageStream(messageId));
+  if (state.status === 'absent') return;
+  const recipientIds = state.accepted.recipients.filter(({ digest }) => digest === running.digest).map(({ id }) => id);
+  const isWaiting = state.recipients.some(({ id, status }) => recipientIds.includes(id) && isOpen(status));
+  if (!isWaiting) return;
+  const origin = { ...originOf(running), environment: state.environment };
+  await cancelRecipients(context, origin, {
+    messageId,
+    recipientIds,
+    reason: 'cancelled: its recipient is erased',
+  }).catch((error: unknown) => {
+    if (!(error instanceof DomainError)) throw error;
+  });
+};
+
+/**
+ * The record to store in place of what comes to be known later about a message that was erased, such as a bounce that
+ * quotes the address; null: it was not.
+ */
+export const erasedRecord = async (
+  contents: Pick<Contents, 'heads'>,
+  contentId: string,
+): Promise<ErasedContent | null> => {
+  const found = (await contents.heads([contentId])).get(contentId);
+  return found?.kind === 'erased' ? found : null;
+};

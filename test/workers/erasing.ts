@@ -1,0 +1,182 @@
+import { Pool } from 'pg';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { createPostgresInbox } from '../../src/adapters/inbox/postgres.ts';
+import { createPostgresRetention } from '../../src/adapters/retention/postgres.ts';
+import { readWholeStream } from '../../src/commands/execute.ts';
+import { claimAttempt, recordAttempt } from '../../src/commands/message/attempt.ts';
+import { recordEngagement } from '../../src/commands/message/record-engagement.ts';
+import { organizationSecret } from '../../src/commands/organization.ts';
+import { suppressRecipient } from '../../src/commands/suppression/change-suppression.ts';
+import type { Retention } from '../../src/domain/ports/retention.ts';
+import { messageStream } from '../../src/domain/streams.ts';
+import { isSuppressing } from '../../src/domain/suppression/suppressing-event.ts';
+import { type ErasePeople, erasePeople } from '../../src/workers/retention/erase-people.ts';
+import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
+
+export const ADDRESS = 'ann.person@example.net';
+/** However it is stored: in clear, in capitals, encoded, in a URL, quoted, or as bytes. */
+const FORMS = [ADDRESS, 'ann.person', encodeURIComponent(ADDRESS), 'ann.person=40example.net'].flatMap((text) => [
+  text.toLowerCase(),
+  Buffer.from(text).toString('hex'),
+  ...[0, 1, 2].map((shift) =>
+    Buffer.from(`${'x'.repeat(shift)}${text}`)
+      .toString('base64')
+      .slice(shift === 0 ? 0 : 4, -4)
+      .toLowerCase(),
+  ),
+]);
+
+const REPLIES = { delivered: { code: 250, enhanced: '2.0.0' }, bounced: { code: 550, enhanced: '5.1.1' } } as const;
+
+/** A database service for each test, with ways to write, find and erase what names a person. */
+export const createErasing = () => {
+  let service: DatabaseService;
+  let pool: Pool;
+  let organizationId: string;
+  let key: string;
+  let otherKey: string;
+  let secret: Uint8Array;
+
+  beforeEach(async () => {
+    service = await startDatabaseService();
+    pool = new Pool({ connectionString: service.url, max: 2 });
+    organizationId = await service.makeOrganization();
+    key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'example.test'))).value;
+    const other = await service.makeOrganization();
+    otherKey = (await service.makeKey(other, await service.makeDomain(other, 'other.test'))).value;
+    secret = await organizationSecret(service.deps.context.secrets, organizationId);
+  }, 60_000);
+  afterEach(async () => {
+    await pool.end();
+    await service.close();
+  });
+
+  const ask = async (method: 'GET' | 'POST', url: string, payload?: object, by = key) => {
+    const answer = await service.request({ method, url, key: by, ...(payload === undefined ? {} : { payload }) });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+
+  const send = async (more: object = {}, by = key): Promise<{ id: string; recipients: { id: string }[] }> => {
+    const from = by === key ? 'shop@example.test' : 'shop@other.test';
+    const message = { from, to: ADDRESS, subject: `For ${ADDRESS}`, text: `Dear ${ADDRESS}`, ...more };
+    const { status, body } = await ask('POST', '/v1/messages/send', message, by);
+    expect(status).toBe(202);
+    return body;
+  };
+
+  const erase = async (more: object = {}): Promise<string> => {
+    const { status, body } = await ask('POST', '/v1/erasures', { address: ADDRESS, ...more });
+    expect([status, body.state]).toEqual([202, 'running']);
+    return body.id;
+  };
+
+  /** What came of an attempt for all recipients of a message, with replies that quote the address. */
+  const attempt = async (messageId: string, outcome: 'delivered' | 'bounced') => {
+    const { context } = service.deps;
+    const claim = await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0 });
+    if (!claim.claimed) throw new Error('not claimed');
+    const replies = claim.recipientIds.map(() => ({
+      id: context.system.uuid(),
+      organizationId,
+      body: { kind: 'reply', messageId, text: `<${ADDRESS}>: said` } as const,
+    }));
+    const outcomes = claim.recipientIds.map((recipientId, index) => {
+      const smtp = { ...REPLIES[outcome], mx: 'mx.example.net', tls: null, replyId: replies[index]?.id ?? null };
+      return outcome === 'delivered'
+        ? ({ recipientId, outcome, smtp } as const)
+        : ({ recipientId, outcome, smtp, reason: 'no such mailbox', category: 'no_mailbox' } as const);
+    });
+    await recordAttempt(context, {
+      message: claim.message,
+      attempt: claim.attempt,
+      outcomes,
+      replies,
+      random: 0,
+    });
+  };
+
+  const suppressAsWorker = async (messageId: string) => {
+    for (const event of await readWholeStream(service.deps.context.store, messageStream(messageId))) {
+      if (isSuppressing(event)) await suppressRecipient(service.deps.context, event);
+    }
+  };
+
+  const click = (messageId: string, recipientId: string, link: number) =>
+    recordEngagement(service.deps.context, {
+      messageId,
+      recipientId,
+      engagements: [
+        {
+          ...{ at: new Date().toISOString(), count: 1, machine: null, family: 'firefox', network: 'other' },
+          click: { link, links: 3, url: `https://shop.example/?u=${encodeURIComponent(ADDRESS)}&l=${link}` },
+        },
+      ],
+    });
+
+  const capture = (internetMessageId: string, domain = 'example.test') =>
+    createPostgresInbox({ pool }).store({
+      environment: 'live',
+      from: `shop@${domain}`,
+      to: [ADDRESS],
+      raw: Buffer.from(`Message-ID: ${internetMessageId}\r\nTo: ${ADDRESS}\r\n\r\nDear\r\n`),
+      receivedAt: new Date(),
+    });
+
+  /** Rounds of a worker. */
+  const rounds = async (times: number, retention: Retention = createPostgresRetention({ pool })): Promise<void> => {
+    await ask('GET', '/v1/messages');
+    await ask('GET', '/v1/webhooks');
+    await ask('GET', '/v1/erasures');
+    const { readModels, context } = service.deps;
+    const ended = new AbortController();
+    let left = times;
+    const parts: ErasePeople = {
+      retention,
+      store: context.store,
+      system: context.system,
+      leadership: { isLeader: () => true },
+      unfinished: readModels.erasures.unfinished,
+      messagesTo: readModels.messages.to,
+      endpointsOf: readModels.webhooks.endpointsOf,
+      caughtUp: async () => readModels.waitFor(['messages', 'webhooks', 'erasures'], await context.store.head()),
+      roundEveryMs: 1,
+    };
+    await erasePeople(parts)(ended.signal, () => {
+      left -= 1;
+      if (left === 0) ended.abort();
+    });
+  };
+
+  /** Every row of every table as text, with contents of the log and JSON as they stand. */
+  const dump = async (): Promise<string> => {
+    const { rows: tables } = await pool.query<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname not in ('pg_catalog', 'information_schema')`,
+    );
+    const texts: string[] = [];
+    for (const { name } of tables) {
+      const { rows } = await pool.query<{ text: string }>(`select t::text as text from ${name} t`);
+      texts.push(...rows.map(({ text }) => text));
+    }
+    return texts.join('\n').toLowerCase();
+  };
+
+  const formsIn = (text: string): readonly string[] => FORMS.filter((form) => text.includes(form));
+
+  return {
+    ask,
+    send,
+    erase,
+    attempt,
+    suppressAsWorker,
+    click,
+    capture,
+    rounds,
+    dump,
+    formsIn,
+    pool: () => pool,
+    secret: () => secret,
+    otherKey: () => otherKey,
+    context: () => service.deps.context,
+  };
+};

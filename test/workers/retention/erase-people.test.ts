@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
+import { claimAttempt, recordAttempt } from '../../../src/commands/message/attempt.ts';
+import { recordReport } from '../../../src/commands/message/record-report.ts';
+import { readReturnPath, returnPath } from '../../../src/domain/message/return-path.ts';
+import type { Retention } from '../../../src/domain/ports/retention.ts';
+import { deliveryId } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { ADDRESS, createErasing } from '../erasing.ts';
+
+describe('the erasure of a person', () => {
+  const { ask, send, erase, attempt, suppressAsWorker, click, capture, rounds, dump, formsIn, ...made } =
+    createErasing();
+
+  test('removes all that names the person, keeps counts, and leaves a certificate', async () => {
+    const attachment = { filename: `${ADDRESS}.txt`, content: Buffer.from(`for ${ADDRESS}`).toString('base64') };
+    const shown = await send({ html: `<p>${ADDRESS}</p>`, attachments: [attachment], metadata: { who: ADDRESS } });
+    const gone = await send({ tags: [{ name: 'kind', value: 'x' }] });
+    const notSent = await send({ scheduled_at: new Date(Date.now() + 86_400_000).toISOString() });
+    const plain = await send();
+    for (const { id } of [shown, plain]) await attempt(id, 'delivered');
+    await attempt(gone.id, 'bounced');
+    await suppressAsWorker(gone.id);
+    await ask('POST', '/v1/suppressions', { address: ADDRESS, note: `${ADDRESS} called` });
+    await click(shown.id, shown.recipients[0]?.id ?? '', 0);
+    const { body: hook } = await ask('POST', '/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.*'] });
+    await ask('GET', '/v1/webhooks');
+    const { rows: events } = await made
+      .pool()
+      .query('select event_id from read_models.customer_events where subject_id = $1', [shown.id]);
+    expect(events.length).toBeGreaterThan(1);
+    await made.pool().query(
+      `insert into vault.webhook_tries (delivery_id, attempt, at, duration_ms, answer, url, header_names, body_bytes, body_sha256)
+       values ($1, 1, now(), 1, $2, 'http://127.0.0.1:9/', '', 1, '\\x00')`,
+      [deliveryId(hook.id, events[0].event_id), `no ${ADDRESS} here`],
+    );
+    const { rows: sent } = await made
+      .pool()
+      .query('select internet_message_id as id from read_models.messages where message_id = $1', [shown.id]);
+    await capture(sent[0].id);
+    await capture('<another@other.test>', 'other.test');
+    const before = await ask('GET', '/v1/stats');
+    expect(formsIn(await dump()).length).toBeGreaterThan(3);
+
+    const preview = await ask('POST', '/v1/erasures/preview', { address: ADDRESS.toUpperCase().replace('NET', 'net') });
+    expect(preview.body).toMatchObject({
+      would_remove: { messages: 3, replies: 3, links: 1, suppression_evidence: 2, webhook_tries: 1, captured_mail: 1 },
+      waiting_messages: 1,
+      has_more: false,
+    });
+
+    const id = await erase({ suppress: true });
+    expect(await erase()).toBe(id);
+    await rounds(2);
+    const { body } = await ask('GET', `/v1/erasures/${id}`);
+    const removed = {
+      messages: 4,
+      replies: 3,
+      links: 1,
+      suppression_evidence: 2,
+      webhook_tries: 1,
+      captured_mail: 1,
+    };
+    expect(body).toMatchObject({ state: 'completed', certificate: { removed, log_position: expect.any(String) } });
+    expect((await ask('GET', '/v1/erasures')).body.data[0]).toEqual(body);
+    expect((await ask('GET', `/v1/messages/${notSent.id}`)).body).toMatchObject({
+      status: 'cancelled',
+      content: 'erased',
+      recipients: [{ address: null, reason: 'cancelled: its recipient is erased' }],
+    });
+    expect((await ask('GET', `/v1/messages/${shown.id}/content`)).status).toBe(410);
+    const suppressed = await ask('GET', `/v1/suppressions/check?address=${ADDRESS}`);
+    expect(suppressed.body).toMatchObject({ suppressed: { transactional: true }, suppression: { address: null } });
+
+    // Another organization's mail is its own.
+    await made.pool().query(`delete from inbox.captured_mail where envelope_from = 'shop@other.test'`);
+    expect(formsIn(await dump())).toEqual([]);
+    const after = await ask('GET', '/v1/stats');
+    expect(after.body.totals).toEqual({ ...before.body.totals, cancelled: before.body.totals.cancelled + 1 });
+    const told = [await ask('GET', '/v1/events?limit=100'), await ask('GET', '/v1/messages')];
+    expect(formsIn(JSON.stringify(told).toLowerCase())).toEqual([]);
+    expect(told[0]?.body.data).toContainEqual(
+      expect.objectContaining({ type: 'erasure.completed', data: { erasure_id: id, erased: removed } }),
+    );
+  }, 60_000);
+
+  test('counts a bounce that comes later, and stores nothing that it or a click says', async () => {
+    const { id, recipients } = await send({ cc: 'bob@example.org' });
+    await attempt(id, 'delivered');
+    await erase();
+    await rounds(2);
+    const token = readReturnPath(returnPath(made.secret(), { purpose: 'bounce', messageId: id, recipientIndex: null }));
+    const failure = {
+      isPermanent: true,
+      code: 550,
+      enhanced: '5.1.1',
+      mx: 'mx.example.net',
+      text: `<${ADDRESS}> gone`,
+    };
+    const report = { kind: 'failures', failures: [{ ...failure, addresses: [ADDRESS] }] } as const;
+    const mail = { report, envelopeId: null, quoted: { localParts: [], linkTokens: [] } };
+    expect(await recordReport(made.context(), { token, mail })).toBe('bounced_late');
+    await click(id, recipients[0]?.id ?? '', 1);
+    await suppressAsWorker(id);
+    const { body } = await ask('GET', `/v1/messages/${id}`);
+    expect(body.recipients).toMatchObject([
+      { status: 'bounced', smtp: { code: 550, text: null } },
+      { status: 'delivered' },
+    ]);
+    expect(formsIn(await dump())).toEqual([]);
+  });
+
+  test('waits for what is being sent, and for other recipients, who still get theirs', async () => {
+    const [sending, shared] = [await send(), await send({ cc: 'bob@example.org' })];
+    const context = made.context();
+    const claim = await claimAttempt(context, { messageId: sending.id, leaseMs: 60_000, random: 0 });
+    const id = await erase();
+    await rounds(2);
+    expect((await ask('GET', `/v1/erasures/${id}`)).body).toMatchObject({
+      state: 'running',
+      progress: { waiting_messages: 2 },
+      certificate: null,
+    });
+    expect((await ask('GET', `/v1/messages/${shared.id}`)).body).toMatchObject({
+      content: 'stored',
+      recipients: [{ status: 'cancelled' }, { status: 'accepted' }],
+    });
+    if (!claim.claimed) throw new Error('not claimed');
+    const smtp = { code: 250, enhanced: null, mx: null, tls: null, replyId: null };
+    const outcomes = claim.recipientIds.map((recipientId) => ({ recipientId, outcome: 'delivered', smtp }) as const);
+    await recordAttempt(context, { message: claim.message, attempt: claim.attempt, outcomes, replies: [], random: 0 });
+    await attempt(shared.id, 'delivered');
+    await rounds(2);
+    expect((await ask('GET', `/v1/erasures/${id}`)).body).toMatchObject({
+      state: 'completed',
+      certificate: { removed: { messages: 2, replies: 1 } },
+    });
+    expect(formsIn(await dump())).toEqual([]);
+  });
+
+  test('goes on wherever it died, and counts each thing once', async () => {
+    const sent = await send();
+    await attempt(sent.id, 'delivered');
+    const id = await erase();
+    const postgres = createPostgresRetention({ pool: made.pool() });
+    const dies = async () => {
+      throw new Error('died');
+    };
+    const deaths: readonly Partial<Retention>[] = [
+      { erase: dies },
+      { erase: async (going) => postgres.erase(going).then(dies) },
+      { noteErasure: dies },
+      { noteErasure: async (note) => postgres.noteErasure(note).then(dies) },
+    ];
+    for (const death of deaths) await expect(rounds(1, { ...postgres, ...death })).rejects.toThrow('died');
+    await rounds(2);
+    const { body } = await ask('GET', `/v1/erasures/${id}`);
+    expect(body).toMatchObject({ state: 'completed', certificate: { removed: { messages: 1, replies: 1 } } });
+    expect(formsIn(await dump())).toEqual([]);
+  });
+
+  test('is carried out again in a vault that was restored from before it', async () => {
+    const sent = await send();
+    await attempt(sent.id, 'delivered');
+    const { rows } = await made.pool().query('select * from vault.contents where message_id = $1', [sent.id]);
+    const id = await erase();
+    await rounds(2);
+    const certificate = (await ask('GET', `/v1/erasures/${id}`)).body.certificate;
+    for (const { id: contentId, kind, body, head, message_id } of rows) {
+      const values = [contentId, kind, JSON.stringify(body), head === null ? null : JSON.stringify(head), message_id];
+      await made
+        .pool()
+        .query('update vault.contents set kind = $2, body = $3, head = $4, message_id = $5 where id = $1', values);
+    }
+    await made.pool().query('delete from vault.erasures');
+    expect(formsIn(await dump()).length).toBeGreaterThan(0);
+    await rounds(2);
+    expect(formsIn(await dump())).toEqual([]);
+    expect((await ask('GET', `/v1/erasures/${id}`)).body).toMatchObject({ state: 'completed', certificate });
+  });
+
+  test('leaves mail of other organizations to the address as it is', async () => {
+    const { id } = await send({}, made.otherKey());
+    await erase();
+    await rounds(2);
+    expect((await ask('GET', `/v1/messages/${id}`, undefined, made.otherKey())).body.recipients[0].address).toBe(
+      ADDRESS,
+    );
+  });
+});
