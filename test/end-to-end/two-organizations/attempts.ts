@@ -142,6 +142,16 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     },
   ],
   listErasures: () => [{ query: '?limit=100' }],
+  listAuditLog: ({ domain, ids }) => [
+    ...[{ query: '?limit=100' }, { query: `?domain_id=${domain.id}`, check: isEmpty }],
+    ...(ids.key ?? []).map((id) => ({ query: `?key_id=${id}`, check: isEmpty })),
+  ],
+  listCheckpoints: () => [{ query: '?limit=100' }],
+  // Of the caller's own tree: there is nothing to name another by, and an event of another is not in it.
+  createCheckpoint: () => [],
+  getConsistencyProof: () => [],
+  exportAuditLog: () => [],
+  getAuditProof: () => [],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getCapturedMail: (victim) => capturedMailOf(victim),
   deleteCapturedMail: (victim) => capturedMailOf(victim),

@@ -36,6 +36,8 @@ interface KindLaw {
   readonly ofOneDomain: boolean;
   /** It never changes and has no ETag; another organization's is answered as what does not exist. */
   readonly isUnrevised?: true;
+  /** Only live keys see any. */
+  readonly isOnlyLive?: true;
 }
 
 const same = (by: Environment, of: Environment): boolean => by === of;
@@ -56,7 +58,10 @@ export const KINDS = {
   topics: { prefix: 'top', noun: 'topic', sees: () => true, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
   'billing/invoices': { prefix: 'inv', noun: 'invoice', sees: () => true, ofOneDomain: false },
-  'audit/proof': { prefix: null, noun: 'event', sees: () => true, ofOneDomain: false, isUnrevised: true },
+  'audit/proof': {
+    ...{ prefix: null, noun: 'event', sees: () => true, ofOneDomain: false },
+    ...{ isUnrevised: true, isOnlyLive: true },
+  },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 

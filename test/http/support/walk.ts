@@ -232,7 +232,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
 
 /** Status, code and message are as the table says, and a refusal says nothing else. */
 export const expectAnswer = (answer: LightMyRequestResponse, { status, error }: Expected): void => {
-  const isJson = String(answer.headers['content-type']).startsWith('application/json');
+  const isJson = String(answer.headers['content-type']).startsWith('application/json;');
   const told = isJson ? answer.json() : null;
   expect([answer.statusCode, told?.error ?? null]).toEqual([status, error]);
   if (error !== null) expect(told).toEqual({ error });
