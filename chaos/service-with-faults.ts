@@ -18,6 +18,7 @@ enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', impor
 const FAST_TIMINGS: ServiceOverrides = {
   times: { attemptMs: 4_000, leaseMs: 6_000 },
   webhookTimes: { postMs: 3_000, recordMs: 2_000, leaseMs: 8_000 },
+  erasureRoundMs: 500,
   allowLoopbackWebhooks: true,
 };
 

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answered, askIn, untilAnswered } from '../harness/asking.ts';
+import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
+import type { Violation } from '../harness/violation.ts';
 import type { World } from '../harness/world.ts';
-import { asOperator } from './as-operator.ts';
+import { asOperator, untilInLog } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 import { sendAll } from './send-all.ts';
 
@@ -10,6 +13,7 @@ import { sendAll } from './send-all.ts';
 const OLD = 700;
 const LOOKS_MAX = 100;
 const LOOK_MS = 200;
+const DAY_MS = 86_400_000;
 
 /** Replies of long ago, and one of today. */
 const storeReplies = (world: World): Promise<void> =>
@@ -52,7 +56,69 @@ const diesAt = (point: FailPointName): Scenario => ({
     }),
 });
 
-/** Contents go in one step with the record that they went: a crash leaves either, and the next process goes on. */
-export const RETENTION_CRASHES: readonly Scenario[] = (['before-content-expire', 'after-content-expire'] as const).map(
-  diesAt,
-);
+const PERSON = 'gone@person.example.net';
+
+/** A suppression and a message that is not sent yet: mail that arrives is judged by its contents. */
+const writeAbout = async (world: World): Promise<void> => {
+  const ask = askIn(world);
+  const isDone = ({ status }: Answered): boolean => status < 300;
+  await untilAnswered(
+    ask,
+    { path: '/v1/suppressions', body: { address: PERSON, scope: 'bulk', note: PERSON } },
+    isDone,
+  );
+  const listed = await untilAnswered(ask, { path: '/v1/domains' }, isDone);
+  const from = `a@${JSON.parse(listed).data[0].name}`;
+  const scheduled_at = new Date(Date.now() + DAY_MS).toISOString();
+  const body = { from, to: PERSON, subject: PERSON, text: PERSON, scheduled_at };
+  await untilAnswered(ask, { path: '/v1/messages/send', body }, isDone);
+};
+
+/** Each thing was removed and counted once, and it is said once. */
+const erasedOnce = ({ events, contents }: Evidence): readonly Violation[] => {
+  const counts = events.flatMap(({ type, data }) => (type === 'PersonErased' ? [data.counts] : []));
+  const [first] = counts;
+  const isNamed = [...contents.values()].some((body) => JSON.stringify(body).includes(PERSON));
+  if (counts.length === 1 && first?.messages === 1 && first.suppressionEvidence === 1 && !isNamed) return [];
+  return [{ promise: 'scenario', what: `erased ${JSON.stringify(counts)}; the person is named: ${isNamed}` }];
+};
+
+const diesOfErasing = (point: FailPointName): Scenario => ({
+  name: `killed ${point} by the erasure of a person`,
+  run: () =>
+    inWorld(
+      {},
+      async (world) => {
+        const { programs, load } = world;
+        await programs.startToDie({ OUTBOX_FAIL_POINT: point });
+        await writeAbout(world);
+        await askIn(world)('/v1/erasures', { address: PERSON });
+        await programs.died();
+        await programs.start();
+        await sendAll(load);
+        await untilInLog(world, (log) => log.some(({ type }) => type === 'PersonErased'), {
+          looksMax: LOOKS_MAX,
+          never: 'the person was not erased',
+        });
+      },
+      { more: erasedOnce },
+    ),
+});
+
+/**
+ * Contents go in one step with the record that they went: a crash leaves either, and the next process goes on. What an
+ * erasure removes is counted in the same step.
+ */
+export const RETENTION_CRASHES: readonly Scenario[] = [
+  ...(['before-content-expire', 'after-content-expire'] as const).map(diesAt),
+  ...(
+    [
+      'before-content-erase',
+      'after-content-erase',
+      'before-append-erased',
+      'after-append-erased',
+      'before-erasure-note',
+      'after-erasure-note',
+    ] as const
+  ).map(diesOfErasing),
+];

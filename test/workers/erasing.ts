@@ -12,19 +12,7 @@ import { messageStream } from '../../src/domain/streams.ts';
 import { isSuppressing } from '../../src/domain/suppression/suppressing-event.ts';
 import { type ErasePeople, erasePeople } from '../../src/workers/retention/erase-people.ts';
 import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
-
-export const ADDRESS = 'ann.person@example.net';
-/** However it is stored: in clear, in capitals, encoded, in a URL, quoted, or as bytes. */
-const FORMS = [ADDRESS, 'ann.person', encodeURIComponent(ADDRESS), 'ann.person=40example.net'].flatMap((text) => [
-  text.toLowerCase(),
-  Buffer.from(text).toString('hex'),
-  ...[0, 1, 2].map((shift) =>
-    Buffer.from(`${'x'.repeat(shift)}${text}`)
-      .toString('base64')
-      .slice(shift === 0 ? 0 : 4, -4)
-      .toLowerCase(),
-  ),
-]);
+import { ADDRESS, dumpOf } from '../support/traces.ts';
 
 const REPLIES = { delivered: { code: 250, enhanced: '2.0.0' }, bounced: { code: 550, enhanced: '5.1.1' } } as const;
 
@@ -147,22 +135,6 @@ export const createErasing = () => {
     });
   };
 
-  /** Every row of every table as text, with contents of the log and JSON as they stand. */
-  const dump = async (): Promise<string> => {
-    const { rows: tables } = await pool.query<{ name: string }>(
-      `select format('%I.%I', schemaname, tablename) as name from pg_tables
-       where schemaname not in ('pg_catalog', 'information_schema')`,
-    );
-    const texts: string[] = [];
-    for (const { name } of tables) {
-      const { rows } = await pool.query<{ text: string }>(`select t::text as text from ${name} t`);
-      texts.push(...rows.map(({ text }) => text));
-    }
-    return texts.join('\n').toLowerCase();
-  };
-
-  const formsIn = (text: string): readonly string[] => FORMS.filter((form) => text.includes(form));
-
   return {
     ask,
     send,
@@ -172,8 +144,7 @@ export const createErasing = () => {
     click,
     capture,
     rounds,
-    dump,
-    formsIn,
+    dump: () => dumpOf(pool),
     pool: () => pool,
     secret: () => secret,
     otherKey: () => otherKey,

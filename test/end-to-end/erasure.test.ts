@@ -1,0 +1,106 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Redis } from 'ioredis';
+import { Pool } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { placeForTest, programForTest } from '../support/after-test.ts';
+import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { redisIsMissing, startRedis } from '../support/redis.ts';
+import { ADDRESS, dumpOf, dumpOfRedis, formsIn } from '../support/traces.ts';
+
+/** A receiver that says back what it got. @returns its URL. */
+const startEcho = async (): Promise<string> => {
+  const server = createServer((request, response) => {
+    request.pipe(response.writeHead(200));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+};
+
+const HTML = `<p>Dear ${ADDRESS}, <a href="https://shop.example/?who=${encodeURIComponent(ADDRESS)}">look</a></p>`;
+
+/** A message with all that can name its recipient, delivered, opened and clicked. */
+const sendTo = async (api: ApiClient, more: object = {}): Promise<string> => {
+  const named = { html: HTML, subject: `For ${ADDRESS}`, tags: [{ name: 'who', value: ADDRESS.replace('@', '_') }] };
+  const attachments = [{ filename: `${ADDRESS}.txt`, content: Buffer.from(`of ${ADDRESS}`).toString('base64') }];
+  const message = { from: 'shop@example.test', to: ADDRESS, ...named, attachments, metadata: { who: ADDRESS } };
+  const tracking = { opens: true, clicks: true };
+  const { status, body } = await api.post('/v1/messages/send', { ...message, tracking, ...more });
+  expect([status, body.error]).toEqual([202, undefined]);
+  return body.id;
+};
+
+const isDelivered = ({ body }: { readonly body: { readonly status: string } }): boolean => body.status === 'delivered';
+
+/** Follows every link to the service in the captured mail. */
+const engage = async (api: ApiClient, baseUrl: string): Promise<void> => {
+  const { html } = (await api.get('/v1/inbox')).body.data[0];
+  const links = [...html.matchAll(/(?:href|src)="([^"]*\/[co]\/[^"]*)"/g)].map(([, link]) =>
+    String(link).replaceAll('&amp;', '&'),
+  );
+  expect(links.length).toBeGreaterThan(1);
+  for (const link of links)
+    await fetch(new URL(new URL(link).pathname + new URL(link).search, baseUrl), { redirect: 'manual' });
+};
+
+test.skipIf(redisIsMissing)(
+  'after an erasure the address is nowhere: database, Redis, log, API and captured mail',
+  async () => {
+    const redis = await startRedis();
+    onTestFinished(redis.stop);
+    const place = await placeForTest({ REDIS_URL: redis.url, OUTBOX_TRIAL: 'quick', LOG_LEVEL: 'debug' });
+    const program = await programForTest(place);
+    const api = apiClient(program.baseUrl, program.keys.live);
+    const pool = new Pool({ connectionString: place.env.DATABASE_URL, max: 1 });
+    onTestFinished(() => pool.end());
+    await api.post('/v1/webhooks', { url: await startEcho(), events: ['message.*'] });
+    const id = await sendTo(api);
+    const later = await sendTo(api, { scheduled_at: new Date(Date.now() + 86_400_000).toISOString() });
+    await eventually(() => api.get(`/v1/messages/${id}`), isDelivered);
+    await engage(api, program.baseUrl);
+    await api.post('/v1/suppressions', { address: ADDRESS, note: `${ADDRESS} wrote to us`, scope: 'bulk' });
+    await eventually(
+      () => api.get('/v1/events?types=message.clicked'),
+      ({ body }) => body.data.length > 0,
+      30_000,
+    );
+    const stats = (await api.get('/v1/stats')).body.totals;
+    const billed = (await api.get('/v1/billing/usage')).body.billable_recipients;
+    expect(formsIn(await dumpOf(pool)).length).toBeGreaterThan(3);
+
+    const asked = await api.post('/v1/erasures', { address: ADDRESS, reason: 'objection', suppress: true });
+    expect([asked.status, formsIn(JSON.stringify(asked.body))]).toEqual([202, []]);
+    const done = await eventually(
+      () => api.get(`/v1/erasures/${asked.body.id}`),
+      ({ body }) => body.state === 'completed',
+      30_000,
+    );
+    expect(done.body.certificate.removed).toMatchObject({ messages: 2, links: 1, captured_mail: 1 });
+    expect(done.body.certificate.removed.webhook_tries).toBeGreaterThan(3);
+    expect((await api.get(`/v1/messages/${later}`)).body).toMatchObject({ status: 'cancelled', content: 'erased' });
+
+    expect((await api.get('/v1/stats')).body.totals).toEqual({ ...stats, cancelled: stats.cancelled + 1 });
+    expect((await api.get('/v1/billing/usage')).body.billable_recipients).toBe(billed);
+    expect((await api.post('/v1/audit/checkpoints', {})).status).toBeLessThan(300);
+    const paths = ['/v1/events?limit=100', '/v1/messages', '/v1/inbox', '/v1/suppressions', '/v1/audit/export'];
+    for (const path of [...paths, `/v1/messages/${id}/explain`]) {
+      const answer = await fetch(program.baseUrl + path, { headers: { authorization: `Bearer ${program.keys.live}` } });
+      const text = await answer.text();
+      expect([path, answer.status, formsIn(text)]).toEqual([path, 200, []]);
+      if (path === '/v1/audit/export') expect(text).toContain('PersonErased');
+    }
+    expect(formsIn(await dumpOf(pool))).toEqual([]);
+    const client = new Redis(redis.url);
+    onTestFinished(() => client.disconnect());
+    expect(formsIn(await dumpOfRedis(client))).toEqual([]);
+    expect(formsIn(program.output())).toEqual([]);
+  },
+  120_000,
+);
