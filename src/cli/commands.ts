@@ -1,4 +1,5 @@
 import { createAnalystCommand, listAnalystsCommand, removeAnalystCommand } from './analysts.ts';
+import { verifyAuditCommand } from './audit/commands.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
@@ -51,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   backupCommand,
   restoreCommand,
   reencryptCommand,
+  verifyAuditCommand,
   doctorCommand,
   pullTemplatesCommand,
   pushTemplatesCommand,

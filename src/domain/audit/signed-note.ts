@@ -7,7 +7,7 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify }
 
 /** Kinds of signature, as the first byte of a key. */
 const ED25519 = 0x01;
-const COSIGNATURE = 0x04;
+export const COSIGNATURE = 0x04;
 type KeyType = typeof ED25519 | typeof COSIGNATURE;
 
 const KEY_BYTES = 32;

@@ -3,10 +3,15 @@ import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { noteExport } from '../../../commands/audit.ts';
+import {
+  BUNDLE_LEAVES,
+  exportEndBegin,
+  exportEndRest,
+  exportHashes,
+  exportHeader,
+} from '../../../domain/audit/export-format.ts';
 import { leafHash, subtreesOf } from '../../../domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
-import { canonicalJson } from '../../../domain/canonical-json.ts';
-import { TILE_WIDTH } from '../../../projections/audit/tiles.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { integerParameter } from '../../validation/fields.ts';
@@ -14,8 +19,6 @@ import { requireCheckpoint } from './checkpoints.ts';
 
 const MEDIA_TYPE = 'application/jsonl';
 const SIZE_MAX = 2 ** 49;
-/** Version of the form that `docs/audit.md` describes. */
-const VERSION = 1;
 
 const DESCRIPTION = `JSON Lines, compressed with gzip where the client takes it: a header, each event as a line of its leaf, behind each 256
 their hashes, and at the end the newest signed checkpoint. \`npm run outbox -- audit verify\` checks it without the
@@ -35,16 +38,16 @@ export const exportAuditLogRoute = (route: RouteContext): void => {
     };
     const subtrees = subtreesOf({ from: 0, to: from });
     const ranges = subtrees.map(({ level, index }) => ({ from: index * 2 ** level, to: (index + 1) * 2 ** level }));
-    const edge = (await trees.hashes(tree, ranges)).map((hash) => hash.toString('base64'));
-    yield line(canonicalJson({ audit_export: VERSION, edge, from, origin, size }));
-    for (let first = from; first < size; first += TILE_WIDTH) {
+    yield line(exportHeader({ edge: await trees.hashes(tree, ranges), from, origin, size }));
+    for (let first = from; first < size; first += BUNDLE_LEAVES) {
       closing.throwIfAborted();
-      const bundle = first / TILE_WIDTH;
+      const bundle = first / BUNDLE_LEAVES;
       const leaves = (await trees.leaves(tree, bundle, bundle + 1)).slice(0, size - first);
-      const hashes = Buffer.concat(leaves.map(leafHash)).toString('base64');
-      yield leaves.map(line).join('') + line(canonicalJson({ hashes, tile: bundle }));
+      const hashes = Buffer.concat(leaves.map(leafHash));
+      yield leaves.map(line).join('') + line(exportHashes({ hashes, tile: bundle }));
     }
-    yield `${canonicalJson({ checkpoint: note, sha256: digest.digest('hex') })}\n`;
+    const end = exportEndBegin(note);
+    yield `${end}${exportEndRest(digest.update(end).digest('hex'))}\n`;
   }
 
   defineEndpoint(
@@ -64,7 +67,7 @@ export const exportAuditLogRoute = (route: RouteContext): void => {
     async ({ caller: { organizationId: tree }, query, origin, request, reply }) => {
       await readYourWrites(deps, ['audit']);
       const { size, note } = await requireCheckpoint(deps, tree, 'what you ask for', query.from);
-      const from = query.from - (query.from % TILE_WIDTH);
+      const from = query.from - (query.from % BUNDLE_LEAVES);
       await noteExport(deps.context, origin, { tree, from, to: size });
       reply.type(MEDIA_TYPE).header('vary', 'accept-encoding');
       reply.header('content-disposition', `attachment; filename="audit-${tree}-${from}-${size}.jsonl"`);

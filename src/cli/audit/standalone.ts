@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
+
+/** `npm run outbox -- audit verify` as a program of its own: `npm run build:verifier` makes one file of it. */
+
+const USAGE =
+  'outbox-audit-verify FILE --key VKEY [--policy FILE] [--since NOTE]… [--quorum COUNT] [--expect FILE] [--json]';
+const BAD_USAGE = 2;
+
+const read = () => {
+  const { values, positionals } = parseArgs({
+    options: {
+      key: { type: 'string' },
+      policy: { type: 'string' },
+      since: { type: 'string', multiple: true },
+      quorum: { type: 'string' },
+      expect: { type: 'string' },
+      json: { type: 'boolean' },
+    },
+    allowPositionals: true,
+  });
+  const { quorum = '1', since = [] } = values;
+  if (positionals.length !== 1 || !/^[1-9]\d{0,3}$/.test(quorum))
+    throw new Error('give one file, and a --quorum from 1');
+  return { ...values, since, file: positionals[0] as string, quorum: values.quorum && Number(quorum) };
+};
+
+try {
+  const { json, quorum, ...args } = read();
+  const verdict = await verifyFile({ ...args, quorum: quorum === '' ? undefined : quorum });
+  console.log(json === true ? JSON.stringify(verdict) : verdictText(verdict));
+  process.exitCode = exitCodeOf(verdict);
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
+  process.exitCode = BAD_USAGE;
+}

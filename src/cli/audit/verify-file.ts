@@ -1,0 +1,133 @@
+import { isUtf8 } from 'node:buffer';
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { MalformedNote, parseVerifierKey } from '../../domain/audit/signed-note.ts';
+import { MalformedPolicy, NO_QUORUM, type Policy, parsePolicy } from '../../domain/audit/tlog-policy.ts';
+import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
+import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
+import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
+import { createExportVerifier, type ExportVerifier } from '../../domain/audit/verifier/verify-export.ts';
+
+/** Verifies an export in a file, plain or gzip, in a stream. Without dependencies, for Node 20 and later. */
+
+export interface VerifyArguments {
+  readonly file: string;
+  /** A vkey. */
+  readonly key?: string | undefined;
+  /** Path of a tlog-policy. */
+  readonly policy?: string | undefined;
+  /** Paths of earlier checkpoints. */
+  readonly since: readonly string[];
+  /** How many witnesses of the policy must have cosigned, instead of the policy's own quorum. */
+  readonly quorum?: number | undefined;
+  /** Path of a list of ids. */
+  readonly expect?: string | undefined;
+}
+
+/** Longer lines are no export's: a leaf has 65,535 bytes at most, and a note as many, twice that in JSON. */
+const LINE_BYTES_MAX = 262_144;
+const LINE_FEED = 0x0a;
+const NOTHING = Buffer.alloc(0);
+
+const NO_POLICY: Policy = { logs: [], witnesses: new Map(), groups: new Map(), quorum: NO_QUORUM };
+
+const readOptions = async ({ key, policy: path, since, quorum, expect }: VerifyArguments): Promise<BodyOptions> => {
+  const policy = path === undefined ? NO_POLICY : parsePolicy(await readFile(path, 'latin1'));
+  const notes = since.map(async (name) => ({ name, signed: readCheckpoint(await readFile(name, 'utf8')) }));
+  const ids = expect === undefined ? '' : await readFile(expect, 'utf8');
+  return {
+    keys: [...policy.logs, ...(key === undefined ? [] : [parseVerifierKey(key)])],
+    quorum: { policy, count: quorum ?? null },
+    since: await Promise.all(notes),
+    expected: ids.split(/\s+/).filter((id) => id !== ''),
+  };
+};
+
+const isGzip = async (path: string): Promise<boolean> => {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b;
+  } finally {
+    await file.close();
+  }
+};
+
+const openFile = async (path: string): Promise<Readable> => {
+  const gzip = await isGzip(path);
+  const bytes = createReadStream(path, { highWaterMark: 1 << 18 });
+  return gzip ? pipeline(bytes, createGunzip({ chunkSize: 1 << 18 }), () => undefined) : bytes;
+};
+
+/** Gives the whole lines of a buffer to the verifier. @returns what is left behind the last line feed. */
+const takeLines = (verifier: ExportVerifier, bytes: Buffer, digest: Hash): Buffer => {
+  let from = 0;
+  for (let to = bytes.indexOf(LINE_FEED); to >= 0; to = bytes.indexOf(LINE_FEED, from)) {
+    const line = bytes.subarray(from, to);
+    verifier.line(line.length <= LINE_BYTES_MAX && isUtf8(line) ? line.toString() : null);
+    digest.update(bytes.subarray(from, to + 1));
+    from = to + 1;
+  }
+  return bytes.subarray(from);
+};
+
+/** @param bytes the export, cut anyhow. */
+export const verifyBytes = async (
+  bytes: AsyncIterable<Buffer> | Iterable<Buffer>,
+  options: BodyOptions,
+): Promise<Verdict> => {
+  const digest = createHash('sha256');
+  const checksum = (text: string): string => digest.copy().update(text).digest('hex');
+  const verifier = createExportVerifier({ ...options, checksum });
+  let rest: Buffer = NOTHING;
+  for await (const chunk of bytes) {
+    rest = takeLines(verifier, rest.length === 0 ? chunk : Buffer.concat([rest, chunk]), digest);
+    if (rest.length > LINE_BYTES_MAX) break;
+  }
+  if (rest.length > 0) verifier.line(null);
+  return verifier.end();
+};
+
+/** What the file system, gzip, a key, a note or a policy is wrong about; it decides nothing. */
+const isProblem = (error: unknown): error is Error =>
+  error instanceof MalformedNote ||
+  error instanceof MalformedPolicy ||
+  (error instanceof Error && 'code' in error && typeof error.code === 'string');
+
+const undecided = (doubt: string): Verdict => ({
+  verdict: 'undecided',
+  origin: '',
+  size: 0,
+  root: '',
+  faults: [],
+  doubts: [doubt],
+  checkpoints: 0,
+  cosigners: [],
+});
+
+/** Undecided too, if something cannot be read. */
+export const verifyFile = async (args: VerifyArguments): Promise<Verdict> => {
+  try {
+    const options = await readOptions(args);
+    return await verifyBytes(await openFile(args.file), options);
+  } catch (error) {
+    if (!isProblem(error)) throw error;
+    return undecided(error.message);
+  }
+};
+
+const CODES = { verified: 0, 'not verified': 1, undecided: 2 } as const;
+
+export const exitCodeOf = ({ verdict }: Verdict): number => CODES[verdict];
+
+export const verdictText = (result: Verdict): string => {
+  const { verdict, origin, size, root, faults, doubts, checkpoints, cosigners } = result;
+  const lines = [...faults, ...doubts];
+  if (origin !== '') lines.push(`${size} leaves of ${origin}`, `root ${root}`);
+  if (checkpoints > 0) lines.push(`compared with ${checkpoints} other checkpoint${checkpoints === 1 ? '' : 's'}`);
+  if (cosigners.length > 0) lines.push(`cosigned by ${cosigners.join(', ')}`);
+  return [verdict, ...lines.map((line) => `  ${line}`)].join('\n');
+};

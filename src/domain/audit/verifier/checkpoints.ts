@@ -1,0 +1,153 @@
+import type { Leaf } from '../leaf.ts';
+import {
+  type Checkpoint,
+  checkpointText,
+  MalformedNote,
+  type Note,
+  parseCheckpoint,
+  parseNote,
+  type VerifierKey,
+} from '../signed-note.ts';
+import { meetsQuorum, type Policy } from '../tlog-policy.ts';
+import type { GrowingTree } from './growing-tree.ts';
+import { type LogKeys, signatureBy } from './log-keys.ts';
+
+/** Checkpoints of a log, in its leaves and from elsewhere, against the recomputed tree. */
+
+export interface SignedCheckpoint {
+  readonly note: Note;
+  readonly checkpoint: Checkpoint;
+}
+
+/** A checkpoint that was seen before the export was made. */
+export interface EarlierCheckpoint {
+  /** Of the file. */
+  readonly name: string;
+  /** null: it is none. */
+  readonly signed: SignedCheckpoint | null;
+}
+
+/** null: the text is no signed checkpoint. */
+export const readCheckpoint = (text: string): SignedCheckpoint | null => {
+  try {
+    const note = parseNote(text);
+    return { note, checkpoint: parseCheckpoint(note.text) };
+  } catch (error) {
+    if (error instanceof MalformedNote) return null;
+    throw error;
+  }
+};
+
+/** Which witnesses have cosigned a note, with the seconds of their times; and whose lines are forged. */
+export const cosignersOf = (note: Note, witnesses: ReadonlyMap<string, VerifierKey>) => {
+  const times = new Map<string, number>();
+  const forged: string[] = [];
+  for (const [name, key] of witnesses) {
+    const signature = signatureBy(note, key);
+    if (signature === 'forged') forged.push(name);
+    else if (signature !== null) times.set(name, signature);
+  }
+  return { times, forged };
+};
+
+/** How many cosignatures are asked for: by a policy, or a number of any of its witnesses. */
+export interface Quorum {
+  readonly policy: Policy;
+  readonly count: number | null;
+}
+
+export const isQuorum = ({ policy, count }: Quorum, cosigners: ReadonlySet<string>): boolean =>
+  count === null ? meetsQuorum(policy, cosigners) : cosigners.size >= count;
+
+export interface InnerCheckpoints {
+  /** A leaf that is a checkpoint, a cosignature or about a key. @returns what is wrong with it. */
+  next(event: Leaf, leaf: number): readonly string[];
+  /** The most leaves that a checkpoint of a trusted key has the same root for. */
+  readonly verifiedUpTo: number;
+  /** The least leaves that a checkpoint of a trusted key has another root for; infinite: none has. */
+  readonly contradictedFrom: number;
+  /** Checkpoints that were checked. */
+  readonly count: number;
+  /** The most leaves that a quorum of witnesses has cosigned. */
+  readonly quorumUpTo: number;
+}
+
+interface Parts {
+  readonly origin: string;
+  readonly tree: GrowingTree;
+  readonly keys: LogKeys;
+  readonly quorum: Quorum;
+}
+
+const textIn = ({ data }: Leaf, member: string): string => {
+  const value = data[member];
+  return typeof value === 'string' ? value : '';
+};
+
+const linesIn = ({ data }: Leaf): string =>
+  Array.isArray(data.lines) ? data.lines.map((line) => `${String(line).trimEnd()}\n`).join('') : '';
+
+/** Of a checkpoint in a leaf; null: there is none. */
+const problemOf = ({ data }: Leaf, { size, root }: Checkpoint, leaf: number): string | null => {
+  if (size > leaf) return `is of ${size} leaves, which are not before it`;
+  return size === data.size && root.toString('base64') === data.root ? null : 'says something else than its note';
+};
+
+export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): InnerCheckpoints => {
+  let [verifiedUpTo, contradictedFrom, count, quorumUpTo] = [0, Number.POSITIVE_INFINITY, 0, 0];
+
+  /** Compares the root, and lets a checkpoint that holds vouch for the keys in the leaves before it. */
+  const compare = ({ size, root }: Checkpoint, isTrusted: boolean): void => {
+    const own = tree.rootAt(size);
+    if (own === null || !isTrusted) return;
+    count += 1;
+    if (!own.equals(root)) {
+      contradictedFrom = Math.min(contradictedFrom, size);
+      return;
+    }
+    verifiedUpTo = Math.max(verifiedUpTo, size);
+    keys.cover(size);
+  };
+
+  const checkSigned = (event: Leaf, leaf: number): readonly string[] => {
+    const read = readCheckpoint(textIn(event, 'note'));
+    const problem = read === null ? 'is malformed' : problemOf(event, read.checkpoint, leaf);
+    if (read === null || problem !== null) return [`the checkpoint in leaf ${leaf} ${problem}`];
+    const signed = keys.check(read.note, read.checkpoint.size);
+    if (signed === 'forged') return [`the signature of the checkpoint in leaf ${leaf} is forged`];
+    compare(read.checkpoint, signed === 'trusted');
+    return [];
+  };
+
+  const checkCosigned = (event: Leaf, leaf: number): readonly string[] => {
+    const size = Number(event.data.size);
+    const root = Number.isSafeInteger(size) ? tree.rootAt(size) : null;
+    if (root === null) return [];
+    const read = readCheckpoint(`${checkpointText({ origin, size, root })}\n${linesIn(event)}`);
+    if (read === null) return [`the cosignatures in leaf ${leaf} are malformed`];
+    const { times, forged } = cosignersOf(read.note, quorum.policy.witnesses);
+    if (isQuorum(quorum, new Set(times.keys()))) quorumUpTo = Math.max(quorumUpTo, size);
+    return forged.map((name) => `the cosignature of ${name} in leaf ${leaf} is of another tree`);
+  };
+
+  return {
+    next: (event, leaf) => {
+      if (event.type === 'AuditKeyAdded') keys.add(textIn(event, 'vkey'), leaf);
+      if (event.type === 'AuditKeyRetired') keys.retire(textIn(event, 'vkey'), leaf);
+      if (event.type === 'CheckpointSigned') return checkSigned(event, leaf);
+      return event.type === 'CheckpointCosigned' ? checkCosigned(event, leaf) : [];
+    },
+    get verifiedUpTo() {
+      return verifiedUpTo;
+    },
+    get contradictedFrom() {
+      return contradictedFrom;
+    },
+    get count() {
+      return count;
+    },
+    get quorumUpTo() {
+      return quorumUpTo;
+    },
+  };
+};

@@ -1,0 +1,180 @@
+import { cosignersOf, type EarlierCheckpoint, isQuorum, readCheckpoint, type SignedCheckpoint } from './checkpoints.ts';
+import type { Finding } from './compare-bundle.ts';
+import type { Parts } from './export-body.ts';
+
+/** What the recomputed tree, the checkpoint at the end and checkpoints from elsewhere say together. */
+
+export interface Verdict {
+  readonly verdict: 'verified' | 'not verified' | 'undecided';
+  readonly origin: string;
+  /** Leaves that the checkpoint is of. */
+  readonly size: number;
+  /** base64, as recomputed. */
+  readonly root: string;
+  readonly faults: readonly string[];
+  readonly doubts: readonly string[];
+  /** Checkpoints of trusted keys that were compared, in leaves and from elsewhere. */
+  readonly checkpoints: number;
+  /** Witnesses that have cosigned the checkpoint, with their times. */
+  readonly cosigners: readonly string[];
+}
+
+interface Earlier {
+  readonly each: EarlierCheckpoint;
+  /** Recomputed at its size; undefined: the export does not have it. */
+  readonly root: Buffer | undefined;
+}
+
+interface Evidence {
+  readonly findings: readonly Finding[];
+  /** Findings beyond these. */
+  readonly more: number;
+  /** null: there is no export. */
+  readonly parts: Parts | null;
+  /** The text at the end; null: it is cut off. */
+  readonly checkpoint: string | null;
+  readonly earlier: readonly Earlier[];
+}
+
+const fault = (sentence: string): Finding => ({ kind: 'fault', sentence });
+const doubt = (sentence: string): Finding => ({ kind: 'doubt', sentence });
+
+const sizeFindings = ({ header, tree }: Parts, { checkpoint }: SignedCheckpoint): readonly Finding[] => {
+  const found: Finding[] = [];
+  if (checkpoint.origin !== header.origin || checkpoint.size !== header.size) {
+    found.push(
+      fault(`the checkpoint is of ${checkpoint.size} leaves of ${checkpoint.origin}, the header of another tree`),
+    );
+  }
+  if (tree.size < header.size) found.push(fault(`leaves ${tree.size} to ${header.size - 1} are missing at the end`));
+  if (tree.size > header.size)
+    found.push(fault(`there are leaves behind leaf ${header.size - 1}, the last one signed`));
+  return found;
+};
+
+/** Where a change lies that leaves and hashes agree on: between checkpoints in leaves. */
+const narrowed = ({ inner }: Parts, size: number): Finding => {
+  const to = Math.min(inner.contradictedFrom, size);
+  const from = inner.verifiedUpTo < to ? inner.verifiedUpTo : 0;
+  return fault(
+    `the leaves do not have the signed root: something was changed at or behind leaf ${from} and before leaf ${to}`,
+  );
+};
+
+const isDifference = ({ kind }: Finding): boolean => kind === 'difference';
+
+/** Compares the signed root with both trees; blames hashes instead of leaves where the leaves have it. */
+const rootFindings = (
+  parts: Parts,
+  { checkpoint }: SignedCheckpoint,
+  before: readonly Finding[],
+): readonly Finding[] => {
+  const { tree, inner } = parts;
+  const { root, size } = checkpoint;
+  if (tree.rootAt(size)?.equals(root) === true) {
+    const isContradicted = inner.contradictedFrom <= size;
+    return isContradicted
+      ? [...before, fault(`a checkpoint in the log says another root at ${inner.contradictedFrom} leaves`)]
+      : before;
+  }
+  if (tree.recomputedRoot()?.equals(root) !== true) return [...before, narrowed(parts, size)];
+  const firsts = before.flatMap((finding) => (finding.kind === 'difference' ? [finding.leaf] : []));
+  const blamed = [...new Set(firsts)].map((leaf) =>
+    fault(`the hashes behind leaf ${leaf} were altered; the leaves were not`),
+  );
+  return [...before.filter((finding) => !isDifference(finding)), ...blamed];
+};
+
+const signatureFindings = ({ keys, header }: Parts, { note }: SignedCheckpoint): readonly Finding[] => {
+  const signed = keys.check(note, header.size);
+  if (signed === 'trusted') return [];
+  if (signed === 'forged') return [fault('the signature of the checkpoint is forged')];
+  if (keys.trusted.length > 0)
+    return [fault('the checkpoint is not signed by the key that was given, nor by one that followed it')];
+  return [doubt('no key was given: whoever made the file can have signed it too')];
+};
+
+const quorumFindings = ({ quorum, inner }: Parts, cosigners: ReadonlyMap<string, number>): readonly Finding[] => {
+  if (isQuorum(quorum, new Set(cosigners.keys()))) return [];
+  const upTo = inner.quorumUpTo > 0 ? `; a quorum has cosigned the first ${inner.quorumUpTo} leaves` : '';
+  return [doubt(`the quorum is missed: ${[...cosigners.keys()].join(', ') || 'no known witness'} has cosigned${upTo}`)];
+};
+
+const contradiction = (name: string, size: number): string =>
+  `the earlier checkpoint says another root at ${size} leaves than this export: the log was rewritten. ` +
+  `Keep both, ${name} and the export: together they prove it`;
+
+const earlierFindings = ({ header, keys }: Parts, { each, root }: Earlier): readonly Finding[] => {
+  const { name, signed } = each;
+  if (signed === null) return [fault(`${name} is no signed checkpoint`)];
+  const { origin, size, root: said } = signed.checkpoint;
+  if (origin !== header.origin) return [doubt(`${name} is of another log, ${origin}`)];
+  if (keys.check(signed.note, size) !== 'trusted') return [doubt(`${name} is not signed by a key of this log`)];
+  if (size > header.size) {
+    return [
+      fault(
+        `the earlier checkpoint ${name} is of ${size} leaves, and this export ends behind ${header.size}: keep both`,
+      ),
+    ];
+  }
+  if (root === undefined) return [doubt(`${name} is of ${size} leaves, which end before the export`)];
+  return root.equals(said) ? [] : [fault(contradiction(name, size))];
+};
+
+const verdictOf = (faults: number, doubts: number): Verdict['verdict'] => {
+  if (faults > 0) return 'not verified';
+  return doubts > 0 ? 'undecided' : 'verified';
+};
+
+const NOTHING = { origin: '', size: 0, root: '', checkpoints: 0, cosigners: [] };
+
+const sentencesOf = (findings: readonly Finding[], isDoubt: boolean): readonly string[] => [
+  ...new Set(findings.filter(({ kind }) => (kind === 'doubt') === isDoubt).map(({ sentence }) => sentence)),
+];
+
+const verdictBy = (
+  findings: readonly Finding[],
+  more: number,
+  facts: typeof NOTHING | Omit<Verdict, 'verdict' | 'faults' | 'doubts'>,
+): Verdict => {
+  const faults = sentencesOf(findings, false);
+  const doubts = sentencesOf(findings, true);
+  const all = more > 0 ? [...faults, `and ${more} more`] : faults;
+  return { ...facts, verdict: verdictOf(all.length, doubts.length), faults: all, doubts };
+};
+
+const judgeSigned = (parts: Parts, signed: SignedCheckpoint, { findings, earlier }: Evidence) => {
+  const { times, forged } = cosignersOf(signed.note, parts.quorum.policy.witnesses);
+  const own = [...sizeFindings(parts, signed), ...signatureFindings(parts, signed)];
+  const all = [...rootFindings(parts, signed, findings), ...own];
+  if (all.length === 0) parts.keys.cover(signed.checkpoint.size);
+  const others = [
+    ...forged.map((name) => fault(`the cosignature of ${name} is forged`)),
+    ...quorumFindings(parts, times),
+    ...earlier.flatMap((each) => earlierFindings(parts, each)),
+  ];
+  return {
+    findings: [...all, ...others],
+    cosigners: [...times].map(([name, seconds]) => `${name} at ${new Date(seconds * 1000).toISOString()}`),
+  };
+};
+
+export const judge = (evidence: Evidence): Verdict => {
+  const { parts, checkpoint, findings, more, earlier } = evidence;
+  if (parts === null) return verdictBy(findings, more, NOTHING);
+  const { header, tree, inner, events } = parts;
+  const signed = checkpoint === null ? null : readCheckpoint(checkpoint);
+  const facts = {
+    origin: header.origin,
+    size: header.size,
+    root: tree.rootAt(tree.size)?.toString('base64') ?? '',
+    checkpoints: inner.count + earlier.length,
+  };
+  const missing = events.missing().map(fault);
+  if (signed === null) {
+    const malformed = checkpoint === null ? [] : [fault('the checkpoint at the end is malformed')];
+    return verdictBy([...findings, ...malformed, ...missing], more, { ...facts, cosigners: [] });
+  }
+  const judged = judgeSigned(parts, signed, evidence);
+  return verdictBy([...judged.findings, ...missing], more, { ...facts, cosigners: judged.cosigners });
+};

@@ -1,0 +1,92 @@
+import { type ExportHeader, exportEndBegin, readExportLine } from '../export-format.ts';
+import { subtreesOf } from '../merkle-tree.ts';
+import type { Finding } from './compare-bundle.ts';
+import { type BodyOptions, createExportBody } from './export-body.ts';
+import { judge, type Verdict } from './judgement.ts';
+
+/**
+ * Verifies an export of a log (docs/audit.md), line after line. Nothing in the file is believed: each leaf is
+ * hashed, the tree is grown anew, and what the file says of hashes, roots and keys is compared with that. A fault does not
+ * end it, so that all of them are named. Memory is constant but for 24 to 48 bytes for each event and each stream.
+ */
+
+export interface VerifyOptions extends BodyOptions {
+  /** The SHA-256 (hexadecimal) of all lines given before the current one, and of this text behind them. */
+  checksum(text: string): string;
+}
+
+export interface ExportVerifier {
+  /** @param text a line without its line feed; null: it is not UTF-8, too long, or has no line feed. */
+  line(text: string | null): void;
+  end(): Verdict;
+}
+
+/** More are counted, not named. */
+const FINDINGS_MAX = 100;
+
+const createFindings = () => {
+  const all: Finding[] = [];
+  let more = 0;
+  return {
+    all,
+    more: () => more,
+    add: (finding: Finding): void => {
+      if (all.length < FINDINGS_MAX) all.push(finding);
+      else more += 1;
+    },
+  };
+};
+
+type Body = ReturnType<typeof createExportBody>;
+
+export const createExportVerifier = (options: VerifyOptions): ExportVerifier => {
+  const findings = createFindings();
+  let body: Body | null = null;
+  let checkpoint: string | null = null;
+  let lines = 0;
+
+  const fault = (sentence: string): void => findings.add({ kind: 'fault', sentence });
+
+  const begin = (header: ExportHeader): void => {
+    const isWhole = header.edge.length === subtreesOf({ from: 0, to: header.from }).length;
+    if (!isWhole || header.from > header.size) fault('the header does not fit its own numbers');
+    else body = createExportBody(header, options, findings.add);
+  };
+
+  const finish = (text: string, sha256: string): void => {
+    checkpoint = text;
+    const own = options.checksum(exportEndBegin(text));
+    if (own !== sha256) fault('the checksum is of other bytes: the file was changed or damaged');
+  };
+
+  const take = (open: Body, text: string): void => {
+    const line = readExportLine(text);
+    if (line.kind === 'leaf') open.leaf(line.leaf);
+    else if (line.kind === 'hashes') open.hashes(line.hashes);
+    else if (line.kind === 'end') finish(line.checkpoint, line.sha256);
+    else fault(`line ${lines} is neither a leaf nor hashes nor the end`);
+  };
+
+  const first = (text: string): void => {
+    const line = readExportLine(text);
+    if (line.kind === 'header') begin(line.header);
+  };
+
+  return {
+    line: (text) => {
+      lines += 1;
+      if (text === null) fault(`line ${lines} is not a line of UTF-8 with a line feed`);
+      else if (checkpoint !== null) fault(`line ${lines} stands behind the checkpoint`);
+      else if (body !== null) take(body, text);
+      else if (lines === 1) first(text);
+    },
+    end: () => {
+      const last = body?.flush() ?? null;
+      if (last === null) fault('this is no export: its first line is not the header of one');
+      else if (checkpoint === null) fault(`the end is cut off: there is no checkpoint behind leaf ${last}`);
+      const roots = body?.earlierRoots;
+      const earlier = options.since.map((each) => ({ each, root: roots?.get(each.signed?.checkpoint.size ?? -1) }));
+      return judge({ findings: findings.all, more: findings.more(), parts: body?.parts ?? null, checkpoint, earlier });
+    },
+  };
+};

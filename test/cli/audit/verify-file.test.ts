@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createCosigner } from '../../../src/domain/audit/signed-note.ts';
+import { createAuditLog, ORIGIN } from '../../support/audit-export.ts';
+
+const ROOT = new URL('../../../', import.meta.url).pathname;
+const STANDALONE = join(ROOT, 'verifier/outbox-audit-verify.mjs');
+
+const folder = async (): Promise<string> => {
+  const path = await mkdtemp(join(tmpdir(), 'outbox-audit-'));
+  onTestFinished(() => rm(path, { recursive: true }));
+  return path;
+};
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const run = async (...args: readonly string[]): Promise<Ended> => {
+  try {
+    return { code: 0, ...(await promisify(execFile)(process.execPath, [...args])) };
+  } catch (error) {
+    return error as Ended; // what `execFile` rejects with
+  }
+};
+
+const COMMANDS = [
+  ['the command', [join(ROOT, 'src/cli/main.ts'), 'audit', 'verify']],
+  ['the file on its own', [STANDALONE]],
+] as const;
+
+describe.each(COMMANDS)('%s', (_, command) => {
+  test('verifies an export, plain and gzip, and ends with 0, 1 or 2', async () => {
+    const path = await folder();
+    const log = createAuditLog();
+    log.fill(400);
+    const write = async (name: string, bytes: string | Buffer) => {
+      await writeFile(join(path, name), bytes);
+      return join(path, name);
+    };
+    const plain = await write('export.jsonl', log.export());
+    const gzip = await write('export.jsonl.gz', gzipSync(log.export()));
+    const since = await write('earlier.note', log.note(300));
+    const ids = await write('ids.txt', 'msg_1\nmsg_2\n');
+    const key = log.signer.verifierKey.text;
+    const words = `verified\n  400 leaves of ${ORIGIN}\n  root ${log.root(400).toString('base64')}\n`;
+    expect(await run(...command, plain, '--key', key)).toMatchObject({ code: 0, stdout: words, stderr: '' });
+    const more = [...command, gzip, '--key', key, '--since', since, '--since', since, '--expect', ids];
+    expect(await run(...more)).toMatchObject({ code: 0, stdout: `${words}  compared with 2 other checkpoints\n` });
+    const witness = createCosigner('witness.example', randomBytes(32)).verifierKey.text;
+    const policy = await write('policy', `log ${key}\nwitness w ${witness}\nquorum w\n`);
+    expect(await run(...command, plain, '--policy', policy)).toMatchObject({ code: 2 });
+    expect(await run(...command, plain, '--policy', since)).toMatchObject({ code: 2 });
+    expect(await run(...command, plain)).toMatchObject({ code: 2 });
+    expect(await run(...command, join(path, 'none'), '--key', key)).toMatchObject({ code: 2 });
+    const altered = await write('altered.jsonl', log.export().replace('msg_3', 'msg_4'));
+    const { code, stdout } = await run(...command, altered, '--key', key, '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ verdict: 'not verified' });
+    const cut = await write('cut.jsonl.gz', gzipSync(log.export()).subarray(0, -20));
+    expect((await run(...command, cut, '--key', key)).code).not.toBe(0);
+  }, 60_000);
+});
+
+test('the file on its own is what `npm run build:verifier` makes', async () => {
+  const path = join(await folder(), 'built.mjs');
+  const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+  const words = scripts['build:verifier'].replace('verifier/outbox-audit-verify.mjs', path).split(' ');
+  await promisify(execFile)(join(ROOT, 'node_modules/.bin', words[0]), words.slice(1), { cwd: ROOT });
+  const built = await readFile(path, 'utf8');
+  expect(await readFile(STANDALONE, 'utf8')).toBe(built);
+  expect(built.length).toBeLessThan(25_000);
+  expect([...built.matchAll(/from"([^"]+)"/g)].filter(([, name]) => !name?.startsWith('node:'))).toEqual([]);
+});

@@ -1,0 +1,127 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { verifyBytes } from '../../src/cli/audit/verify-file.ts';
+import {
+  BUNDLE_LEAVES,
+  exportEndBegin,
+  exportEndRest,
+  exportHashes,
+  exportHeader,
+} from '../../src/domain/audit/export-format.ts';
+import { type CompactRange, EMPTY_RANGE, extended, joined, leafHash } from '../../src/domain/audit/merkle-tree.ts';
+import { checkpointText, createSigner, type Signer, signedNote } from '../../src/domain/audit/signed-note.ts';
+import { NO_QUORUM } from '../../src/domain/audit/tlog-policy.ts';
+import type { BodyOptions } from '../../src/domain/audit/verifier/export-body.ts';
+import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import { NOW } from './specification.ts';
+
+export const ORIGIN = 'mail.example/v1/audit/tlog/org_mine';
+
+/** Gives a log its leaves and exports it, as the service would. */
+export interface AuditLogWriter {
+  readonly leaves: string[];
+  readonly signer: Signer;
+  /** An event of a stream; of the next revision unless it is given. */
+  add(event: { type?: string; stream?: string; data?: object; id?: string; revision?: number }): string;
+  /** So many events of as many messages, two for each. */
+  fill(to: number): void;
+  root(size: number): Buffer;
+  /** A note over the first leaves. */
+  note(size: number, lines?: readonly ((text: string) => string)[]): string;
+  /** A checkpoint of all leaves, as a leaf. */
+  sign(signers?: readonly Signer[]): void;
+  export(more?: { from?: number; size?: number; note?: string }): string;
+}
+
+export const rangeOf = (leaves: readonly string[], size: number): CompactRange =>
+  leaves.slice(0, size).reduce((range, leaf) => extended(range, leafHash(leaf)), EMPTY_RANGE);
+
+export const createAuditLog = (leaves: string[] = []): AuditLogWriter => {
+  const signer = createSigner(ORIGIN, randomBytes(32));
+  const revisions = new Map<string, number>();
+
+  const add: AuditLogWriter['add'] = ({ type = 'MessageAccepted', stream = 'message-msg_1', data = {}, ...more }) => {
+    const { id = randomUUID(), revision = (revisions.get(stream) ?? -1) + 1 } = more;
+    revisions.set(stream, revision);
+    const leaf = canonicalJson({ data, id, metadata: { occurredAt: NOW }, revision, stream, type });
+    leaves.push(leaf);
+    return leaf;
+  };
+
+  const root = (size: number): Buffer => joined(rangeOf(leaves, size).hashes);
+
+  const note: AuditLogWriter['note'] = (size, lines = [signer.signatureLine]) => {
+    const text = checkpointText({ origin: ORIGIN, size, root: root(size) });
+    return signedNote(
+      text,
+      lines.map((line) => line(text)),
+    );
+  };
+
+  return {
+    leaves,
+    signer,
+    add,
+    fill: (to) => {
+      while (leaves.length < to) {
+        const number = Math.floor(leaves.length / 2);
+        add({ stream: `message-msg_${number}`, type: leaves.length % 2 === 0 ? 'MessageAccepted' : 'AttemptMade' });
+      }
+    },
+    root,
+    note,
+    sign: (signers = [signer]) => {
+      const size = leaves.length;
+      const text = note(
+        size,
+        signers.map((each) => each.signatureLine),
+      );
+      const data = { size, root: root(size).toString('base64'), note: text };
+      add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data });
+    },
+    export: ({ from = 0, size = leaves.length, note: end = note(size) } = {}) =>
+      exportOf(leaves.slice(from, size), { from, size, edge: rangeOf(leaves, from).hashes, note: end }),
+  };
+};
+
+interface Frame {
+  readonly from: number;
+  readonly size: number;
+  readonly edge: readonly Buffer[];
+  readonly note: string;
+}
+
+/** The text of an export with these leaves. */
+export const exportOf = (leaves: readonly string[], { from, size, edge, note }: Frame): string => {
+  const lines = [exportHeader({ origin: ORIGIN, from, size, edge })];
+  let bundle: Buffer[] = [];
+  for (const [at, leaf] of leaves.entries()) {
+    lines.push(leaf);
+    bundle.push(leafHash(leaf));
+    const next = from + at + 1;
+    if (next % BUNDLE_LEAVES !== 0 && at < leaves.length - 1) continue;
+    lines.push(exportHashes({ tile: Math.floor((next - 1) / BUNDLE_LEAVES), hashes: Buffer.concat(bundle) }));
+    bundle = [];
+  }
+  return withChecksum([...lines, exportEndBegin(note)].join('\n'));
+};
+
+const withChecksum = (text: string | Buffer): string =>
+  `${text}${exportEndRest(createHash('sha256').update(text).digest('hex'))}\n`;
+
+const REST = Buffer.from(',"sha256":"');
+
+/** The same export with a checksum that fits its bytes. */
+export const mended = (bytes: Buffer): Buffer => {
+  const at = bytes.lastIndexOf(REST);
+  if (at < 0) return bytes;
+  const text = bytes.subarray(0, at);
+  return Buffer.concat([text, Buffer.from(`${exportEndRest(createHash('sha256').update(text).digest('hex'))}\n`)]);
+};
+
+const NO_POLICY = { logs: [], witnesses: new Map(), groups: new Map(), quorum: NO_QUORUM } as const;
+
+/** Verified with what is trusted: by default nothing. */
+export const verify = (bytes: string | Buffer, options: Partial<BodyOptions> = {}) => {
+  const defaults: BodyOptions = { keys: [], quorum: { policy: NO_POLICY, count: null }, since: [], expected: [] };
+  return verifyBytes([Buffer.from(bytes)], { ...defaults, ...options });
+};
