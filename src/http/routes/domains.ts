@@ -14,13 +14,15 @@ import { domainOf, parseMailbox } from '../../domain/email-address.ts';
 import { isId } from '../../domain/ids.ts';
 import { unsubscribeUrlProblem } from '../../domain/message/draft.ts';
 import type { Revision } from '../../domain/ports/event-store.ts';
+import { domainRecords } from '../../domain/sending-domain/domain-records.ts';
 import type { Branding } from '../../domain/sending-domain/events.ts';
 import {
   type ExistingSendingDomain,
   requireOwnDomain,
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
-import { sendingDomainStream } from '../../domain/streams.ts';
+import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
+import { resourceEndpoint } from '../as-of.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
@@ -45,11 +47,12 @@ export const loadDomain = async (
 export const serializeDomainOf = (
   { deps: { context }, auth }: Pick<RouteContext, 'deps' | 'auth'>,
   domain: ExistingSendingDomain,
+  records = auth.keyCache.domainRecordsOf(domain.domainId),
 ): SerializedDomain =>
   serializeDomain(domain, {
     capturing: context.capturing,
     ...serviceHosts(context),
-    records: auth.keyCache.domainRecordsOf(domain.domainId),
+    records,
     now: context.system.now().toISOString(),
   });
 
@@ -97,15 +100,14 @@ export const listDomainsRoute = listEndpoint(
   },
 );
 
-export const getDomainRoute = endpoint(
+export const getDomainRoute = resourceEndpoint(
   'GET /v1/domains/:id',
   { summary: 'Read a domain and its DNS records', answer: domainSchema },
   async ({ caller, id, reply }, route) => {
-    const { deps, auth } = route;
-    const { domain, revision } = await loadDomain(deps, caller, id);
+    const { domain, revision } = await loadDomain(route.deps, caller, id);
     setRevision(reply, revision);
-    await auth.keyCache.catchUp();
-    return serializeDomainOf(route, domain);
+    const { state: records } = await load(route.deps.context.store, domainRecords, domainRecordsStream(id));
+    return serializeDomainOf(route, domain, records);
   },
 );
 

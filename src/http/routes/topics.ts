@@ -4,6 +4,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
+import { resourceEndpoint } from '../as-of.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
 import { listEndpoint } from '../lists.ts';
@@ -103,7 +104,7 @@ export const listTopicsRoute = listEndpoint(
   },
 );
 
-export const getTopicRoute = endpoint(
+export const getTopicRoute = resourceEndpoint(
   'GET /v1/topics/:id',
   { summary: 'Read a topic', answer: topicSchema },
   async ({ caller, id, reply }, { deps: { context } }) => {

@@ -33,7 +33,7 @@ const DATE_CHARACTERS = '2026-01-31'.length;
 /** `Date.parse` accepts 30 February as 2 March. */
 const isDay = (date: string): boolean => timeOf(Date.parse(date))?.startsWith(date) ?? false;
 
-const parseTime = (text: string): string | null =>
+export const parseTime = (text: string): string | null =>
   TIME.test(text) && isDay(text.slice(0, DATE_CHARACTERS)) ? timeOf(Date.parse(text)) : null;
 
 /** A time in ISO 8601 in the years 1970 to 9999, or a date for its midnight in UTC. */

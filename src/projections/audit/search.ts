@@ -90,3 +90,40 @@ export const searchLeaves = async (
   const last = (bundles.at(-1) ?? 0) * TILE_WIDTH;
   return { leaves: found, next: order === 'asc' ? last + TILE_WIDTH - 1 : last };
 };
+
+const LATER_BUNDLE = {
+  name: 'audit-later-bundle',
+  text: `
+    select b.bundle::float8 as bundle, coalesce(p.latest, '') as before
+    from read_models.audit_bundles b
+    left join read_models.audit_bundles p on p.tree = b.tree and p.bundle = b.bundle - 1
+    where b.tree = $1 and b.latest > $2
+    order by b.latest, b.bundle limit 1`,
+};
+const TREE = {
+  name: 'audit-later-tail',
+  text: `
+    select floor(size / ${TILE_WIDTH})::float8 as bundle, latest as before from read_models.audit_trees where tree = $1`,
+};
+
+/**
+ * How many leaves a tree had at a time (ISO 8601): those before the first one that is later, or stands behind one that
+ * is. So the same time always cuts the log at the same place, whatever clocks said.
+ */
+export const leavesAt = async (
+  db: Database,
+  trees: Pick<AuditTrees, 'leaves'>,
+  tree: string,
+  time: string,
+): Promise<number> => {
+  const values = [tree, time];
+  const { rows: full } = await db.query<{ bundle: number; before: string }>({ ...LATER_BUNDLE, values });
+  const { rows: tail } = await db.query<{ bundle: number; before: string }>({ ...TREE, values: [tree] });
+  const [found] = [...full, ...tail];
+  if (found === undefined) return 0;
+  const first = found.bundle * TILE_WIDTH;
+  if (found.before > time) return first;
+  const leaves = await trees.leaves(tree, found.bundle, found.bundle + 1);
+  const later = leaves.findIndex((leaf) => parseLeaf(leaf).metadata.occurredAt > time);
+  return first + (later === -1 ? leaves.length : later);
+};

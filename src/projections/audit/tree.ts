@@ -11,7 +11,7 @@ import {
 } from '../../domain/audit/merkle-tree.ts';
 import { type AuditTrees, type FoundLeaf, NotInTree, type Tile } from '../../domain/ports/audit-trees.ts';
 import type { Database } from '../database.ts';
-import { type LeafPage, type SearchLeaves, searchLeaves } from './search.ts';
+import { type LeafPage, leavesAt, type SearchLeaves, searchLeaves } from './search.ts';
 import { decodeEntries, TILE_HEIGHT, TILE_WIDTH } from './tiles.ts';
 
 /** Reads of the audit trees: hashes and leaves. */
@@ -116,6 +116,8 @@ export interface AuditTreesAndCheckpoints extends AuditTrees {
   unsigned(limit: number): Promise<readonly string[]>;
   checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
   search(by: SearchLeaves): Promise<LeafPage>;
+  /** Leaves of a tree at a time (`leavesAt`). */
+  sizeAt(tree: string, time: string): Promise<number>;
 }
 
 /** @param schema of the tables, with its dot; empty: that of the transaction. */
@@ -165,6 +167,7 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
 
   return {
     size,
+    sizeAt: (tree, time) => leavesAt(db, { leaves }, tree, time),
     search: (by) => searchLeaves(db, { size, leaves }, by),
     hashes,
     root: async (tree, size) => (await hashes(tree, [{ from: 0, to: size }]))[0] as Buffer,

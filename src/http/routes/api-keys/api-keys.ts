@@ -9,7 +9,9 @@ import { GRACE_PERIOD_MINUTES_DEFAULT, GRACE_PERIOD_MINUTES_MAX } from '../../..
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
-import { apiKeyStream } from '../../../domain/streams.ts';
+import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
+import { apiKeyStream, sendingDomainStream } from '../../../domain/streams.ts';
+import { resourceEndpoint } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
@@ -100,13 +102,17 @@ export const listKeysRoute = listEndpoint(
   },
 );
 
-export const getKeyRoute = endpoint(
+export const getKeyRoute = resourceEndpoint(
   'GET /v1/api-keys/:id',
   { summary: 'Read an API key, without its value', answer: apiKeySchema },
-  async ({ caller, id, reply }, route) => {
+  async ({ caller, id, reply, isPast }, route) => {
     const { key, revision } = await loadApiKey(route.deps, caller, id);
     setRevision(reply, revision);
-    return serializeKey(route, key);
+    if (!isPast) return serializeKey(route, key);
+    const { store, system } = route.deps.context;
+    const { state: domain } = await load(store, sendingDomain, sendingDomainStream(key.domainId));
+    const endedWithDomain = domain.status === 'deleted';
+    return serializeApiKey(key, { now: system.now().toISOString(), marks: [], endedWithDomain }); // use is not in the log
   },
 );
 

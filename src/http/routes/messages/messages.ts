@@ -10,6 +10,7 @@ import { type ExistingMessage, message } from '../../../domain/message/message.t
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { messageStream } from '../../../domain/streams.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
+import { resourceEndpoint } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -52,7 +53,7 @@ export const serializeCurrent = async (
   return serializeMessage(message, contents);
 };
 
-export const getMessageRoute = endpoint(
+export const getMessageRoute = resourceEndpoint(
   'GET /v1/messages/:id',
   { summary: 'Read a message and its status', answer: messageSchema },
   async ({ caller, id, reply }, { deps }) => {

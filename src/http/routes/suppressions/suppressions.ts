@@ -16,6 +16,7 @@ import {
   suppression,
   suppressionId,
 } from '../../../domain/suppression/suppression.ts';
+import { resourceEndpoint } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -82,7 +83,7 @@ export const listSuppressionsRoute = listEndpoint(
 
 const GET_DESCRIPTION = 'A removed suppression can still be read, with all its entries.';
 
-export const getSuppressionRoute = endpoint(
+export const getSuppressionRoute = resourceEndpoint(
   'GET /v1/suppressions/:id',
   { summary: 'Read a suppression', description: GET_DESCRIPTION, answer: suppressionSchema },
   async ({ caller, id, reply }, route) => {

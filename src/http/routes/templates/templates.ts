@@ -8,6 +8,7 @@ import {
 } from '../../../commands/template/change-template.ts';
 import { draftContent, loadTemplate } from '../../../commands/template/template-content.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
+import { resourceEndpoint } from '../../as-of.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -72,7 +73,7 @@ export const listTemplatesRoute = listEndpoint(
   },
 );
 
-export const getTemplateRoute = endpoint(
+export const getTemplateRoute = resourceEndpoint(
   'GET /v1/templates/:id',
   { summary: 'Read a template and its newest content', answer: templateSchema },
   async ({ caller: { organizationId }, id, reply }, { deps: { context } }) => {

@@ -15,6 +15,7 @@ import type { Revision } from '../../../domain/ports/event-store.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
 import { webhookStream } from '../../../domain/streams.ts';
 import { type ExistingWebhook, requireWebhook, webhook } from '../../../domain/webhook/webhook.ts';
+import { resourceEndpoint } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
@@ -108,7 +109,7 @@ export const listWebhooksRoute = listEndpoint(
   },
 );
 
-export const getWebhookRoute = endpoint(
+export const getWebhookRoute = resourceEndpoint(
   'GET /v1/webhooks/:id',
   { summary: 'Read a webhook, without its secret', answer: webhookSchema },
   async ({ caller, id, reply }, route) => {
