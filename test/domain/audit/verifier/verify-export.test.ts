@@ -71,6 +71,13 @@ describe('an export', () => {
     ]);
   });
 
+  test('has of the streams of destinations what one organization did', async () => {
+    const log = createAuditLog();
+    log.add({ stream: 'destination-example.net', revision: 3, type: 'DestinationReleased' });
+    log.add({ stream: 'destination-example.net', revision: 9, type: 'DestinationReleased' });
+    expect((await verify(log.export(), keyOf(log))).verdict).toBe('verified');
+  });
+
   test('lacks an id that was expected', async () => {
     const log = createAuditLog();
     log.add({ stream: 'message-msg_a', id: 'one' });
