@@ -74,6 +74,18 @@ const takeLines = (verifier: ExportVerifier, bytes: Buffer, digest: Hash): Buffe
   return bytes.subarray(from);
 };
 
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** Ends where gzip is damaged or cut off: the verifier misses what would follow. */
+async function* undamaged(bytes: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    if (!codeOf(error).startsWith('Z_')) throw error;
+  }
+}
+
 /** @param bytes the export, cut anyhow. */
 export const verifyBytes = async (
   bytes: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -83,7 +95,7 @@ export const verifyBytes = async (
   const checksum = (text: string): string => digest.copy().update(text).digest('hex');
   const verifier = createExportVerifier({ ...options, checksum });
   let rest: Buffer = NOTHING;
-  for await (const chunk of bytes) {
+  for await (const chunk of undamaged(bytes)) {
     rest = takeLines(verifier, rest.length === 0 ? chunk : Buffer.concat([rest, chunk]), digest);
     if (rest.length > LINE_BYTES_MAX) break;
   }
@@ -91,11 +103,9 @@ export const verifyBytes = async (
   return verifier.end();
 };
 
-/** What the file system, gzip, a key, a note or a policy is wrong about; it decides nothing. */
+/** What the file system, a key, a note or a policy is wrong about; it decides nothing. */
 const isProblem = (error: unknown): error is Error =>
-  error instanceof MalformedNote ||
-  error instanceof MalformedPolicy ||
-  (error instanceof Error && 'code' in error && typeof error.code === 'string');
+  error instanceof MalformedNote || error instanceof MalformedPolicy || codeOf(error) !== '';
 
 const undecided = (doubt: string): Verdict => ({
   verdict: 'undecided',
