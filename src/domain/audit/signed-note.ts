@@ -2,24 +2,51 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify }
 
 /**
  * Signed notes (C2SP signed-note), checkpoints in them (C2SP tlog-checkpoint) and cosignatures of witnesses (C2SP
- * tlog-cosignature), with Ed25519 keys.
+ * tlog-cosignature), with keys of Ed25519 or, for cosignatures alone, of ML-DSA-44 (from Node 24 on).
  */
 
 /** Kinds of signature, as the first byte of a key. */
-const ED25519 = 0x01;
+export const ED25519 = 0x01;
 export const COSIGNATURE = 0x04;
-type KeyType = typeof ED25519 | typeof COSIGNATURE;
+/** A timestamped cosignature too, which names its cosigner and resists quantum computers. */
+export const ML_DSA_44 = 0x06;
+type KeyType = typeof ED25519 | typeof COSIGNATURE | typeof ML_DSA_44;
 
-const KEY_BYTES = 32;
+const HASH_BYTES = 32;
 const KEY_ID_BYTES = 4;
 const TIME_BYTES = 8;
+/** Of names in what ML-DSA-44 signs. */
+const SHORT_BYTES_MAX = 255;
 /** Bounds of what is read: longer notes and more signatures are refused before any is checked. */
 const NOTE_BYTES_MAX = 65_536;
 const SIGNATURES_MAX = 64;
 
-/** DER before the 32 bytes of an Ed25519 key (RFC 8410 §4, §7). */
-const SPKI = Buffer.from('302a300506032b6570032100', 'hex');
-const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+/** A key in bytes, and the DER before them. The private key is a seed of 32 bytes. */
+interface Form {
+  readonly publicBytes: number;
+  readonly spki: Buffer;
+  readonly pkcs8: Buffer;
+}
+
+/** RFC 8410 §4, §7. */
+const ED25519_FORM: Form = {
+  publicBytes: 32,
+  spki: Buffer.from('302a300506032b6570032100', 'hex'),
+  pkcs8: Buffer.from('302e020100300506032b657004220420', 'hex'),
+};
+
+/** RFC 9881 §4, §6. */
+const ML_DSA_44_FORM: Form = {
+  publicBytes: 1312,
+  spki: Buffer.from('30820532300b0609608648016503040311' + '0382052100', 'hex'),
+  pkcs8: Buffer.from('3034020100300b0609608648016503040311' + '04228020', 'hex'),
+};
+
+const FORMS: Readonly<Record<number, Form>> = {
+  [ED25519]: ED25519_FORM,
+  [COSIGNATURE]: ED25519_FORM,
+  [ML_DSA_44]: ML_DSA_44_FORM,
+};
 
 /** What is no note, key or checkpoint, in a sentence. */
 export class MalformedNote extends Error {
@@ -47,16 +74,21 @@ const bytesOf = (base64: string, what: string): Buffer => {
   return bytes;
 };
 
-const verifierKeyOf = (name: string, typeAndKey: Buffer): VerifierKey => {
-  const type = typeAndKey[0];
-  if ((type !== ED25519 && type !== COSIGNATURE) || typeAndKey.length !== 1 + KEY_BYTES) {
-    throw new MalformedNote(`the key ${name} is not of Ed25519`);
+const publicKeyOf = (name: string, key: Buffer): KeyObject => {
+  try {
+    return createPublicKey({ key, format: 'der', type: 'spki' });
+  } catch {
+    throw new MalformedNote(`this version of Node cannot use the key ${name}: ML-DSA-44 needs Node 24`);
   }
-  const publicKey = createPublicKey({
-    key: Buffer.concat([SPKI, typeAndKey.subarray(1)]),
-    format: 'der',
-    type: 'spki',
-  });
+};
+
+const verifierKeyOf = (name: string, typeAndKey: Buffer): VerifierKey => {
+  const form = FORMS[typeAndKey[0] ?? 0];
+  if (form === undefined || typeAndKey.length !== 1 + form.publicBytes) {
+    throw new MalformedNote(`the key ${name} is not of Ed25519 or ML-DSA-44`);
+  }
+  const type = typeAndKey[0] as KeyType; // it has a form
+  const publicKey = publicKeyOf(name, Buffer.concat([form.spki, typeAndKey.subarray(1)]));
   const id = keyId(name, typeAndKey).toString('hex');
   return { name, id, type, publicKey, text: `${name}+${id}+${typeAndKey.toString('base64')}` };
 };
@@ -80,26 +112,48 @@ export interface Signer {
 const lineOf = ({ name, id }: VerifierKey, signature: Buffer): string =>
   `\u2014 ${name} ${Buffer.concat([Buffer.from(id, 'hex'), signature]).toString('base64')}\n`;
 
-/** What a witness signs (tlog-cosignature, "Format"). */
-const cosigned = (text: string, seconds: number): Buffer => Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`);
+const uint64 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(TIME_BYTES);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes;
+};
+
+const shortText = (text: string): Buffer => {
+  const bytes = Buffer.from(text);
+  if (bytes.length > SHORT_BYTES_MAX) throw new MalformedNote(`${text} has more than ${SHORT_BYTES_MAX} bytes`);
+  return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+};
+
+/** What a witness signs (tlog-cosignature, "Ed25519 signed message" and "ML-DSA-44 signed message"). */
+const cosigned = ({ type, name }: VerifierKey, text: string, seconds: number): Buffer => {
+  if (type === COSIGNATURE) return Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`);
+  const { origin, size, root } = parseCheckpoint(text);
+  const [time, start, end] = [seconds, 0, size].map(uint64) as [Buffer, Buffer, Buffer];
+  return Buffer.concat([Buffer.from('subtree/v1\n\0'), shortText(name), time, shortText(origin), start, end, root]);
+};
 
 /** @param seed 32 bytes, the private key (RFC 8032 §5.1.5). */
 export const createSigner = (name: string, seed: Uint8Array, type: KeyType = ED25519): Signer => {
-  const key = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' });
-  const raw = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(SPKI.length);
+  const { pkcs8, publicBytes } = FORMS[type] as Form;
+  const key = createPrivateKey({ key: Buffer.concat([pkcs8, seed]), format: 'der', type: 'pkcs8' });
+  const raw = createPublicKey(key).export({ format: 'der', type: 'spki' }).subarray(-publicBytes);
   const verifierKey = verifierKeyOf(name, Buffer.concat([Buffer.from([type]), raw]));
   return {
     verifierKey,
     signatureLine: (text, seconds = 0) => {
       if (type === ED25519) return lineOf(verifierKey, sign(null, Buffer.from(text), key));
-      const time = Buffer.alloc(TIME_BYTES);
-      time.writeBigUInt64BE(BigInt(seconds));
-      return lineOf(verifierKey, Buffer.concat([time, sign(null, cosigned(text, seconds), key)]));
+      const signature = sign(null, cosigned(verifierKey, text, seconds), key);
+      return lineOf(verifierKey, Buffer.concat([uint64(seconds), signature]));
     },
   };
 };
 
-export const createCosigner = (name: string, seed: Uint8Array): Signer => createSigner(name, seed, COSIGNATURE);
+/** A witness's signer. */
+export const createCosigner = (
+  name: string,
+  seed: Uint8Array,
+  type: typeof COSIGNATURE | typeof ML_DSA_44 = COSIGNATURE,
+): Signer => createSigner(name, seed, type);
 
 interface Signature {
   readonly name: string;
@@ -133,17 +187,24 @@ export const parseNote = (note: string): Note => {
 };
 
 /** @returns seconds since 1970; null: it is not valid. */
-const cosignedAt = (text: string, publicKey: KeyObject, bytes: Buffer): number | null => {
+const cosignedAt = (text: string, key: VerifierKey, bytes: Buffer): number | null => {
   if (bytes.length <= TIME_BYTES) return null;
   const seconds = Number(bytes.readBigUInt64BE());
-  return verify(null, cosigned(text, seconds), publicKey, bytes.subarray(TIME_BYTES)) ? seconds : null;
+  const isTime = Number.isSafeInteger(seconds);
+  return isTime && verify(null, cosigned(key, text, seconds), key.publicKey, bytes.subarray(TIME_BYTES))
+    ? seconds
+    : null;
 };
 
-/** The time of a cosignature in seconds since 1970, 0 for another valid signature; null: the key did not sign the note. */
-export const signedAt = ({ text, signatures }: Note, { name, id, type, publicKey }: VerifierKey): number | null => {
+/**
+ * The time of a cosignature in seconds since 1970, 0 for another valid signature; null: the key did not sign the note.
+ * @throws {MalformedNote} a cosignature of ML-DSA-44 on what is no checkpoint.
+ */
+export const signedAt = ({ text, signatures }: Note, key: VerifierKey): number | null => {
+  const { name, id, type, publicKey } = key;
   const signature = signatures.find((one) => one.name === name && one.id === id);
   if (signature === undefined) return null;
-  if (type === COSIGNATURE) return cosignedAt(text, publicKey, signature.bytes);
+  if (type !== ED25519) return cosignedAt(text, key, signature.bytes);
   return verify(null, Buffer.from(text), publicKey, signature.bytes) ? 0 : null;
 };
 
@@ -165,7 +226,7 @@ export const parseCheckpoint = (text: string): Checkpoint => {
     throw new MalformedNote('a checkpoint is an origin, a size and a root, each in a line');
   }
   const bytes = bytesOf(root, 'the root of a checkpoint');
-  if (bytes.length !== KEY_BYTES) throw new MalformedNote('the root of a checkpoint has 32 bytes');
+  if (bytes.length !== HASH_BYTES) throw new MalformedNote('the root of a checkpoint has 32 bytes');
   return { origin, size: Number(size), root: bytes };
 };
 

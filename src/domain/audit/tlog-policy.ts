@@ -1,4 +1,4 @@
-import { COSIGNATURE, parseVerifierKey, type VerifierKey } from './signed-note.ts';
+import { COSIGNATURE, ED25519, parseVerifierKey, type VerifierKey } from './signed-note.ts';
 
 /** Trust policies (C2SP tlog-policy): which logs and witnesses are known, and how many of these must have cosigned. */
 
@@ -53,7 +53,7 @@ const addLog = ({ logs }: Draft, [vkey = '']: readonly string[]): void => {
 
 const addWitness = (draft: Draft, [name = '', vkey = '']: readonly string[]): void => {
   const key = parseVerifierKey(vkey);
-  requireThat(key.type === COSIGNATURE, `the key of witness ${name} does not sign cosignatures`);
+  requireThat(key.type !== ED25519, `the key of witness ${name} does not sign cosignatures`);
   requireThat(name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is taken`);
   const isRepeated = [...draft.witnesses.values()].some((witness) => isSameKey(witness, key));
   requireThat(!isRepeated, `the key of witness ${name} stands there twice`);

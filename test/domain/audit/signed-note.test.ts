@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, verify } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
   checkpointText,
   createCosigner,
   createSigner,
   MalformedNote,
+  ML_DSA_44,
   parseCheckpoint,
   parseNote,
   parseVerifierKey,
@@ -39,6 +40,27 @@ describe('a signed note', () => {
       '\u2014 PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n';
     expect(signedAt(parseNote(signedNote(text, [line])), key)).toBe(0);
     expect(signedAt(parseNote(signedNote(text.replace('answer', 'Answer'), [line])), key)).toBeNull();
+  });
+
+  test('is cosigned with ML-DSA-44 by a named witness', () => {
+    const quantum = createCosigner('witness.example', randomBytes(32), ML_DSA_44);
+    const line = quantum.signatureLine(TEXT, 1_700_000_000);
+    const note = parseNote(signedNote(TEXT, [line]));
+    expect(note.signatures[0]?.bytes).toHaveLength(8 + 2_420);
+    expect(signedAt(note, parseVerifierKey(quantum.verifierKey.text))).toBe(1_700_000_000);
+    // `cosigned_message` of tlog-cosignature, "ML-DSA-44 signed message", byte by byte.
+    const message = Buffer.concat([
+      Buffer.from('subtree/v1\n\0\x0fwitness.example\0\0\0\0\x65\x53\xf1\x00', 'latin1'),
+      Buffer.from(`${String.fromCharCode(ORIGIN.length)}${ORIGIN}`),
+      Buffer.from('\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x05', 'latin1'),
+      CHECKPOINT.root,
+    ]);
+    const { publicKey } = quantum.verifierKey;
+    expect(verify(null, message, publicKey, note.signatures[0]?.bytes.subarray(8) ?? Buffer.alloc(0))).toBe(true);
+    const other = checkpointText({ ...CHECKPOINT, size: 6 });
+    expect(signedAt(parseNote(signedNote(other, [line])), quantum.verifierKey)).toBeNull();
+    const renamed = createCosigner('witness2.example', randomBytes(32), ML_DSA_44).verifierKey;
+    expect(signedAt(note, renamed)).toBeNull();
   });
 
   test('has no valid signature once a byte is changed', () => {
