@@ -77,6 +77,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationCreated: 'append-other',
   OrganizationCeilingsSet: 'append-other',
   OrganizationUpdated: 'append-other',
+  LegalHoldSet: 'append-other',
   PlanChosen: 'append-other',
   QuotaWarned: 'append-other',
   QuotaExceeded: 'append-other',

@@ -7,6 +7,7 @@ import {
   changePlan as decideChangePlan,
   createOrganization as decideCreateOrganization,
   setCeilings as decideSetCeilings,
+  setLegalHold as decideSetLegalHold,
   updateOrganization as decideUpdateOrganization,
   organization,
   requireOrganization,
@@ -140,6 +141,29 @@ export const updateOrganization = async (
   });
   return { organization: requireOrganization(state), revision, contact: isSame ? before.contact : contact };
 };
+/** Begins or ends a legal hold. @throws {DomainError} `not_found`, `precondition_failed`, `resource_conflict`. */
+export const setLegalHold = async (
+  context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
+  origin: Origin,
+  { active, ...condition }: Condition & { readonly active: boolean },
+): Promise<OrganizationAtRevision> => {
+  const { organizationId } = origin;
+  await execute(context, {
+    ...condition,
+    aggregate: organization,
+    stream: organizationStream(organizationId),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (found) => decideSetLegalHold(found, active),
+  });
+  return loadOrganization(context, organizationId);
+};
+
+/** Whether a legal hold keeps what is stored for an organization. */
+export const isHeld = async ({ store }: Pick<CommandContext, 'store'>, organizationId: string): Promise<boolean> => {
+  const { state } = await load(store, organization, organizationStream(organizationId));
+  return state.status !== 'absent' && state.heldSince !== null;
+};
+
 /** @throws {DomainError} `not_found`, `plan_not_offered`, `precondition_failed`, `resource_conflict`. */
 export const changePlan = async (
   context: CommandContext,

@@ -106,6 +106,7 @@ const kindsOf = (
     case 'OrganizationCreated':
     case 'OrganizationCeilingsSet':
     case 'OrganizationUpdated':
+    case 'LegalHoldSet':
     case 'PlanChosen':
     case 'AdminKeysReleased':
     case 'KeyChangeRefused':

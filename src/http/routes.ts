@@ -42,7 +42,7 @@ import {
 } from './routes/messages/messages.ts';
 import { sendBatchRoute } from './routes/messages/send-batch.ts';
 import { analyzeMessageRoute, sendMessageRoute } from './routes/messages/send-message.ts';
-import { getOrganizationRoute, updateOrganizationRoute } from './routes/organization.ts';
+import { getOrganizationRoute, setLegalHoldRoute, updateOrganizationRoute } from './routes/organization.ts';
 import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
 import { viewMailRoute } from './routes/recipients/view-mail.ts';
@@ -202,6 +202,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getOrganizationRoute,
   getOrganizationReputationRoute,
   updateOrganizationRoute,
+  setLegalHoldRoute,
   releaseOrganizationSendingRoute,
   listInboxRoute,
   getCapturedMailRoute,

@@ -34,6 +34,8 @@ export const organizationEvents = {
   OrganizationCeilingsSet: z.object({ organizationId: z.string(), ceilings: rateLimitsSchema.nullable() }),
   /** What is absent stays as it is. */
   OrganizationUpdated: z.object({ organizationId: z.string(), ...settings.partial().shape }),
+  /** While it is active nothing of the organization is removed from the vault: neither by its age nor by an erasure. */
+  LegalHoldSet: z.object({ organizationId: z.string(), active: z.boolean() }),
   /** From the start of that day (UTC) on; the terms stay as they are here. */
   PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),
   /**

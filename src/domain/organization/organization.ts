@@ -26,6 +26,8 @@ export type Organization =
       readonly settings: OrganizationSettings;
       readonly ceilings: RateLimits | null;
       readonly createdAt: string;
+      /** Since when nothing is removed from the vault; null: there is no legal hold. */
+      readonly heldSince: string | null;
       /** Plans it chose, oldest first. */
       readonly chosenPlans: readonly ChosenPlan[];
       /** Admin keys that nobody counts on any more, by id, each up to and with a revision. */
@@ -56,6 +58,7 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
         ...data,
         settings: { ...DEFAULT_SETTINGS, name },
         createdAt: context.occurredAt,
+        heldSince: null,
         chosenPlans: [],
         releasedKeys: {},
         releasedDomains: {},
@@ -70,6 +73,8 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
         const said = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
         return { ...state, settings: { ...state.settings, ...said } };
       }
+      case 'LegalHoldSet':
+        return { ...state, heldSince: event.data.active ? context.occurredAt : null };
       case 'PlanChosen': {
         const { plan } = event.data;
         return { ...state, chosenPlans: [...state.chosenPlans, { plan, chosenAt: context.occurredAt }] };
@@ -129,6 +134,12 @@ export const updateOrganization = (state: Organization, changes: SettingChanges)
   );
   if (different.length === 0) return [];
   return [{ type: 'OrganizationUpdated', data: { organizationId, ...Object.fromEntries(different) } }];
+};
+
+/** Begins or ends a legal hold. The same again is nothing. @throws {DomainError} `not_found`. */
+export const setLegalHold = (state: Organization, active: boolean): readonly OrganizationEvent[] => {
+  const { organizationId, heldSince } = requireOrganization(state);
+  return active === (heldSince !== null) ? [] : [{ type: 'LegalHoldSet', data: { organizationId, active } }];
 };
 
 /** The same plan with the same terms again is nothing. @throws {DomainError} `not_found`, and those of `choosePlan`. */

@@ -10,6 +10,7 @@ import {
   requestErasure,
   together,
 } from '../../commands/erasure.ts';
+import { isHeld } from '../../commands/organization.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
 import { ERASURE_COUNTS_NONE, ERASURE_REASONS } from '../../domain/erasure/events.ts';
@@ -32,8 +33,10 @@ const erasureSchema = z
     id: z.string(),
     object: z.literal('erasure'),
     state: z
-      .enum(['running', 'completed'])
-      .describe('`running`: things are being removed, or messages have not ended for all of their recipients yet.'),
+      .enum(['running', 'held', 'completed'])
+      .describe(
+        '`running`: things are being removed, or messages have not ended for all of their recipients yet. `held`: a legal hold of the organization delays it.',
+      ),
     reason: reasonSchema,
     suppress: z.boolean(),
     progress: z.strictObject({
@@ -55,11 +58,11 @@ const erasureSchema = z
 
 const serializeErasure = (
   { erasureId, status, reason, suppress, certificate, createdAt }: ExistingErasure,
-  progress: ErasureProgress | undefined,
+  { progress, held }: { readonly progress: ErasureProgress | undefined; readonly held: boolean },
 ): z.infer<typeof erasureSchema> => ({
   id: erasureId,
   object: 'erasure',
-  state: status,
+  state: held && status === 'running' ? 'held' : status,
   reason,
   suppress,
   progress: {
@@ -76,11 +79,13 @@ const serializeErasure = (
 });
 
 const serializeErasures = async (
-  { retention }: Pick<HttpDependencies, 'retention'>,
+  { retention, context }: Pick<HttpDependencies, 'retention' | 'context'>,
+  organizationId: string,
   erasures: readonly ExistingErasure[],
 ): Promise<readonly z.infer<typeof erasureSchema>[]> => {
   const progress = await retention.erasureProgress(erasures.map(({ erasureId }) => erasureId));
-  return erasures.map((each) => serializeErasure(each, progress.get(each.erasureId)));
+  const held = await isHeld(context, organizationId);
+  return erasures.map((each) => serializeErasure(each, { progress: progress.get(each.erasureId), held }));
 };
 
 const address = addressField().describe(
@@ -116,7 +121,7 @@ export const requestErasureRoute = endpoint(
     const { erasure, revision } = await requestErasure(deps.context, origin, body);
     setRevision(reply, revision);
     reply.header('location', `/v1/erasures/${erasure.erasureId}`);
-    const [serialized] = await serializeErasures(deps, [erasure]);
+    const [serialized] = await serializeErasures(deps, origin.organizationId, [erasure]);
     return serialized;
   },
 );
@@ -126,7 +131,7 @@ export const listErasuresRoute = listEndpoint(
   { summary: 'List erasures, newest first', of: 'erasures', item: erasureSchema },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.erasures.list({ organizationId, ...by });
-    return { ...page, items: await serializeErasures(deps, page.items) };
+    return { ...page, items: await serializeErasures(deps, organizationId, page.items) };
   },
 );
 
@@ -136,7 +141,7 @@ export const getErasureRoute = endpoint(
   async ({ caller: { organizationId }, id, reply }, { deps }) => {
     const { erasure, revision } = await loadErasure(deps.context, organizationId, id);
     setRevision(reply, revision);
-    const [serialized] = await serializeErasures(deps, [erasure]);
+    const [serialized] = await serializeErasures(deps, organizationId, [erasure]);
     return serialized;
   },
 );

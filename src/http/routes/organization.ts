@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { loadOrganization, type OrganizationAtRevision, updateOrganization } from '../../commands/organization.ts';
+import {
+  loadOrganization,
+  type OrganizationAtRevision,
+  setLegalHold,
+  updateOrganization,
+} from '../../commands/organization.ts';
 import { ANALYSIS_POLICIES, CONTENT_DAYS_MAX } from '../../domain/organization/events.ts';
 import { rateLimitsSchema } from '../../domain/rate-limits.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
@@ -17,11 +22,14 @@ const organizationSchema = z.strictObject({
   default_analysis: z.enum(ANALYSIS_POLICIES),
   timezone: z.string(),
   rate_limit_ceilings: rateLimitsSchema.nullable(),
+  legal_hold_since: timeSchema()
+    .nullable()
+    .describe('Since when nothing is removed, by its age or by an erasure; null: there is no legal hold.'),
   created_at: timeSchema(),
 });
 
 const serializeOrganization = ({
-  organization: { organizationId, settings, ceilings, createdAt },
+  organization: { organizationId, settings, ceilings, heldSince, createdAt },
   contact,
 }: OrganizationAtRevision): z.infer<typeof organizationSchema> => ({
   id: organizationId,
@@ -32,6 +40,7 @@ const serializeOrganization = ({
   default_analysis: settings.analysis,
   timezone: settings.timezone,
   rate_limit_ceilings: ceilings,
+  legal_hold_since: heldSince,
   created_at: createdAt,
 });
 
@@ -91,6 +100,24 @@ export const updateOrganizationRoute = endpoint(
     };
     const changed = await updateOrganization(deps.context, origin, { changes: wanted, ...ifMatch(request) });
     await auth.keyCache.catchUp(); // sends and statistics read the settings there
+    setRevision(reply, changed.revision);
+    return serializeOrganization(changed);
+  },
+);
+
+export const setLegalHoldRoute = endpoint(
+  'PUT /v1/organization/holds',
+  {
+    summary: 'Begin or end a legal hold',
+    description:
+      'While it is active no contents of the organization are removed: the retention waits, and erasures are `held`. ' +
+      'Its beginning and end are on record.',
+    body: z.strictObject({ active: z.boolean().describe('false: it ends, and what waited is removed.') }),
+    examples: { 'Keep everything': { active: true }, 'The matter is over': { active: false } },
+    answer: organizationSchema,
+  },
+  async ({ origin, body: { active }, request, reply }, { deps }) => {
+    const changed = await setLegalHold(deps.context, origin, { active, ...ifMatch(request) });
     setRevision(reply, changed.revision);
     return serializeOrganization(changed);
   },

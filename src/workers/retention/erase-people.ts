@@ -12,6 +12,7 @@ import {
   suppressErased,
   together,
 } from '../../commands/erasure.ts';
+import { isHeld } from '../../commands/organization.ts';
 import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
 import { ERASURE_COUNTS_NONE } from '../../domain/erasure/events.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
@@ -26,7 +27,8 @@ import type { Work } from '../supervise.ts';
  *
  * An erasure is complete after a walk that found nothing to remove and nothing to wait for. So at least two walks are
  * made, and what was being written while the first one passed (the answer of a webhook, a report of a mail server) is
- * found by the next. Every step can be repeated: a process that dies goes on with the walk.
+ * found by the next. Every step can be repeated: a process that dies goes on with the walk. A legal hold delays all but
+ * the suppression.
  */
 
 export interface ErasePeople {
@@ -70,7 +72,7 @@ export const erasePeople = (parts: ErasePeople): Work => {
 
   const remove = async ({ erasureId, organizationId }: ExistingErasure, found: Found): Promise<number> => {
     const { contentIds, deliveryIds, mail } = found;
-    if (contentIds.length === 0) return 0;
+    if (contentIds.length === 0 || (await isHeld(context, organizationId))) return 0;
     return retention.erase({ erasureId, organizationId, contentIds, deliveryIds, mail, at: system.now() });
   };
 
@@ -87,7 +89,6 @@ export const erasePeople = (parts: ErasePeople): Work => {
   const walk = async (running: ExistingErasure, signal: AbortSignal): Promise<Walked> => {
     const { organizationId, digest } = running;
     const person = { organizationId, digest, endpoints: await endpointsOf(organizationId) };
-    if (running.suppress) await suppressErased(context, running);
     let removed = await remove(running, await findInSuppressions(context, person));
     let waitingMessages = 0;
     for await (const messageIds of pagesTo(messagesTo, person)) {
@@ -107,18 +108,27 @@ export const erasePeople = (parts: ErasePeople): Work => {
     await completeErasure(context, running, progress?.counts ?? ERASURE_COUNTS_NONE);
   };
 
-  const waitMs = ({ createdAt }: ExistingErasure): number =>
-    Math.min(WAIT_MS_MAX, (system.now().getTime() - Date.parse(createdAt)) / WAIT_SHARE);
+  /** A hold that began during the walk has kept what it came to. */
+  const isClean = async ({ organizationId }: ExistingErasure, { removed, waitingMessages }: Walked): Promise<boolean> =>
+    removed === 0 && waitingMessages === 0 && !(await isHeld(context, organizationId));
+
+  const schedule = ({ erasureId, createdAt }: ExistingErasure, { removed, waitingMessages }: Walked): void => {
+    const waitMs = Math.min(WAIT_MS_MAX, (system.now().getTime() - Date.parse(createdAt)) / WAIT_SHARE);
+    if (removed === 0 && waitingMessages > 0) nextWalkMs.set(erasureId, system.monotonicMs() + waitMs);
+    else nextWalkMs.delete(erasureId);
+  };
 
   /** The mark comes last: an erasure whose record is not in the log is walked again. */
   const carryOut = async (running: ExistingErasure, signal: AbortSignal): Promise<void> => {
     const { erasureId, organizationId } = running;
-    const { removed, waitingMessages } = await walk(running, signal);
-    const isDone = removed === 0 && waitingMessages === 0;
+    if (running.suppress) await suppressErased(context, running);
+    if (await isHeld(context, organizationId)) return;
+    const walked = await walk(running, signal);
+    const isDone = await isClean(running, walked);
     if (isDone) await complete(running);
+    const { waitingMessages } = walked;
     await retention.noteErasure({ erasureId, organizationId, waitingMessages, isDone, at: system.now() });
-    if (removed === 0 && !isDone) nextWalkMs.set(erasureId, system.monotonicMs() + waitMs(running));
-    else nextWalkMs.delete(erasureId);
+    schedule(running, walked);
   };
 
   /** In pages: whether an erasure ends meanwhile does not matter to those behind it. */

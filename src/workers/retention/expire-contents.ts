@@ -1,9 +1,10 @@
 import { load } from '../../commands/execute.ts';
 import { message } from '../../domain/message/message.ts';
 import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
+import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { organization } from '../../domain/organization/organization.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { OldContent, Retention } from '../../domain/ports/retention.ts';
+import type { OldContent, Retention, StoredBefore } from '../../domain/ports/retention.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { messageStream, organizationStream } from '../../domain/streams.ts';
 import type { Leadership } from '../leadership.ts';
@@ -81,19 +82,28 @@ export const expireContents = (parts: ExpireContents): Work => {
     if (ids.length > 0) onExpired(await retention.expire(ids, system.now()));
   };
 
-  const expireOf = async (organizationId: string, signal: AbortSignal): Promise<void> => {
-    // Its settings as the log has them: what is removed does not come back.
+  /** As the log has them: what is removed does not come back. @returns null: nothing is to be removed. */
+  const settingsOf = async (organizationId: string): Promise<OrganizationSettings | null> => {
     const { state } = await load(store, organization, organizationStream(organizationId));
-    if (state.status === 'absent') return;
-    const { contentDays, contactId } = state.settings;
+    return state.status === 'absent' || state.heldSince !== null ? null : state.settings;
+  };
+
+  /** @returns what was looked at; a legal hold that begins meanwhile keeps the next page. */
+  const expireNext = async (query: Pick<StoredBefore, 'organizationId' | 'after'>): Promise<readonly OldContent[]> => {
+    const settings = await settingsOf(query.organizationId);
+    if (settings === null) return [];
+    const { contentDays, contactId } = settings;
     const before = new Date(system.now().getTime() - Math.max(YOUNGEST_MS, contentDays * DAY_MS));
+    const found = await retention.contents({ ...query, before, limit: BATCH });
+    await expirePage(found, contactId);
+    return found;
+  };
+
+  const expireOf = async (organizationId: string, signal: AbortSignal): Promise<void> => {
     let after: OldContent | null = null;
     while (!signal.aborted) {
-      const page: readonly OldContent[] = await paced(system, signal, async () => {
-        const found = await retention.contents({ organizationId, before, after, limit: BATCH });
-        await expirePage(found, contactId);
-        return found;
-      });
+      const query: Parameters<typeof expireNext>[0] = { organizationId, after };
+      const page: readonly OldContent[] = await paced(system, signal, () => expireNext(query));
       if (page.length < BATCH) return;
       after = page.at(-1) ?? null;
     }

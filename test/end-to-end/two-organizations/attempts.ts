@@ -128,6 +128,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   // Of the caller's own organization: there is nothing to name another by.
   choosePlan: () => [],
   updateOrganization: () => [],
+  setLegalHold: () => [],
   // Mail servers of others are the same for every organization; the list names none of its recipients.
   listDestinations: () => [{ query: '?limit=100', check: isEmpty }],
   releaseDestination: () => [

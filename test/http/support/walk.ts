@@ -84,6 +84,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/domains/:id/dkim/rotate': () => ({}),
   'POST /v1/domains/:id/release': () => ({}),
   'PATCH /v1/organization': () => ({ name: 'Walk' }),
+  'PUT /v1/organization/holds': () => ({ active: false }),
   'POST /v1/organization/release': () => ({}),
   'PUT /v1/billing/plan': () => ({ plan: 'unlimited' }),
   'PUT /v1/domains/:id/warm-up': () => ({ plan: [50, 100] }),

@@ -178,6 +178,46 @@ describe('the erasure of a person', () => {
     expect((await ask('GET', `/v1/erasures/${id}`)).body).toMatchObject({ state: 'completed', certificate });
   });
 
+  test('waits for the end of a legal hold, and keeps mail from the person meanwhile', async () => {
+    const { id: messageId } = await send();
+    await attempt(messageId, 'delivered');
+    const hold = (active: boolean) => ask('PUT', '/v1/organization/holds', { active });
+    expect((await hold(true)).body.legal_hold_since).not.toBeNull();
+    const asked = await ask('POST', '/v1/erasures', { address: ADDRESS, suppress: true });
+    expect(asked.body.state).toBe('held');
+    await rounds(3);
+    expect((await ask('GET', `/v1/erasures/${asked.body.id}`)).body).toMatchObject({
+      state: 'held',
+      certificate: null,
+    });
+    expect((await ask('GET', '/v1/erasures')).body.data[0].state).toBe('held');
+    expect((await ask('GET', `/v1/messages/${messageId}`)).body.content).toBe('stored');
+    const { body } = await ask('GET', `/v1/suppressions/check?address=${ADDRESS}`);
+    expect(body.suppressed.transactional).toBe(true);
+    expect((await hold(false)).body.legal_hold_since).toBeNull();
+    await rounds(2);
+    expect((await ask('GET', `/v1/erasures/${asked.body.id}`)).body.state).toBe('completed');
+    expect(formsIn(await dump())).toEqual([]);
+  });
+
+  test('keeps what a legal hold that begins in the middle comes before', async () => {
+    const { id: messageId } = await send();
+    await attempt(messageId, 'delivered');
+    const id = await erase();
+    const postgres = createPostgresRetention({ pool: made.pool() });
+    const holds: Partial<Retention> = {
+      noteErasure: async (note) => {
+        await postgres.noteErasure(note);
+        await ask('PUT', '/v1/organization/holds', { active: true });
+      },
+    };
+    await rounds(3, { ...postgres, ...holds });
+    expect((await ask('GET', `/v1/erasures/${id}`)).body).toMatchObject({ state: 'held', certificate: null });
+    await ask('PUT', '/v1/organization/holds', { active: false });
+    await rounds(1);
+    expect((await ask('GET', `/v1/erasures/${id}`)).body.state).toBe('completed');
+  });
+
   test('leaves mail of other organizations to the address as it is', async () => {
     const { id } = await send({}, made.otherKey());
     await erase();

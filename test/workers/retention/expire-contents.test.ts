@@ -41,7 +41,7 @@ describe('retention', () => {
 
   const origin = (): Origin => ({ ...operator(organizationId), environment: 'live' });
 
-  const ask = async (method: 'GET' | 'POST' | 'PATCH', url: string, payload?: object, headers: object = {}) => {
+  const ask = async (method: 'GET' | 'POST' | 'PATCH' | 'PUT', url: string, payload?: object, headers: object = {}) => {
     const body = payload === undefined ? {} : { payload };
     const answer = await service.request({ method, url, key, ...body, headers: { ...headers } });
     return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
@@ -103,6 +103,18 @@ describe('retention', () => {
     const content = await ask('GET', `/v1/messages/${id}/content`);
     expect([content.status, content.body.error.code]).toEqual([410, 'content_gone']);
     expect((await ask('GET', `/v1/messages/${id}/events`)).status).toBe(200);
+  });
+
+  test('keeps all contents during a legal hold', async () => {
+    const { id } = (await send()).body;
+    await cancel(id);
+    await age(id, 31);
+    for (const active of [true, true]) {
+      expect((await ask('PUT', '/v1/organization/holds', { active })).body.legal_hold_since).not.toBeNull();
+      expect(await round()).toBe(0);
+    }
+    expect((await ask('PUT', '/v1/organization/holds', { active: false })).body.legal_hold_since).toBeNull();
+    expect(await round()).toBe(1);
   });
 
   test('keeps contents as long as a recipient is open, and removes them an hour after that at the earliest', async () => {
