@@ -8,7 +8,8 @@ import { sendAll } from './send-all.ts';
 const ELSEWHERE = [
   ...['append-held', 'append-lost', 'append-unsent', 'append-report', 'append-unsubscription', 'append-suppression'],
   ...['append-engagement', 'append-suspension', 'append-places', 'append-reputation', 'append-release'],
-  ...['append-keys', 'append-check', 'append-destroyed', 'append-erased', 'append-other'],
+  ...['append-keys', 'append-check', 'append-destroyed', 'append-erased', 'append-invoice', 'append-checkpoint'],
+  ...['append-other'],
   ...['contents-put', 'secret-put', 'secret-destroy', 'note-put', 'content-expire', 'webhook-replay'],
   ...['content-erase', 'erasure-note'],
 ];
