@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 /**
- * A number for each of millions of texts, in 24 to 48 bytes each: a `Map` takes ten times that, and ends at 16.7 million.
+ * A number for each of millions of texts, in 16 to 32 bytes each: a `Map` takes ten times that, and ends at 16.7 million.
  * Texts are kept as 64 bits of their SHA-256: that two of 10 million are taken for the same happens once in 370,000 logs.
  */
 export interface Fingerprints {
@@ -12,7 +12,8 @@ export interface Fingerprints {
 }
 
 const SLOTS_AT_FIRST = 1 << 12;
-const FILL_MAX = 0.5;
+/** Higher: longer searches; lower: more memory. */
+const FILL_MAX = 0.75;
 
 interface Table {
   readonly mask: number;

@@ -7,7 +7,7 @@ import { judge, type Verdict } from './judgement.ts';
 /**
  * Verifies an export of a log (docs/audit.md), line after line. Nothing in the file is believed: each leaf is
  * hashed, the tree is grown anew, and what the file says of hashes, roots and keys is compared with that. A fault does not
- * end it, so that all of them are named. Memory is constant but for 24 to 48 bytes for each event and each stream.
+ * end it, so that all of them are named. Memory is constant but for 16 to 32 bytes for each event and each stream.
  */
 
 export interface VerifyOptions extends BodyOptions {
