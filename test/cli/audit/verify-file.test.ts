@@ -70,7 +70,7 @@ describe.each(COMMANDS)('%s', (_, command) => {
       code: 1,
       stdout: expect.stringContaining('the end is cut off'),
     });
-  }, 60_000);
+  }, 180_000);
 });
 
 test('the file on its own is what `npm run build:verifier` makes', async () => {
