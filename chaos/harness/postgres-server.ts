@@ -15,8 +15,8 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
-/** Several worlds at a time, each with up to three processes. */
-const SETTINGS = { max_connections: '400', fsync: 'off', full_page_writes: 'off' };
+/** Several worlds at a time, each with up to three processes and a rebuild that judges them: two connections a projection. */
+const SETTINGS = { max_connections: '700', fsync: 'off', full_page_writes: 'off' };
 
 /** Kills of programs lose nothing that the server has: it need not wait for the disk, unless it is itself to be killed. */
 export const openPostgresServer = async (settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> => {
