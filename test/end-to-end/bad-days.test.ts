@@ -181,7 +181,7 @@ describe('a service that is older than its log', () => {
       await client.connect();
       await client.query(`
         insert into event_log.events
-        select position + 1, 'webhook-newer', 0, gen_random_uuid(), 'FromTheFuture', 1, 'webhook', '{}', metadata
+        select position + 1, 'webhook-newer', 0, gen_random_uuid(), 'FromTheFuture', 'webhook', '{}', metadata
         from event_log.events order by position desc limit 1`);
       // It may find out before it is ready, or just after.
       const { code, output } = await startProgram(options).then(
