@@ -143,7 +143,7 @@ export const EMBEDDED_SETTINGS: Settings = {
   synchronous_commit: 'on',
   full_page_writes: 'on',
   // More costs memory, fewer refuses a role its pool: all pools of one process together stay below.
-  max_connections: '100',
+  max_connections: '150',
   shared_buffers: '128MB',
   // A larger log makes recovery after a crash longer, a smaller one makes checkpoints (and full-page writes) frequent.
   max_wal_size: '1GB',
