@@ -16,11 +16,15 @@ const hasProtocol = (value: string, ...protocols: readonly string[]): boolean =>
 export const url = (remedy: string, ...protocols: readonly string[]) =>
   text((value) => hasProtocol(value, ...protocols), remedy).optional();
 
-export const port = (example: number) =>
-  text(
-    (value) => /^\d{1,5}$/.test(value) && Number(value) <= 65_535,
-    `set a port from 0 to 65535, such as ${example}`,
-  ).transform(Number);
+const integerAs = (minimum: number, maximum: number, advice: string) =>
+  text((value) => /^\d{1,5}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum, advice).transform(
+    Number,
+  );
+
+export const integer = (minimum: number, maximum: number) =>
+  integerAs(minimum, maximum, `set a whole number from ${minimum} to ${maximum}`);
+
+export const port = (example: number) => integerAs(0, 65_535, `set a port from 0 to 65535, such as ${example}`);
 
 export const list = (value: string): readonly string[] =>
   value

@@ -7,6 +7,7 @@ import {
   flag,
   HOST_NAME,
   host,
+  integer,
   isUnder,
   limits,
   list,
@@ -131,16 +132,10 @@ const SETTINGS = {
   ],
   /** Absent: the built-in plan. */
   plansFile: ['PLANS_FILE', z.string().optional()],
+  /** How many readings of contents and exports are put on record, in percent. */
+  readingsPercent: ['READINGS_ON_RECORD', integer(0, 100).default(100)],
   /** Seconds between checkpoints of an audit tree that grows. */
-  auditInterval: [
-    'AUDIT_INTERVAL',
-    text(
-      (value) => /^[1-9]\d{0,4}$/.test(value) && Number(value) <= 86_400,
-      'set seconds from 1 to 86400, such as `60`',
-    )
-      .default('60')
-      .transform(Number),
-  ],
+  auditInterval: ['AUDIT_INTERVAL', integer(1, 86_400).default(60)],
   /** 0: a free port. Absent: no submission over SMTP. */
   submissionPort: ['SUBMISSION_PORT', port(587).optional()],
   /** With TLS from the first byte. 0: a free port. Absent: none. */

@@ -42,6 +42,7 @@ describe('the configuration', () => {
       sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
       adminKey: undefined,
       plansFile: undefined,
+      readingsPercent: 100,
       auditInterval: 60,
       metricsPort: undefined,
       metricsHost: '127.0.0.1',
@@ -94,6 +95,7 @@ describe('the configuration', () => {
       WEBHOOK_CERT_FILE: '/tls/webhooks.pem',
       WEBHOOK_KEY_FILE: '/tls/webhooks-key.pem',
       AUDIT_INTERVAL: '5',
+      READINGS_ON_RECORD: '20',
     });
     expect(config).toEqual({
       databaseUrl: 'postgres://a:b@db/outbox',
@@ -112,6 +114,7 @@ describe('the configuration', () => {
       previousSecretKey: `previous ${KEY}`,
       encryptContents: true,
       sendingLimits: { bounces: [1, 2.5, 3], complaints: null },
+      readingsPercent: 20,
       auditInterval: 5,
       ehloName: 'mail.example.com',
       logLevel: 'debug',
@@ -177,6 +180,7 @@ describe('the configuration', () => {
       BOUNCE_RATES: '5,4,2',
       COMPLAINT_RATES: 'none',
       AUDIT_INTERVAL: '0',
+      READINGS_ON_RECORD: '101',
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       VARIABLES.filter((name) => !/^(?:DATA_DIR|PLANS_FILE|(?:TLS|WEBHOOK)_CERT_FILE)$/.test(name)).sort(),

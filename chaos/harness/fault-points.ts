@@ -86,6 +86,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   AuditKeyRetired: 'append-checkpoint',
   CheckpointSigned: 'append-checkpoint',
   AuditExported: 'append-other',
+  DataRead: 'append-other',
   AdminKeysReleased: 'append-other',
 
   KeyCreated: 'append-other',

@@ -1,10 +1,11 @@
 import { fold } from '../domain/aggregate.ts';
 import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit-log.ts';
+import type { READINGS } from '../domain/audit/events.ts';
 import { checkpointText, createSigner, type Signer, signedNote } from '../domain/audit/signed-note.ts';
 import type { AuditEvent } from '../domain/events.ts';
 import type { AuditTrees } from '../domain/ports/audit-trees.ts';
 import { type RecordedEvent, WrongExpectedRevision } from '../domain/ports/event-store.ts';
-import { auditStream } from '../domain/streams.ts';
+import { auditStream, readingStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { type Loaded, retryConflicts } from './execute.ts';
 
@@ -139,5 +140,30 @@ export const noteExport = async (
   await retryConflicts(async () => {
     const loaded = await loadAuditLog(context, tree);
     return (await append(context, tree, loaded, { events, origin })) || null;
+  });
+};
+
+export interface NoteReading {
+  readonly what: (typeof READINGS)[number];
+  /** null: all that there is. */
+  readonly subjectId: string | null;
+}
+
+const ALL_PERCENT = 100;
+
+/** Puts on record that somebody reads what may say something about people, before it is shown. */
+export const noteReading = async (
+  { store, system, readingsPercent = ALL_PERCENT }: Pick<CommandContext, 'store' | 'system' | 'readingsPercent'>,
+  origin: Origin,
+  reading: NoteReading,
+): Promise<void> => {
+  const [dice = 0] = system.randomBytes(1);
+  if (dice >= (readingsPercent / ALL_PERCENT) * 256) return;
+  const data = { organizationId: origin.organizationId, ...reading, percent: readingsPercent };
+  await store.append({
+    stream: readingStream(system.uuid()),
+    expected: 'no-stream',
+    events: [{ id: system.uuid(), type: 'DataRead', data }],
+    context: eventContext(origin, system.now().toISOString()),
   });
 };

@@ -26,6 +26,8 @@ export interface CommandContext {
   readonly trackingTarget?: string | null;
   /** Plans of the operator; absent: the built-in ones. */
   readonly plans?: Plans | undefined;
+  /** How many readings of contents and exports are put on record, in percent. Absent: all. */
+  readonly readingsPercent?: number | undefined;
   /** Counts for hard limits of plans; absent: there are no limits. */
   readonly quotas?: SendingQuotas | undefined;
 }

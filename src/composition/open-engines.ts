@@ -195,6 +195,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     bounceDomain: config.bounceDomain ?? null,
     trackingTarget: trackingTarget(config.publicUrl ?? null),
     plans: await readPlans(config.plansFile),
+    readingsPercent: config.readingsPercent,
   };
   const logPlace = config.eventStoreUrl === undefined ? [] : [`Log: EventStoreDB at ${hostsOf(config.eventStoreUrl)}`];
   return {

@@ -120,6 +120,7 @@ const kindsOf = (
     case 'AuditKeyAdded':
     case 'AuditKeyRetired':
     case 'AuditExported':
+    case 'DataRead':
     case 'ErasureRequested':
       return null;
     case 'CheckpointSigned': {

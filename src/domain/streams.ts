@@ -34,6 +34,8 @@ export const CATEGORIES = {
   warmUpDay: 'warmUpDay',
   /** Keys and checkpoints of an audit tree. */
   audit: 'audit',
+  /** That somebody read what may say something about people: an event each. */
+  reading: 'reading',
 } as const;
 type Category = keyof typeof CATEGORIES;
 
@@ -58,6 +60,7 @@ export const destinationStream = (destination: string): StreamName => streamOf('
 /** @param senderId of a domain or an organization. */
 export const reputationStream = (senderId: string): StreamName => streamOf('reputation', senderId);
 export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp', domainId);
+export const readingStream = (readingId: string): StreamName => streamOf('reading', readingId);
 /** @param tree an organization's id, or `service`. */
 export const auditStream = (tree: string): StreamName => streamOf('audit', tree);
 /** @param day `YYYY-MM-DD`, UTC. */

@@ -21,3 +21,17 @@ export const auditEvents = {
   /** Somebody has taken leaves out. */
   AuditExported: z.object({ organizationId: z.string(), from: z.number().int(), to: z.number().int() }),
 };
+
+/** What is read that may say something about people, and is put on record. */
+export const READINGS = ['message_content', 'captured_mail', 'suppressions'] as const;
+
+export const readingEvents = {
+  /** By whom is in the context. `percent`: so many of such readings were put on record at that time. */
+  DataRead: z.object({
+    organizationId: z.string(),
+    what: z.enum(READINGS),
+    /** null: all that there is. */
+    subjectId: z.string().nullable(),
+    percent: z.number(),
+  }),
+};

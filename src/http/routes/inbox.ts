@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noteReading } from '../../commands/audit.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { CapturedMail, Inbox, InboxFilter } from '../../domain/ports/inbox.ts';
@@ -98,10 +99,11 @@ export const getCapturedMailRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id',
     { summary: 'Read a captured mail', answer: capturedMailSchema, etag: false },
-    async ({ caller, id }, route) => {
+    async ({ caller, id, origin }, route) => {
       const { mails } = await inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) });
       const [mail] = mails;
       if (mail === undefined) throw missing();
+      await noteReading(route.deps.context, origin, { what: 'captured_mail', subjectId: id });
       return serializeCapturedMail(mail);
     },
   ),

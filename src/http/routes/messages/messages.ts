@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { noteReading } from '../../../commands/audit.ts';
 import { load, readWholeStream } from '../../../commands/execute.ts';
 import { cancelMessage, rescheduleMessage } from '../../../commands/message/change-message.ts';
 import { requireOwn } from '../../../domain/aggregate.ts';
@@ -70,9 +71,11 @@ export const getMessageContentRoute = endpoint(
     description: 'It is kept for as long as the organization wants (`content_retention_days`), and then 410.',
     answer: messageContentSchema,
   },
-  async ({ caller, id }, { deps }) => {
+  async ({ caller, id, origin }, { deps }) => {
     const { message } = await loadMessage(deps, caller, id);
-    return serializeMessageContent(id, await requireContent(deps.context.contents, message));
+    const content = await requireContent(deps.context.contents, message);
+    await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+    return serializeMessageContent(id, content);
   },
 );
 

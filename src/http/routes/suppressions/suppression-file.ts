@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { mapConcurrently } from '../../../async/map-concurrently.ts';
+import { noteReading } from '../../../commands/audit.ts';
 import { type AddSuppression, addSuppressions } from '../../../commands/suppression/change-suppression.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
@@ -218,8 +219,9 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
       answer: z.string(),
       mediaType: 'text/csv',
     },
-    async ({ caller: { organizationId, environment }, reply }) => {
+    async ({ caller: { organizationId, environment }, origin, reply }) => {
       await readYourWrites(deps, ['suppressions']);
+      await noteReading(deps.context, origin, { what: 'suppressions', subjectId: null });
       reply.type('text/csv; charset=utf-8');
       reply.header('content-disposition', 'attachment; filename="suppressions.csv"');
       const now = system.now().toISOString();

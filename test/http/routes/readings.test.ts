@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { noteReading } from '../../../src/commands/audit.ts';
+import { internalOrigin } from '../../../src/commands/context.ts';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+
+let service: DatabaseService;
+let organizationId: string;
+let key: string;
+let other: string;
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  const open = async (name: string) => {
+    const id = await service.makeOrganization();
+    const { value } = await service.makeKey(id, await service.makeDomain(id, name), { permissions: ['admin'] });
+    return { id, value };
+  };
+  ({ id: organizationId, value: key } = await open('audit.example'));
+  other = (await open('stranger.example')).value;
+});
+afterAll(() => service.close());
+
+const ask = (url: string, by = key) => service.request({ url, key: by });
+
+describe('who reads', () => {
+  test('is on record before it is shown, with what and by which key', async () => {
+    const mail = { from: 'a@audit.example', to: 'b@example.org', subject: 'Secret', text: 'Hello' };
+    const sent = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload: mail });
+    const { id } = sent.json();
+    expect((await ask(`/v1/messages/${id}/content`)).statusCode).toBe(200);
+    await service.request({ url: '/v1/suppressions/export', key });
+    expect((await ask(`/v1/messages/${id}/content`, other)).statusCode).toBe(403);
+    const entries = (await ask('/v1/audit/log?order=asc&type=DataRead')).json().data;
+    expect(entries).toMatchObject([
+      { actor: { type: 'key', secret: 1 }, data: { what: 'message_content', subjectId: id, percent: 100 } },
+      { actor: { type: 'key' }, data: { what: 'suppressions', subjectId: null } },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain('example.org');
+  });
+
+  test.each([
+    [0, 0, 0],
+    [10, 10, 50],
+    [100, 200, 200],
+  ])('is on record in %i of 100 cases', async (readingsPercent, atLeast, atMost) => {
+    const { store, system } = service.deps.context;
+    const append = vi.fn<typeof store.append>(async () => ({ revision: 0, position: '' }));
+    const context = { store: { ...store, append }, system, readingsPercent };
+    const origin = internalOrigin({ actor: 'operator', organizationId, causeId: 'x' });
+    for (let n = 0; n < 200; n += 1) await noteReading(context, origin, { what: 'suppressions', subjectId: null });
+    expect(append.mock.calls.length).toBeGreaterThanOrEqual(Math.min(atLeast, 5));
+    expect(append.mock.calls.length).toBeLessThanOrEqual(atMost);
+  });
+});
