@@ -1,5 +1,5 @@
 import { createAnalystCommand, listAnalystsCommand, removeAnalystCommand } from './analysts.ts';
-import { verifyAuditCommand } from './audit/commands.ts';
+import { rotateAuditKeyCommand, verifyAuditCommand } from './audit/commands.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
@@ -53,6 +53,7 @@ export const COMMANDS: readonly Command[] = [
   restoreCommand,
   reencryptCommand,
   verifyAuditCommand,
+  rotateAuditKeyCommand,
   doctorCommand,
   pullTemplatesCommand,
   pushTemplatesCommand,

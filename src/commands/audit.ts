@@ -2,6 +2,7 @@ import { fold } from '../domain/aggregate.ts';
 import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit-log.ts';
 import type { READINGS } from '../domain/audit/events.ts';
 import { checkpointText, createSigner, type Signer, signedNote } from '../domain/audit/signed-note.ts';
+import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEvent } from '../domain/events.ts';
 import type { AuditTrees } from '../domain/ports/audit-trees.ts';
 import { type RecordedEvent, WrongExpectedRevision } from '../domain/ports/event-store.ts';
@@ -128,6 +129,24 @@ export const signCheckpoint = async (context: AuditContext, command: SignCheckpo
   }
   await append(context, tree, loaded, { events, origin: command.origin ?? workerOrigin(tree) });
 };
+
+/**
+ * Gives a tree another signing key. The next checkpoint is signed by both, so that whoever trusts the one before can
+ * trust this one; those after it by this one alone.
+ * @returns the new key. @throws {DomainError} `not_found`: nothing was signed yet; `resource_conflict`.
+ */
+export const rotateAuditKey = (context: AuditContext, origin: Origin, tree: string): Promise<string> =>
+  retryConflicts(async () => {
+    const loaded = await loadAuditLog(context, tree);
+    const { signing, former } = loaded.state;
+    if (signing === null) throw new DomainError('not_found', 'nothing was signed yet: there is no key to replace');
+    if (former !== null)
+      throw new DomainError('resource_conflict', 'the key before has not signed its last checkpoint yet');
+    const organizationId = organizationOf(tree);
+    const key = await newKey(context, organizationId, signing.origin);
+    const events: AuditEvent[] = [{ type: 'AuditKeyAdded', data: { organizationId, origin: signing.origin, ...key } }];
+    return (await append(context, tree, loaded, { events, origin })) ? key.vkey : null;
+  });
 
 /** Puts an export on record. A checkpoint that is signed at the same moment is not in its way. */
 export const noteExport = async (

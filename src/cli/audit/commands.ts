@@ -1,5 +1,15 @@
+import { rotateAuditKey } from '../../commands/audit.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
-import { optional, optionalCount, type PlainCommand, repeated, UsageError } from '../command.ts';
+import {
+  type OperatorCommand,
+  operatorOrigin,
+  optional,
+  optionalCount,
+  type PlainCommand,
+  repeated,
+  required,
+  UsageError,
+} from '../command.ts';
 import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
 
 export const verifyAuditCommand: PlainCommand = {
@@ -17,4 +27,15 @@ export const verifyAuditCommand: PlainCommand = {
   },
   exitCode: (result) => exitCodeOf(result as unknown as Verdict), // as `run` gives it
   textOf: (result) => verdictText(result as unknown as Verdict), // as `run` gives it
+};
+
+export const rotateAuditKeyCommand: OperatorCommand = {
+  name: 'audit rotate-key',
+  usage: '--organization ORG_ID',
+  summary: 'gives the audit log of an organization a new signing key; the next checkpoint is signed by both',
+  run: async ({ context }, invocation) => {
+    const organizationId = required(invocation, 'organization');
+    const origin = await operatorOrigin(context, organizationId);
+    return { organization_id: organizationId, verifier_key: await rotateAuditKey(context, origin, organizationId) };
+  },
 };

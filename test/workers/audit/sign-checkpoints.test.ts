@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { Contradicted, loadAuditLog, signCheckpoint } from '../../../src/commands/audit.ts';
+import { Contradicted, loadAuditLog, rotateAuditKey, signCheckpoint } from '../../../src/commands/audit.ts';
+import { internalOrigin } from '../../../src/commands/context.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/domain/audit/signed-note.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { EventStore, StreamName } from '../../../src/domain/ports/event-store.ts';
@@ -103,6 +104,34 @@ describe('a checkpoint', () => {
     reads.mockClear();
     const { state, revision } = await loadAuditLog(context, TREE);
     expect([state.last?.size, revision, reads.mock.calls.length]).toEqual([16, 8, 1]);
+  });
+
+  test('is signed by both keys once after a rotation, and then by the new one alone', async () => {
+    const { append, sign, context, store } = await open();
+    const operator = internalOrigin({ actor: 'operator', organizationId: TREE, causeId: 'rotation' });
+    await expect(rotateAuditKey(context, operator, TREE)).rejects.toThrow('nothing was signed yet');
+    await append(1);
+    await sign();
+    const vkey = await rotateAuditKey(context, operator, TREE);
+    await expect(rotateAuditKey(context, operator, TREE)).rejects.toThrow('has not signed its last checkpoint');
+    for (let round = 0; round < 2; round += 1) {
+      await append(1);
+      await sign();
+    }
+    const events = await store.readStream(auditStream(TREE));
+    const added = events.flatMap((event) => (event.type === 'AuditKeyAdded' ? [event.data.vkey] : []));
+    expect(added[1]).toBe(vkey);
+    const keys = added.map(parseVerifierKey);
+    const signedBy = events.flatMap((event) =>
+      event.type === 'CheckpointSigned' ? [keys.map((key) => signedAt(parseNote(event.data.note), key) === 0)] : [],
+    );
+    expect(signedBy).toEqual([
+      [true, false],
+      [true, true],
+      [false, true],
+    ]);
+    expect(events.map(({ type }) => type)).toContain('AuditKeyRetired');
+    expect((await loadAuditLog(context, TREE)).state).toMatchObject({ former: null, signing: { key: { vkey } } });
   });
 
   test('is refused where the tree is not the one that was signed', async () => {
