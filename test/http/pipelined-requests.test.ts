@@ -45,15 +45,13 @@ describe.each(paths)('twenty thousand pipelined requests for %s on one connectio
   test.each(['', 'Accept-Encoding: gzip\r\n'])('do not hold up others (%j)', async (header) => {
     await livezMs(); // its code is warm
     const socket = await open();
-    let bytes = 0;
-    socket.on('data', (chunk) => {
-      bytes += chunk.length;
-    });
+    const answered = once(socket, 'data');
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\n`.repeat(REQUESTS));
+    await answered;
+    socket.resume();
     const times: number[] = [];
     for (let probe = 0; probe < 8; probe += 1) times.push(await livezMs());
     socket.destroy();
-    expect(bytes).toBeGreaterThan(0);
     expect(Math.max(...times)).toBeLessThan(1_000 * slowness());
   });
 });
