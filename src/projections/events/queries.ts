@@ -31,12 +31,16 @@ const FEED_END = afterAllOf('~');
 /** Before the first event. */
 export const FEED_START: FeedCursor = { position: LOG_START, index: 0 };
 
-/** Positions are decimal numbers of one width. */
-const positionAt = (number: bigint, { length }: Position): Position => String(number).padStart(length, '0');
+/** Positions are numbers of one width: hexadecimal where they are as wide as EventStoreDB's, else decimal. */
+const HEXADECIMAL_WIDTH = 32;
+const numberOf = (position: Position): bigint =>
+  BigInt(position.length === HEXADECIMAL_WIDTH ? `0x${position}` : position);
+const positionAt = (number: bigint, { length }: Position): Position =>
+  number.toString(length === HEXADECIMAL_WIDTH ? 16 : 10).padStart(length, '0');
 
 /** No event stands between it and a position. */
 export const positionBefore = (position: Position): Position => {
-  const number = BigInt(position);
+  const number = numberOf(position);
   return number === 0n ? LOG_START : positionAt(number - 1n, position);
 };
 
@@ -213,7 +217,7 @@ export const placeAt = async (
 ): Promise<FeedCursor> => {
   const wantedMs = at.getTime() - CLOCKS_DIFFER_MS;
   let low = 0n;
-  let high = BigInt(head === LOG_START ? 0 : head);
+  let high = head === LOG_START ? 0n : numberOf(head);
   while (low < high) {
     const middle = (low + high) / 2n;
     const { rows } = await db.query<Pick<Row, 'position' | 'occurred_at'>>({
@@ -223,7 +227,7 @@ export const placeAt = async (
     });
     const [found] = rows;
     if (found === undefined || found.occurred_at.getTime() >= wantedMs) high = middle;
-    else low = BigInt(found.position) + 1n;
+    else low = numberOf(found.position) + 1n;
   }
   return low === 0n ? FEED_START : { position: positionAt(low - 1n, head), index: 0 };
 };
