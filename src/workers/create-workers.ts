@@ -218,7 +218,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
 
   return {
     start: () => {
-      void startDelivery();
+      // It fails only if the service ends first.
+      startDelivery().catch(() => undefined);
       for (const [name, work] of Object.entries(jobs)) loops.push(supervise(deps, name, work));
     },
     stop: async () => {

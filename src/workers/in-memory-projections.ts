@@ -19,7 +19,7 @@ export interface InMemoryProjection {
 export interface InMemoryProjections {
   /** Follows the log; goes on where it was when it is started again. */
   readonly work: Work;
-  /** Resolves once everything is applied that the log held at the start. Never rejects. */
+  /** Resolves once everything is applied that the log held at the start; rejects if the work ends before. */
   readonly caughtUp: Promise<void>;
 }
 
@@ -29,7 +29,9 @@ export const createInMemoryProjections = (
   projections: readonly InMemoryProjection[],
 ): InMemoryProjections => {
   const filter = { categories: projections.map(({ category }) => category) };
-  const { promise: caughtUp, resolve } = Promise.withResolvers<void>();
+  const { promise: caughtUp, resolve, reject } = Promise.withResolvers<void>();
+  // Nobody may wait for it.
+  caughtUp.catch(() => undefined);
   let position: Position = LOG_START;
 
   const applyAll = (events: readonly RecordedEvent[], until: Position): void => {
@@ -50,10 +52,14 @@ export const createInMemoryProjections = (
   return {
     caughtUp,
     work: async (signal, working) => {
-      await catchUp(signal);
-      for await (const page of store.subscribe(position, filter, signal)) {
-        applyAll(page.events, page.position);
-        working();
+      try {
+        await catchUp(signal);
+        for await (const page of store.subscribe(position, filter, signal)) {
+          applyAll(page.events, page.position);
+          working();
+        }
+      } finally {
+        if (signal.aborted) reject(new Error('the service ends before its in-memory projections have caught up'));
       }
     },
   };

@@ -48,6 +48,18 @@ const begin = (
 };
 
 describe('in-memory projections', () => {
+  test('have caught up for nobody if they end before', async () => {
+    const store = openStore();
+    await appendKey(store, 'key_1');
+    const head = Promise.withResolvers<string>();
+    const { work, caughtUp } = createInMemoryProjections({ ...store, head: () => head.promise }, [memoryOf('apiKey')]);
+    const { signal, over } = begin(work);
+    signal.abort();
+    head.resolve(await store.head());
+    await over;
+    await expect(caughtUp).rejects.toThrow('ends before');
+  });
+
   test('apply their own family of events, from the start of the log and as it grows', async () => {
     const store = openStore();
     await appendKey(store, 'key_1');

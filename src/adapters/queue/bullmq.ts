@@ -60,6 +60,7 @@ export const createBullmqProducer = <Job>(
   const logFault = createFaultLog(system, logger, name);
   let opening: Promise<Producer> | undefined;
   let closed = false;
+  const underWay = new Set<Promise<unknown>>();
 
   /** While it closes, connections that end are no fault. */
   const sayFault = (fault: unknown): void => {
@@ -77,15 +78,24 @@ export const createBullmqProducer = <Job>(
     }
   };
 
-  const answered = <T>(what: string, ask: (producer: Producer) => Promise<T>): Promise<T> =>
-    answerWithin(system, ANSWER_MS, `${what} ${name}`, async () => {
-      try {
-        return await ask(await opened());
-      } catch (fault) {
-        if (!(await engine.mend(fault))) throw fault;
-        return await ask(await opened());
-      }
-    });
+  const asked = async <T>(ask: (producer: Producer) => Promise<T>): Promise<T> => {
+    try {
+      return await ask(await opened());
+    } catch (fault) {
+      if (!(await engine.mend(fault))) throw fault;
+      return await ask(await opened());
+    }
+  };
+
+  const answered = async <T>(what: string, ask: (producer: Producer) => Promise<T>): Promise<T> => {
+    const call = asked(ask);
+    underWay.add(call);
+    try {
+      return await answerWithin(system, ANSWER_MS, `${what} ${name}`, () => call);
+    } finally {
+      underWay.delete(call);
+    }
+  };
 
   const bulkJob = ({ data, delayMs = 0 }: NewJob<Job>): BulkJob => ({
     name,
@@ -116,8 +126,13 @@ export const createBullmqProducer = <Job>(
     close: async (): Promise<void> => {
       closed = true;
       const producer = await opening?.catch(() => undefined);
+      const closeProducer = async (): Promise<void> => {
+        // A connection that is closed under a call leaves the call without an answer.
+        await Promise.allSettled(underWay);
+        await producer?.close();
+      };
       // An engine that is away must not keep the process from ending; its connections end with it.
-      await answerWithin(system, ANSWER_MS, 'closing', async () => producer?.close()).catch(() => undefined);
+      await answerWithin(system, ANSWER_MS, 'closing', closeProducer).catch(() => undefined);
     },
   };
 };

@@ -118,9 +118,12 @@ export const checkDomains = (deps: CheckDomains): Work => {
   const { checkDomain, checkSchedule, caughtUp, leadership, system } = deps;
   let isCaughtUp = false;
   let sinceMs: number | null = null;
-  void caughtUp.then(() => {
-    isCaughtUp = true;
-  });
+  caughtUp.then(
+    () => {
+      isCaughtUp = true;
+    },
+    () => undefined,
+  );
 
   const round = async (signal: AbortSignal): Promise<void> => {
     const nowMs = system.now().getTime();
