@@ -1,7 +1,8 @@
-import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Pool } from 'pg';
 import type { System } from '../domain/ports/system.ts';
+import { dropReaderRole, newReaderRole } from './reader-roles.ts';
 
 /**
  * The schema `analytics`, which organizations' analysts read with their own programs, and the database roles that may.
@@ -40,59 +41,24 @@ export interface Analyst {
   readonly exists: boolean;
 }
 
-const ROLE_BYTES = 8;
-const PASSWORD_BYTES = 32;
-const SALT_BYTES = 16;
-/** As PostgreSQL has it. */
-const ITERATIONS = 4096;
-/** A transaction that is forgotten open keeps old rows from being removed. */
-const IDLE_IN_TRANSACTION_SECONDS = 60;
-
-/** What the server stores of a password (RFC 5802 §3), so that the password itself is in no log of its statements. */
-const scramVerifier = (password: string, salt: Uint8Array): string => {
-  const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256');
-  const hmac = (text: string): Buffer => createHmac('sha256', salted).update(text).digest();
-  const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64');
-  const saltText = Buffer.from(salt).toString('base64');
-  return `SCRAM-SHA-256$${ITERATIONS}:${saltText}$${storedKey}:${hmac('Server Key').toString('base64')}`;
-};
-
 /**
- * Creates a role, all or nothing. It may connect and read the views; its session begins read-only, with a time limit.
+ * Creates a role, all or nothing. It may connect and read the views.
  * @throws the database's error `42501`: our own role may not create roles.
  */
 export const createAnalyst = async (
   { pool, system }: { readonly pool: Pool; readonly system: System },
   { organizationId, name, connections, timeoutSeconds, createdBy }: NewAnalyst,
 ): Promise<{ readonly role: string; readonly password: string }> => {
-  // Names of roles are seen by all roles of a server: this one says nothing.
-  const role = `analyst_${Buffer.from(system.randomBytes(ROLE_BYTES)).toString('hex')}`;
-  const password = Buffer.from(system.randomBytes(PASSWORD_BYTES)).toString('base64url');
-  const verifier = scramVerifier(password, system.randomBytes(SALT_BYTES));
-  const id = escapeIdentifier(role);
+  const { role, password, sql } = newReaderRole(system, {
+    kind: 'analyst',
+    schema: 'analytics',
+    connections,
+    timeoutSeconds,
+  });
   const row = [role, organizationId, name, createdBy].map(escapeLiteral).join(', ');
-  const settings = {
-    search_path: 'analytics',
-    default_transaction_read_only: 'on',
-    statement_timeout: `${timeoutSeconds}s`,
-    idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_SECONDS}s`,
-  };
-  // One message of several statements is one transaction. Our own role becomes a member so that it may end its sessions.
+  // One message of several statements is one transaction.
   await pool.query(`
-    create role ${id} login noinherit nosuperuser nocreatedb nocreaterole noreplication nobypassrls
-      connection limit ${connections} password ${escapeLiteral(verifier)};
-    do $$ begin
-      if not has_database_privilege(${escapeLiteral(role)}, current_database(), 'connect') then
-        execute format('grant connect on database %I to ${role}', current_database());
-      end if;
-      ${Object.entries(settings)
-        .map(
-          ([key, value]) =>
-            `execute format('alter role ${role} in database %I set ${key} = %L', current_database(), '${value}');`,
-        )
-        .join('\n      ')}
-    end $$;
-    grant ${id} to current_user;
+    ${sql}
     insert into vault.analysts (role, organization_id, name, created_by) values (${row})`);
   return { role, password };
 };
@@ -117,8 +83,6 @@ export const removeAnalyst = async (pool: Pool, role: string): Promise<boolean> 
   // From here on it sees nothing, whatever becomes of its sessions.
   if (found.exists) await pool.query(`alter role ${escapeIdentifier(role)} nologin`);
   await pool.query('delete from vault.analysts where role = $1', [role]);
-  if (!found.exists) return true;
-  await pool.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role]);
-  await pool.query(`drop owned by ${escapeIdentifier(role)}; drop role ${escapeIdentifier(role)}`);
+  if (found.exists) await dropReaderRole(pool, role);
   return true;
 };

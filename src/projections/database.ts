@@ -3,8 +3,8 @@ import type { Pool, PoolClient } from 'pg';
 /** A pool for reading, or one connection inside a transaction. */
 export type Database = Pick<Pool, 'query'> | Pick<PoolClient, 'query'>;
 
-/** The live read models, and those that a rebuild prepares. */
-export type ReadModelSchema = 'read_models' | 'read_models_building';
+/** The live read models, those that a rebuild prepares, and those of a moment (`replay`). */
+export type ReadModelSchema = 'read_models' | 'read_models_building' | `${string}replay_${string}`;
 
 /**
  * Runs `work` in one transaction with `schema` as the search path. The commit does not wait for the disk: a crash loses

@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
 import { from } from 'pg-copy-streams';
-import type { Database } from './database.ts';
+import type { Database, ReadModelSchema } from './database.ts';
 import type { Projection } from './projection.ts';
 
 const TABLE_OPTIONS = `
@@ -13,7 +13,7 @@ const CONSTRAINTS = `
 
 /** Indexes beside those of constraints. */
 const INDEXES = `
-  select replace(pg_get_indexdef(i.indexrelid), ' ON read_models.', ' ON read_models_building.') as definition
+  select replace(pg_get_indexdef(i.indexrelid), ' ON read_models.', ' ON ' || $2 || '.') as definition
   from pg_index i
   where i.indrelid = $1::regclass and not exists (select from pg_constraint c where c.conindid = i.indexrelid)`;
 
@@ -21,31 +21,33 @@ const INDEXES = `
  * Creates empty tables like the live ones, without the indexes that only queries need. Deletes the checkpoint first, so
  * that another rebuild cannot switch the tables it replaces.
  */
-export const makeTables = async (db: Database, { name, tables }: Projection): Promise<void> => {
-  await db.query('delete from read_models_building.checkpoints where name = $1', [name]);
+export const makeTables = async (
+  db: Database,
+  { name, tables }: Projection,
+  schema: ReadModelSchema,
+): Promise<void> => {
+  await db.query(`delete from ${schema}.checkpoints where name = $1`, [name]);
   for (const table of tables) {
     const live = [`read_models.${table}`];
     const { rows: options } = await db.query<{ options: string }>(TABLE_OPTIONS, live);
     const { rows: constraints } = await db.query<{ name: string; definition: string }>(CONSTRAINTS, live);
-    await db.query(`drop table if exists read_models_building.${table}`);
+    await db.query(`drop table if exists ${schema}.${table}`);
     await db.query(
-      `create table read_models_building.${table} (like read_models.${table} including all excluding indexes)${options[0]?.options ?? ''}`,
+      `create table ${schema}.${table} (like read_models.${table} including all excluding indexes)${options[0]?.options ?? ''}`,
     );
     for (const constraint of constraints) {
-      await db.query(
-        `alter table read_models_building.${table} add constraint "${constraint.name}" ${constraint.definition}`,
-      );
+      await db.query(`alter table ${schema}.${table} add constraint "${constraint.name}" ${constraint.definition}`);
     }
   }
-  await db.query('delete from read_models_building.parked_events where projection = $1', [name]);
+  await db.query(`delete from ${schema}.parked_events where projection = $1`, [name]);
 };
 
 /** Creates the indexes that queries need, which is much cheaper after the rows are in. */
-export const makeIndexes = async (db: Database, { tables }: Projection): Promise<void> => {
+export const makeIndexes = async (db: Database, { tables }: Projection, schema: ReadModelSchema): Promise<void> => {
   for (const table of tables) {
-    const { rows } = await db.query<{ definition: string }>(INDEXES, [`read_models.${table}`]);
+    const { rows } = await db.query<{ definition: string }>(INDEXES, [`read_models.${table}`, schema]);
     for (const { definition } of rows) await db.query(definition);
-    await db.query(`analyze read_models_building.${table}`);
+    await db.query(`analyze ${schema}.${table}`);
   }
 };
 

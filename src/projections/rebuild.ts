@@ -1,20 +1,14 @@
-import type { Pool, PoolClient } from 'pg';
-import { type EventStore, LOG_START, type Page, type Position } from '../domain/ports/event-store.ts';
+import type { Pool } from 'pg';
+import type { EventStore, Position } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import { END_ANALYSES } from './analytics.ts';
-import { applyBatch, type Target } from './batch.ts';
+import { allOf, applyTo, type Build, beginReading, catchUp, withBuilds } from './builds.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';
 import { inTransaction } from './database.ts';
 import type { Projection } from './projection.ts';
 import { makeIndexes, makeTables, switchTables } from './rebuild-tables.ts';
 import { endWhenGone, tryLockRebuilding, withConnection } from './session.ts';
 
-/** Events per transaction of a rebuild. Higher costs memory, lower costs commits. */
-const REBUILD_EVENTS_MAX = 5_000;
-/** The same for large events: bytes of data in a page. */
-const REBUILD_BYTES_MAX = 16_000_000;
-/** Pages by which reading may lead the slowest read model. Higher costs memory, lower leaves processors idle. */
-const PAGES_AHEAD = 3;
 /** How long the switch waits for queries on the live tables before it lets others pass and retries. */
 const SWITCH_LOCK_TIMEOUT = '2s';
 const SWITCH_ATTEMPTS_MAX = 10;
@@ -44,12 +38,6 @@ export class RebuildInProgress extends Error {
   }
 }
 
-interface Build {
-  readonly target: Target & { readonly client: PoolClient };
-  position: Position;
-  parkedEvents: number;
-}
-
 interface Rebuilding extends RebuildOptions {
   readonly logId: string;
   readonly builds: readonly Build[];
@@ -64,100 +52,9 @@ const lock = async ({ client, projection }: Build['target']): Promise<void> => {
 const prepare = async ({ client, projection, logId }: Build['target']): Promise<void> => {
   await client.query('set search_path to read_models');
   await readCheckpoint(client, projection, logId); // creates the live checkpoint to switch
-  await makeTables(client, projection);
+  await makeTables(client, projection, 'read_models_building');
   await client.query('set search_path to read_models_building');
   await readCheckpoint(client, projection, logId);
-};
-
-/** Runs in parallel, each on its connection; returns when all have ended. @throws the first error. */
-const allOf = async (builds: readonly Build[], work: (target: Build['target']) => Promise<void>): Promise<void> => {
-  const ended = await Promise.allSettled(builds.map(({ target }) => work(target)));
-  for (const one of ended) if (one.status === 'rejected') throw one.reason;
-};
-
-const applyTo = async (build: Build, page: Page): Promise<void> => {
-  const batch = { after: build.position, position: page.position, events: page.events };
-  const parked = await applyBatch(build.target, batch);
-  build.parkedEvents += parked.length;
-  build.position = page.position;
-};
-
-/** Each build applies page after page without waiting for the others. An error ends all after the current batch. */
-const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) => {
-  const failed = new AbortController();
-  const applyNext = async (build: Build, before: Promise<void>, page: Page): Promise<void> => {
-    await before;
-    signal?.throwIfAborted();
-    failed.signal.throwIfAborted();
-    try {
-      await applyTo(build, page);
-    } catch (error) {
-      failed.abort(error);
-      throw error;
-    }
-  };
-  let lanes = builds.map((build) => ({ build, last: Promise.resolve() }));
-  return {
-    /** Resolves when all have applied this page. */
-    apply: (page: Page): Promise<unknown> => {
-      lanes = lanes.map(({ build, last }) => ({ build, last: applyNext(build, last, page) }));
-      return Promise.all(lanes.map(({ last }) => last));
-    },
-    /** Resolves when all are idle. */
-    end: (): Promise<unknown> => Promise.allSettled(lanes.map(({ last }) => last)),
-  };
-};
-
-/** What is read next: the head of the log as it was then, and the page after a position that all builds have reached. */
-interface Reading {
-  readonly head: Promise<Position>;
-  page: Promise<Page>;
-}
-
-const readPage = ({ store }: RebuildOptions, builds: readonly Build[], from: Position): Promise<Page> => {
-  const categories = [...new Set(builds.flatMap(({ target }) => target.projection.categories))];
-  const bounds = { limit: REBUILD_EVENTS_MAX, bytesMax: REBUILD_BYTES_MAX };
-  const page = store.readAll({ from, filter: { categories }, ...bounds });
-  page.catch(() => {}); // thrown when awaited
-  return page;
-};
-
-const beginReading = (options: RebuildOptions, builds: readonly Build[]): Reading => {
-  const head = options.store.head();
-  head.catch(() => {}); // thrown when awaited
-  return { head, page: readPage(options, builds, builds[0]?.position ?? LOG_START) };
-};
-
-/**
- * Reads the log from the builds' common position to its head. Each page is read while those before it are applied, so that
- * a log far away costs little time. @returns events read.
- */
-const catchUp = async (
-  options: RebuildOptions,
-  builds: readonly Build[],
-  reading: Reading = beginReading(options, builds),
-): Promise<number> => {
-  const { signal } = options;
-  const lanes = createLanes(builds, signal);
-  const pages: Promise<unknown>[] = [];
-  let count = 0;
-  try {
-    for (let isRead = false; !isRead; ) {
-      signal?.throwIfAborted();
-      const page = await reading.page;
-      isRead = page.position >= (await reading.head);
-      if (!isRead) reading.page = readPage(options, builds, page.position);
-      const applied = lanes.apply(page);
-      applied.catch(() => {}); // thrown when awaited
-      pages.push(applied);
-      count += page.events.length;
-      if (pages.length > PAGES_AHEAD) await pages.shift();
-    }
-    await Promise.all(pages);
-    return count;
-  } finally {
-    await lanes.end();
-  }
 };
 
 const LOCK_LIVE = 'select position, log_id as "logId" from read_models.checkpoints where name = $1 for update';
@@ -212,7 +109,7 @@ const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
   for (const { target } of builds) await lock(target);
   await allOf(builds, prepare);
   const events = await catchUp(rebuilding, builds, reading);
-  await allOf(builds, ({ client, projection }) => makeIndexes(client, projection));
+  await allOf(builds, ({ client, projection }) => makeIndexes(client, projection, 'read_models_building'));
   const later = await catchUp(rebuilding, builds);
   for (const one of builds) {
     await switchWithRetries(rebuilding, one);
@@ -225,20 +122,6 @@ const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
   }));
 };
 
-/** One connection for each build, all held until the end. */
-const withBuilds = async (
-  options: RebuildOptions & { readonly logId: string },
-  projections: readonly Projection[],
-  builds: readonly Build[],
-): Promise<readonly Rebuilt[]> => {
-  const [projection, ...rest] = projections;
-  if (projection === undefined) return build({ ...options, builds });
-  return withConnection(options.pool, (client) => {
-    const target = { client, projection, schema: 'read_models_building', logId: options.logId } as const;
-    return withBuilds(options, rest, [...builds, { target, position: LOG_START, parkedEvents: 0 }]);
-  });
-};
-
 /**
  * Rebuilds read models beside the live ones, reading the log once for all, and switches each in one transaction. Works
  * beside running projections, of this process or another.
@@ -248,4 +131,9 @@ const withBuilds = async (
 export const rebuild = async (
   options: RebuildOptions,
   projections: readonly Projection[],
-): Promise<readonly Rebuilt[]> => withBuilds({ ...options, logId: await options.store.logId() }, projections, []);
+): Promise<readonly Rebuilt[]> => {
+  const logId = await options.store.logId();
+  return withBuilds({ pool: options.pool, schema: 'read_models_building', logId }, projections, (builds) =>
+    build({ ...options, logId, builds }),
+  );
+};

@@ -123,7 +123,7 @@ describe('a rebuild on a bad day', () => {
     const live = await allRows(pool);
     const logId = await history.store.logId();
     for (const projection of PROJECTIONS) {
-      await makeTables(pool, projection);
+      await makeTables(pool, projection, 'read_models_building');
       await pool.query(
         `insert into read_models_building.checkpoints (name, version, log_id, position) values ($1, 1, $2, '')`,
         [projection.name, logId],
