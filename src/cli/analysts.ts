@@ -21,17 +21,17 @@ const atMost = (option: string, value: number, limit: number): number => {
 };
 
 /** `insufficient_privilege` */
-const isForbidden = (error: unknown): boolean => Object(error).code === '42501';
+export const isForbidden = (error: unknown): boolean => Object(error).code === '42501';
 
-const mayNotCreateRoles = (databaseUrl: string): CommandFailed => {
+export const mayNotCreateRoles = (databaseUrl: string): CommandFailed => {
   const user = decodeURIComponent(new URL(databaseUrl).username);
   return new CommandFailed(
     `the database's user ${user} may not create roles: run \`alter role "${user}" createrole\` as an administrator`,
   );
 };
 
-/** Where an analyst's program connects; the password is given apart. */
-const connectionUrl = (databaseUrl: string, role: string): string =>
+/** Where the program of a role connects; the password is given apart. */
+export const connectionUrl = (databaseUrl: string, role: string): string =>
   Object.assign(new URL(databaseUrl), { username: role, password: '' }).href;
 
 export const createAnalystCommand: OperatorCommand = {

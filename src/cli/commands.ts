@@ -22,6 +22,7 @@ import {
 } from './maintenance.ts';
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
+import { dropReplayCommand, listReplaysCommand, replayCommand } from './replay.ts';
 import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from './templates/commands.ts';
 
 /** All commands. */
@@ -45,6 +46,9 @@ export const COMMANDS: readonly Command[] = [
   listProjectionsCommand,
   rebuildProjectionCommand,
   retryParkedCommand,
+  listReplaysCommand,
+  dropReplayCommand,
+  replayCommand,
   copyLogCommand,
   listPartitionsCommand,
   detachPartitionCommand,

@@ -7,7 +7,6 @@ import {
   rotateKeyRoute,
 } from './routes/api-keys/api-keys.ts';
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
-import { listKeySecretsRoute } from './routes/api-keys/key-secrets.ts';
 import { createKeyRoute, updateKeyRoute } from './routes/api-keys/write-key.ts';
 import { listAuditLogRoute } from './routes/audit/audit-log.ts';
 import {
@@ -128,7 +127,6 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   updateKeyRoute,
   deleteKeyRoute,
   listKeyHistoryRoute,
-  listKeySecretsRoute,
   rotateKeyRoute,
   revokeKeyRoute,
   registerDomainRoute,

@@ -80,10 +80,11 @@ export const withConnection = async <T>(pool: Pool, work: (client: PoolClient) =
 /** First keys of PostgreSQL's two-key advisory locks; nothing else of this service uses them. */
 const RUNNING = 7_310_011;
 const REBUILDING = 7_310_012;
+const REPLAYING = 7_310_013;
 
 const TRY_LOCK = 'select pg_try_advisory_lock($1, hashtext($2)) as locked';
 
-const tryLock = async (db: Database, key: number, name: ProjectionName): Promise<boolean> => {
+const tryLock = async (db: Database, key: number, name: string): Promise<boolean> => {
   const { rows } = await db.query<{ locked: boolean }>(TRY_LOCK, [key, name]);
   return rows[0]?.locked === true;
 };
@@ -94,3 +95,6 @@ export const tryLockRunning = (db: Database, name: ProjectionName): Promise<bool
 /** One process rebuilds a read model, beside the one that runs its projection. Held until the connection is closed. */
 export const tryLockRebuilding = (db: Database, name: ProjectionName): Promise<boolean> =>
   tryLock(db, REBUILDING, name);
+
+/** One process makes the read models of a moment in a schema. Held until the connection is closed. */
+export const tryLockReplaying = (db: Database, schema: string): Promise<boolean> => tryLock(db, REPLAYING, schema);

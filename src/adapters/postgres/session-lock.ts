@@ -2,7 +2,7 @@ import { Client } from 'pg';
 
 /**
  * Numbers of the session locks that processes of this service agree by. (A lock belongs to one database.) Migrations use
- * 7310002, rate limits 7310006, projections 7310011 and 7310012.
+ * 7310002, rate limits 7310006, projections 7310011 to 7310013.
  */
 export const ADVISORY_LOCKS = {
   /** Held by the one service that uses an embedded server. */

@@ -6,10 +6,11 @@ import type { Projection } from '../../../src/projections/projection.ts';
 export const rowsOf = async (
   pool: Pool,
   { tables }: Projection,
+  schema = 'read_models',
 ): Promise<Readonly<Record<string, readonly string[]>>> => {
   const found: Record<string, readonly string[]> = {};
   for (const table of tables) {
-    const { rows } = await pool.query<{ row: string }>(`select t::text as row from read_models.${table} t order by 1`);
+    const { rows } = await pool.query<{ row: string }>(`select t::text as row from ${schema}.${table} t order by 1`);
     found[table] = rows.map(({ row }) => row);
   }
   return found;

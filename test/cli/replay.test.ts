@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { dropReplayCommand, replayCommand } from '../../src/cli/replay.ts';
+import type { Operator } from '../../src/composition/open-operator.ts';
+import { type Service, startService } from '../http/support/service.ts';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service.close());
+
+/** What is refused before anything is opened needs no more. */
+const theOperator = () =>
+  ({ context: service.deps.context, system: service.deps.context.system }) as unknown as Operator;
+
+test.each([
+  [{ until: '2026-01-01', into: 'read_models' }, /^'read_models' is not a name for it: replay_ and up to 40 /],
+  [{ until: '2026-01-01', into: 'replay_"; drop schema vault cascade; --' }, /is not a name for it/],
+  [{ until: '2026-01-01', into: "replay_'" }, /is not a name for it/],
+  [{ until: '2026-01-01', into: 'replay_a\n' }, /is not a name for it/],
+  [{ until: '2999-01-01', into: 'replay_x' }, /^--until must not be in the future$/],
+  [{ until: 'yesterday', into: 'replay_x' }, /^'yesterday' is not a moment: give a time in ISO 8601/],
+  [{ until: '2026-02-31', into: 'replay_x' }, /is not a moment/],
+  [{ until: 'leaf:-1', into: 'replay_x' }, /is not a moment/],
+  [{ until: 'leaf:3', into: 'replay_x' }, /^leaf:<n> needs --organization: each organization has its own tree$/],
+  [{ until: 'leaf:3', into: 'replay_x', organization: 'org_x' }, /^there is no organization org_x/],
+  [{ into: 'replay_x' }, /^--until is required$/],
+])('replay %j is refused in a sentence', async (values, sentence) => {
+  await expect(replayCommand.run(theOperator(), { values, positionals: [] }, {} as never)).rejects.toThrow(sentence);
+});
+
+test('a replay whose name is none is not dropped', async () => {
+  const dropping = dropReplayCommand.run(theOperator(), { values: {}, positionals: ['vault'] }, {} as never);
+  await expect(dropping).rejects.toThrow("'vault' is not a name for it");
+});
