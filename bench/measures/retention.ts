@@ -68,6 +68,7 @@ export const retention: Measure = {
         organizations: new Map(rows.filter(({ id }) => id !== '').map(({ id }) => [id, null])),
         caughtUp: Promise.resolve(),
         store,
+        contents: { get: async () => new Map() },
         leadership: { isLeader: () => true },
         system,
         onExpired: (count) => {

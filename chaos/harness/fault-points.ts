@@ -86,6 +86,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   AuditKeyRetired: 'append-checkpoint',
   CheckpointSigned: 'append-checkpoint',
   AuditExported: 'append-other',
+  AuditorAdded: 'append-other',
+  AuditorRemoved: 'append-other',
   DataRead: 'append-other',
   AdminKeysReleased: 'append-other',
 

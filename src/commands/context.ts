@@ -34,7 +34,7 @@ export interface CommandContext {
 
 /** Who or what caused a command. Becomes the events' metadata. */
 export interface Origin extends Pick<EventContext, 'secret' | 'sourceClass' | 'originId' | 'operator'> {
-  /** `key:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
+  /** `key:<id>`, `auditor:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
   readonly actor: string;
   readonly organizationId: string;
   readonly environment: Environment | null;

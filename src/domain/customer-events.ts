@@ -120,6 +120,8 @@ const kindsOf = (
     case 'AuditKeyAdded':
     case 'AuditKeyRetired':
     case 'AuditExported':
+    case 'AuditorAdded':
+    case 'AuditorRemoved':
     case 'DataRead':
     case 'ErasureRequested':
       return null;

@@ -140,6 +140,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'The organization has as many topics as a page for recipients can show.',
     remedy: 'Delete topics that nobody sends about any more.',
   },
+  too_many_auditors: {
+    meaning: 'The organization has as many auditors as it can have.',
+    remedy: 'Remove auditors who need their token no more.',
+  },
   topic_not_usable: {
     meaning: 'The `topic` of the message does not exist any more, or belongs to another domain.',
     remedy: 'Use a topic that `GET /v1/topics` lists, of the key’s domain or of none.',

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { apiKeyEvents, apiKeyRefusalEvents } from './api-key/events.ts';
-import { auditEvents, readingEvents } from './audit/events.ts';
+import { auditEvents, auditorEvents, readingEvents } from './audit/events.ts';
 import { billingPeriodEvents } from './billing/events.ts';
 import { destinationEvents } from './destination/events.ts';
 import { erasureEvents } from './erasure/events.ts';
@@ -36,6 +36,7 @@ export type ReputationEvent = EventsOf<typeof reputationEvents>;
 export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
 export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
 export type AuditEvent = EventsOf<typeof auditEvents>;
+export type AuditorEvent = EventsOf<typeof auditorEvents>;
 export type ReadingEvent = EventsOf<typeof readingEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
@@ -58,6 +59,7 @@ export type OutboxEvent =
   | WarmUpEvent
   | DailyQuotaEvent
   | AuditEvent
+  | AuditorEvent
   | ReadingEvent;
 
 export type EventType = OutboxEvent['type'];
@@ -82,5 +84,6 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...warmUpEvents,
   ...dailyQuotaEvents,
   ...auditEvents,
+  ...auditorEvents,
   ...readingEvents,
 };

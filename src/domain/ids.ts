@@ -14,6 +14,7 @@ export const ID_PREFIXES = [
   'sup',
   'top',
   'ers',
+  'aud',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

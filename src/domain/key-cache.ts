@@ -1,5 +1,6 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from './api-key/api-key.ts';
-import type { ApiKeyEvent, DomainRecordsEvent, OrganizationEvent, SendingDomainEvent } from './events.ts';
+import { auditor, type ExistingAuditor } from './audit/auditor.ts';
+import type { ApiKeyEvent, AuditorEvent, DomainRecordsEvent, OrganizationEvent, SendingDomainEvent } from './events.ts';
 import { type Organization, organization } from './organization/organization.ts';
 import { categoryOf, idOf, type RecordedEvent, type Revision } from './ports/event-store.ts';
 import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
@@ -25,13 +26,15 @@ export interface KeyChange {
   readonly after: KeyEntry;
 }
 
-/** Organizations, domains and keys: few enough to hold all in memory, and independent of the read models. */
+/** Organizations, domains, keys and auditors: few enough to hold all in memory, and independent of the read models. */
 export interface KeyCacheState {
   readonly organizations: ReadonlyMap<string, Organization>;
   readonly domains: ReadonlyMap<string, DomainEntry>;
   /** DNS records as last checked, by domain id. */
   readonly records: ReadonlyMap<string, DomainRecords>;
   readonly keys: ReadonlyMap<string, KeyEntry>;
+  /** Auditors that were not removed. */
+  readonly auditors: ReadonlyMap<string, ExistingAuditor>;
 }
 
 export interface KeyCacheProjection extends KeyCacheState {
@@ -51,6 +54,7 @@ export const KEY_CACHE_CATEGORIES: readonly string[] = [
   sendingDomain.category,
   domainRecords.category,
   apiKey.category,
+  auditor.category,
 ];
 
 const NOTHING: readonly KeyChange[] = [];
@@ -60,6 +64,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
   const domains = new Map<string, DomainEntry>();
   const records = new Map<string, DomainRecords>();
   const keys = new Map<string, KeyEntry>();
+  const auditors = new Map<string, ExistingAuditor>();
 
   const put = (after: KeyEntry): KeyChange => {
     const before = keys.get(after.key.keyId);
@@ -98,11 +103,19 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     return NOTHING;
   };
 
+  const applyAuditor = (id: string, event: RecordedEvent<AuditorEvent>): readonly KeyChange[] => {
+    const state = auditor.evolve(auditors.get(id) ?? auditor.initial, event, event.metadata);
+    if (state.status === 'active') auditors.set(id, state);
+    else auditors.delete(id);
+    return NOTHING;
+  };
+
   return {
     organizations,
     domains,
     records,
     keys,
+    auditors,
     apply: (event) => {
       const id = idOf(event.stream);
       // A stream of a category holds events of its family only.
@@ -113,6 +126,8 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
           return applyDomain(id, event as RecordedEvent<SendingDomainEvent>);
         case domainRecords.category:
           return applyRecords(id, event as RecordedEvent<DomainRecordsEvent>);
+        case auditor.category:
+          return applyAuditor(id, event as RecordedEvent<AuditorEvent>);
         case organization.category:
           return applyOrganization(id, event as RecordedEvent<OrganizationEvent>);
         default:

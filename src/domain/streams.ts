@@ -34,6 +34,8 @@ export const CATEGORIES = {
   warmUpDay: 'warmUpDay',
   /** Keys and checkpoints of an audit tree. */
   audit: 'audit',
+  /** Who may read the audit log of an organization without a key: an auditor each. */
+  auditor: 'auditor',
   /** That somebody read what may say something about people: an event each. */
   reading: 'reading',
 } as const;
@@ -63,6 +65,7 @@ export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp',
 export const readingStream = (readingId: string): StreamName => streamOf('reading', readingId);
 /** @param tree an organization's id, or `service`. */
 export const auditStream = (tree: string): StreamName => streamOf('audit', tree);
+export const auditorStream = (auditorId: string): StreamName => streamOf('auditor', auditorId);
 /** @param day `YYYY-MM-DD`, UTC. */
 export const dailyQuotaStream = (domainId: string, day: string): StreamName =>
   streamOf('warmUpDay', `${domainId}.${day}`);

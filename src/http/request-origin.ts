@@ -7,11 +7,10 @@ import type { GuardedRoute } from './route-rules.ts';
 
 /** Metadata that events record about their request. @param request with an id `req_…` and the client's address. */
 export const originOf = (
-  { keyId, secret, organizationId, environment }: Caller,
+  { keyId, secret, auditor, organizationId, environment }: Caller,
   { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,
 ): Origin => ({
-  actor: `key:${keyId}`,
-  secret,
+  ...(auditor === undefined ? { actor: `key:${keyId}`, secret } : { actor: `auditor:${keyId}` }),
   sourceClass: addressClassOf(ip),
   organizationId,
   environment,

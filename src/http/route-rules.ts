@@ -17,6 +17,8 @@ export interface GuardedRoute {
   readonly errors: readonly ErrorCode[];
   /** Takes an `Idempotency-Key`; every other route refuses the header. */
   readonly idempotent?: true;
+  /** Auditors may, with their token. Reads alone. */
+  readonly auditors?: true;
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
   /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
@@ -79,6 +81,8 @@ export const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, st
 export const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
 /** Reads by `admin` that only live keys may make. */
 export const ADMIN_LIVE = { ...ADMIN, environments: LIVE } as const;
+/** Reads of the audit log: by `admin`, or by an auditor. */
+export const AUDIT = { ...ADMIN_LIVE, auditors: true } as const;
 export const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
 /** Changes by `admin`, which only live keys may make. */
 export const ADMIN_CHANGE_LIVE = { ...ADMIN_CHANGE, environments: LIVE } as const;

@@ -9,6 +9,7 @@ import {
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
 import { createKeyRoute, updateKeyRoute } from './routes/api-keys/write-key.ts';
 import { listAuditLogRoute } from './routes/audit/audit-log.ts';
+import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './routes/audit/auditors.ts';
 import {
   createCheckpointRoute,
   getAuditProofRoute,
@@ -195,6 +196,10 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getAuditProofRoute,
   getConsistencyProofRoute,
   exportAuditLogRoute,
+  addAuditorRoute,
+  listAuditorsRoute,
+  getAuditorRoute,
+  removeAuditorRoute,
   requestErasureRoute,
   previewErasureRoute,
   listErasuresRoute,

@@ -1,4 +1,5 @@
 import { apiKey } from '../domain/api-key/api-key.ts';
+import { auditor } from '../domain/audit/auditor.ts';
 import { eventCodec } from '../domain/codec.ts';
 import { destination } from '../domain/destination/suspension.ts';
 import { organization } from '../domain/organization/organization.ts';
@@ -28,7 +29,14 @@ import type { Projection } from './projection.ts';
  */
 
 /** Families of which every event is needed. */
-const KEPT_WHOLE = [organization.category, sendingDomain.category, apiKey.category, webhook.category, warmUp.category];
+const KEPT_WHOLE = [
+  organization.category,
+  sendingDomain.category,
+  apiKey.category,
+  auditor.category,
+  webhook.category,
+  warmUp.category,
+];
 
 /**
  * Families whose state follows from the last event of each type in a stream: a destination suspended every few minutes for
@@ -77,7 +85,7 @@ const PUT = `
 
 export const liveViewsProjection: Projection = {
   name: 'live-views',
-  version: 1,
+  version: 2,
   categories: [...copied],
   tables: ['live_view_events', 'live_view_size'],
   apply: async (db, events) => {

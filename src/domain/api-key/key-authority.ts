@@ -8,7 +8,10 @@ import type { Permission } from './events.ts';
 
 /** The key that authenticated a request: facts for decisions, never looked up again. */
 export interface Caller {
+  /** Of an auditor, who has no key, their own id. */
   readonly keyId: string;
+  /** Absent: a key. An auditor has no permission: routes of the audit log alone let them in. */
+  readonly auditor?: { readonly contents: boolean };
   /** Number of the secret that was shown: 1 for the key's first, one more with each rotation. */
   readonly secret: number;
   readonly organizationId: string;

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { sha256Hex } from '../digest.ts';
 import { type Environment, environmentSchema } from '../environment.ts';
 
-/** `ob_<environment>_` + 43 base62 characters of 256 random bits + 6 base62 characters of CRC-32 over all before. */
-const SHAPE = /^ob_(live|test)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+/** `ob_<kind>_` + 43 base62 characters of 256 random bits + 6 base62 characters of CRC-32 over all before. */
+const SHAPE = /^ob_(live|test|audit)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 43;
 const CHECKSUM_CHARACTERS = 6;
@@ -16,20 +16,23 @@ const base62 = (value: bigint, width: number): string => {
   return text.padStart(width, '0');
 };
 
+/** What a value is for: a key of an environment, or the token of an auditor. */
+type SecretKind = Environment | 'audit';
+
 const checksum = (text: string): string => base62(BigInt(crc32(text)), CHECKSUM_CHARACTERS);
 
 /** @param randomBytes 32 bytes. */
-export const formatSecret = (environment: Environment, randomBytes: Uint8Array): string => {
+export const formatSecret = (kind: SecretKind, randomBytes: Uint8Array): string => {
   const random = BigInt(`0x${Buffer.from(randomBytes.subarray(0, SECRET_RANDOM_BYTES)).toString('hex')}`);
-  const text = `ob_${environment}_${base62(random, RANDOM_CHARACTERS)}`;
+  const text = `ob_${kind}_${base62(random, RANDOM_CHARACTERS)}`;
   return text + checksum(text);
 };
 
-/** The environment of a well-formed key value; null when it could never have been issued. Needs no look-up. */
-export const readSecret = (value: string): Environment | null => {
+/** What a well-formed value is for; null when it could never have been issued. Needs no look-up. */
+export const readSecret = (value: string): SecretKind | null => {
   const match = SHAPE.exec(value);
   if (match === null || checksum(value.slice(0, -CHECKSUM_CHARACTERS)) !== match[3]) return null;
-  return environmentSchema.parse(match[1]);
+  return match[1] === 'audit' ? 'audit' : environmentSchema.parse(match[1]);
 };
 
 /** What is kept of a secret. */

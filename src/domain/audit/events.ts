@@ -22,6 +22,23 @@ export const auditEvents = {
   AuditExported: z.object({ organizationId: z.string(), from: z.number().int(), to: z.number().int() }),
 };
 
+/** Beside the stream of the tree: that one has a checkpoint each minute, and tokens are looked up in memory. */
+export const auditorEvents = {
+  AuditorAdded: z.object({
+    auditorId: z.string(),
+    /** The content that holds name and e-mail address. */
+    contactId: z.string(),
+    /** Whether contents of mail are disclosed too. */
+    contents: z.boolean(),
+    expiresAt: z.string(),
+    /** Those of the key that added the auditor: networks that the token may be used from; none: any. */
+    allowedCidrs: z.array(z.string()),
+    /** SHA-256 of the token, hex; the token itself is nowhere. */
+    secret: z.object({ hash: z.string().length(64), last4: z.string() }),
+  }),
+  AuditorRemoved: z.object({ auditorId: z.string() }),
+};
+
 /** What is read that may say something about people, and is put on record. */
 export const READINGS = ['message_content', 'captured_mail', 'suppressions'] as const;
 

@@ -116,10 +116,13 @@ export interface TemplateBody {
   readonly content: TemplateContent;
 }
 
-/** Where an organization wants to be written to. It lives until another takes its place. */
+/** Where an organization, or one of its auditors, is written to. It lives until another takes its place, or the auditor's removal. */
 export interface ContactAddress {
   readonly kind: 'contact';
-  readonly address: string;
+  /** null: of an auditor who is not written to. */
+  readonly address: string | null;
+  /** Absent: it is the organization's. */
+  readonly auditor?: { readonly id: string; readonly name: string };
 }
 
 /** In the place of a content that retention removed: its time was over, and no delivery needed it any more. */

@@ -13,7 +13,7 @@ import type { RateLimiter, RateLimits } from '../../domain/rate-limits.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import type { KeyCache } from './key-cache.ts';
 import { type CatchUpLimit, consumeRateLimit } from './rate-limits.ts';
-import type { PresentedSecret } from './secret-index.ts';
+import type { PresentedSecret, PresentedToken } from './secret-index.ts';
 
 /**
  * Authentication and authorisation of requests by API key (spec §5.7). A key is checked before the body is read,
@@ -75,8 +75,23 @@ const unauthorized = (authorization: string | undefined): DomainError => {
 const unavailable = (): DomainError =>
   new DomainError('unavailable', 'API keys cannot be checked just now', { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
-const isExpired = ({ key, endsAt }: PresentedSecret, nowMs: number): boolean =>
-  (endsAt !== null && Date.parse(endsAt) <= nowMs) || (key.expiresAt !== null && Date.parse(key.expiresAt) <= nowMs);
+type Presented = PresentedSecret | PresentedToken;
+
+const isOver = (endsAt: string | null, nowMs: number): boolean => endsAt !== null && Date.parse(endsAt) <= nowMs;
+
+const isExpired = (presented: Presented, nowMs: number): boolean =>
+  'auditor' in presented
+    ? isOver(presented.auditor.expiresAt, nowMs)
+    : isOver(presented.endsAt, nowMs) || isOver(presented.key.expiresAt, nowMs);
+
+const requireAddress = (presented: Presented, address: string): void => {
+  const { allowedCidrs } = 'auditor' in presented ? presented.auditor : presented.key;
+  if (allowedCidrs.length === 0 || isWithin(presented.ranges, address)) return;
+  throw new DomainError(
+    'address_not_allowed',
+    `API key is not allowed from this address, ${address}: use it from a network in its allowed_cidrs`,
+  );
+};
 
 /** The key in the header; null if the value cannot be a key. */
 const presentedValue = (authorization: string | undefined): string | null => {
@@ -92,7 +107,7 @@ const lookUp = async (
   { keyCache, catchUpLimit }: Pick<AuthContext, 'keyCache' | 'catchUpLimit'>,
   hash: string,
   address: string,
-): Promise<PresentedSecret | undefined> => {
+): Promise<Presented | undefined> => {
   if (keyCache.isFresh()) {
     const found = keyCache.find(hash);
     if (found !== undefined) return found;
@@ -104,7 +119,7 @@ const lookUp = async (
 };
 
 /**
- * Authenticates the key of an `Authorization` header.
+ * Authenticates the key of an `Authorization` header, or the token of an auditor.
  * @throws {DomainError} `unauthorized`, `address_not_allowed`, `unavailable`.
  */
 export const authenticate = async (
@@ -117,13 +132,12 @@ export const authenticate = async (
   const presented = value === null ? undefined : await lookUp(context, sha256Hex(value), address);
   const now = system.now();
   if (presented === undefined || isExpired(presented, now.getTime())) throw unauthorized(authorization);
-  const { key, secretHash, number, ranges } = presented;
-  if (key.allowedCidrs.length > 0 && !isWithin(ranges, address)) {
-    throw new DomainError(
-      'address_not_allowed',
-      `API key is not allowed from this address, ${address}: use it from a network in its allowed_cidrs`,
-    );
+  requireAddress(presented, address);
+  if ('auditor' in presented) {
+    const caller = keyCache.auditorCallerOf(presented.auditor);
+    return { caller, rateLimits: {}, atMs: system.monotonicMs() };
   }
+  const { key, secretHash, number } = presented;
   usageMarks.mark({ keyId: key.keyId, secretHash, lastUsedAt: now, lastAddress: address });
   return { caller: keyCache.callerOf(key, number), rateLimits: key.rateLimits, atMs: system.monotonicMs() };
 };
@@ -131,8 +145,12 @@ export const authenticate = async (
 /** @throws {DomainError} `permission_missing`, `environment_not_allowed`. */
 export const requirePermission = (
   caller: Caller,
-  { permission, environments }: Pick<GuardedRoute, 'permission' | 'environments'>,
+  { permission, environments, auditors }: Pick<GuardedRoute, 'permission' | 'environments' | 'auditors'>,
 ): void => {
+  if (caller.auditor !== undefined) {
+    if (auditors === true) return;
+    throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
+  }
   if (!allows(caller.permissions, permission)) {
     throw new DomainError('permission_missing', `API key lacks '${permission}' permission`);
   }

@@ -1,5 +1,6 @@
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
 import type { KeyCacheState } from '../../domain/key-cache.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
@@ -12,6 +13,7 @@ import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
 export interface KeyCacheQueries {
   /** @param secret number of the presented secret. */
   callerOf(key: ExistingApiKey, secret: number): Caller;
+  auditorCallerOf(auditor: ExistingAuditor): Caller;
   domainOf(domainId: string): Caller['domain'];
   /** Facts about the sending domain for an analysis. */
   domainFactsOf(domainId: string): DomainFacts;
@@ -51,6 +53,16 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       bounds: key,
       domain: domainOf(key.domainId),
       ...chosenPlanOf(key.organizationId),
+    }),
+    auditorCallerOf: ({ auditorId, organizationId, contents, allowedCidrs, expiresAt }) => ({
+      keyId: auditorId,
+      auditor: { contents },
+      secret: 1,
+      organizationId,
+      environment: 'live',
+      permissions: [],
+      bounds: { allowedCidrs, expiresAt, rateLimits: {} },
+      domain: { id: '', name: '', verified: false },
     }),
     domainOf,
     domainFactsOf: (domainId) => {

@@ -5,7 +5,7 @@ import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { createKeyCacheQueries, type KeyCacheQueries } from './key-cache-queries.ts';
-import { createSecretIndex, type PresentedSecret, type SecretIndex } from './secret-index.ts';
+import { createSecretIndex, type SecretIndex } from './secret-index.ts';
 
 /**
  * Keys, domains and organizations in memory, fed by the log, so that a request is authenticated without a round trip.
@@ -30,7 +30,7 @@ export interface KeyCache extends KeyCacheQueries {
   /** Waits for the next regular read instead of causing one. @returns false: not in time. */
   nextRead(): Promise<boolean>;
   /** By SHA-256 of the secret, hex. */
-  find(secretHash: string): PresentedSecret | undefined;
+  readonly find: SecretIndex['find'];
   /** For decisions that need every key. */
   readonly load: LoadKeyCache;
   /** Position of the last event applied. */

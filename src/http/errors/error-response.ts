@@ -42,6 +42,7 @@ export const ERROR_STATUSES = {
   domain_is_public_suffix: 422,
   domain_not_verified: 422,
   too_many_topics: 409,
+  too_many_auditors: 409,
   topic_not_usable: 422,
   schedule_not_possible: 422,
   quota_exceeded: 422,

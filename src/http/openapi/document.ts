@@ -16,6 +16,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string 
   suppressions: ['suppression', 'sup'],
   topics: ['topic', 'top'],
   erasures: ['erasure', 'ers'],
+  auditors: ['auditor', 'aud'],
   deliveries: ['delivery', 'dlv'],
   invoices: ['invoice', 'inv'],
   inbox: ['captured mail', null],
@@ -115,14 +116,16 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'ob_live_… or ob_test_…',
-    description: 'An API key. An operation requires the permission in its `x-permission`; `admin` includes all.',
+    description:
+      'An API key. An operation requires the permission in its `x-permission`; `admin` includes all. Operations that say so take the token of an auditor, `ob_audit_…`, too.',
   },
 };
 
 const access = (rule: RouteRule): string => {
   if (rule.permission === null) return 'Needs no key.';
   const live = rule.environments.length === 1 ? ' of the live environment' : '';
-  return `Needs a key${live} with \`${rule.permission}\`. Counts against its limit of \`${rule.kind}\` requests.`;
+  const auditor = rule.auditors === true ? ', or the token of an auditor' : '';
+  return `Needs a key${live} with \`${rule.permission}\`${auditor}. Counts against its limit of \`${rule.kind}\` requests.`;
 };
 
 /** Extensions for programs: required permission, environments and rate limit. */

@@ -1,12 +1,14 @@
 import { load } from '../../commands/execute.ts';
+import { auditor } from '../../domain/audit/auditor.ts';
 import { message } from '../../domain/message/message.ts';
 import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { organization } from '../../domain/organization/organization.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { OldContent, Retention, StoredBefore } from '../../domain/ports/retention.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { messageStream, organizationStream } from '../../domain/streams.ts';
+import { auditorStream, messageStream, organizationStream } from '../../domain/streams.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 import { BATCH, DAY_MS, deleteOldRows, paced } from './delete-old-rows.ts';
@@ -30,6 +32,7 @@ export interface ExpireContents {
   /** Resolves when all organizations are known. */
   readonly caughtUp: Promise<void>;
   readonly store: EventStore;
+  readonly contents: Pick<Contents, 'get'>;
   readonly leadership: Pick<Leadership, 'isLeader'>;
   readonly system: System;
   /** Counts. */
@@ -49,7 +52,8 @@ interface Kept {
 const ignore = (): void => undefined;
 
 export const expireContents = (parts: ExpireContents): Work => {
-  const { retention, messageStatuses, organizations, caughtUp, store, leadership, system, onExpired = ignore } = parts;
+  const { retention, messageStatuses, organizations, caughtUp, store, contents, leadership, system } = parts;
+  const { onExpired = ignore } = parts;
 
   /** Of a message that the log does not have, only the content was stored. */
   const isOpenInLog = async (messageId: string): Promise<boolean> => {
@@ -57,8 +61,15 @@ export const expireContents = (parts: ExpireContents): Work => {
     return state.status !== 'absent' && state.recipients.some(({ status }) => isOpen(status));
   };
 
+  /** Whether it is the contact of an auditor who was not removed. */
+  const isOfAuditor = async (id: string): Promise<boolean> => {
+    const body = (await contents.get([id])).get(id);
+    if (body?.kind !== 'contact' || body.auditor === undefined) return false;
+    return (await load(store, auditor, auditorStream(body.auditor.id))).state.status === 'active';
+  };
+
   const isNeeded = async ({ id, kind, messageId }: OldContent, { contactId, statuses }: Kept): Promise<boolean> => {
-    if (kind === 'contact') return id === contactId;
+    if (kind === 'contact') return id === contactId || (await isOfAuditor(id));
     if (kind !== 'message' || messageId === null) return false;
     const status = statuses.get(messageId);
     return status === undefined ? isOpenInLog(messageId) : isOpen(status);

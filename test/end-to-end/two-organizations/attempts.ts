@@ -152,6 +152,8 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   createCheckpoint: () => [],
   getConsistencyProof: () => [],
   exportAuditLog: () => [],
+  addAuditor: () => [],
+  listAuditors: () => [{}],
   getAuditProof: () => [],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getCapturedMail: (victim) => capturedMailOf(victim),

@@ -1,5 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { AUDITORS_MAX } from '../../../src/commands/auditor.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
@@ -148,6 +149,11 @@ const PROVOKED = {
     const page = { items: Array.from({ length: TOPICS_MAX }, () => ({})), hasMore: false, next: null };
     vi.spyOn(readModels.topics, 'list').mockResolvedValueOnce(page as never); // only counted
     return post('/v1/topics', { name: 'One more', default: 'in' });
+  },
+  too_many_auditors: async () => {
+    const add = () => post('/v1/audit/auditors', { name: 'One more', expires_at: '2099-01-01T00:00:00Z' });
+    for (let count = 0; count < AUDITORS_MAX; count += 1) await add();
+    return add();
   },
   schedule_not_possible: () => post(SEND, { ...MESSAGE, scheduled_at: '2020-01-01T00:00:00Z' }, { by: 'test' }),
   quota_exceeded: async () => {

@@ -58,6 +58,7 @@ export const KINDS = {
   topics: { prefix: 'top', noun: 'topic', sees: () => true, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },
   'billing/invoices': { prefix: 'inv', noun: 'invoice', sees: () => true, ofOneDomain: false },
+  'audit/auditors': { prefix: 'aud', noun: 'auditor', sees: () => true, ofOneDomain: false, isOnlyLive: true },
   'audit/proof': {
     ...{ prefix: null, noun: 'event', sees: () => true, ofOneDomain: false },
     ...{ isUnrevised: true, isOnlyLive: true },

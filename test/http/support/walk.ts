@@ -63,6 +63,8 @@ const messageFrom = (domainName: string) => ({
 
 const newTemplate = () => ({ alias: newName().replace('.', '-'), name: 'Walk', subject: 'Walk', html: '<p>Walk</p>' });
 
+const newAuditor = () => ({ name: 'Walk', expires_at: inAnHour() });
+
 type WithBody = Exclude<GuardedRouteName, `GET ${string}` | `DELETE ${string}`>;
 
 /** What every route with a body succeeds with; one that is missing here does not compile. */
@@ -73,6 +75,7 @@ const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
   'POST /v1/messages/:id/cancel': () => ({}),
   'PATCH /v1/messages/:id': () => ({ scheduled_at: inAnHour() }),
   'POST /v1/audit/checkpoints': () => ({}),
+  'POST /v1/audit/auditors': () => newAuditor(),
   'POST /v1/api-keys': ({ domainId }) => ({ name: 'Walk', domain_id: domainId, permissions: ['send'] }),
   'PATCH /v1/api-keys/:id': () => ({ name: 'Another' }),
   'POST /v1/api-keys/:id/rotate': () => ({}),
@@ -198,6 +201,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       await deliveries.cancelReplay(id, until);
       return webhookId;
     },
+    'audit/auditors': () => create('/v1/audit/auditors', 'live', newAuditor()),
     'audit/proof': async () => {
       const key = keyOf({ permission: 'admin', environment: 'live' });
       const log = await service.request({ url: '/v1/audit/log?order=asc&limit=1', key });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
+import { removeAuditor } from '../../../src/commands/auditor.ts';
 import type { Origin } from '../../../src/commands/context.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
@@ -76,6 +77,7 @@ describe('retention', () => {
       organizations: new Map([[organizationId, null]]),
       caughtUp: Promise.resolve(),
       store: service.deps.context.store,
+      contents: service.deps.context.contents,
       leadership: { isLeader: () => true },
       onExpired: (count) => {
         expired += count;
@@ -146,6 +148,20 @@ describe('retention', () => {
     await pool.query(`update vault.contents set created_at = now() - interval '60 days' where kind = 'contact'`);
     expect(await round()).toBe(1);
     expect((await loadOrganization(service.deps.context, organizationId)).contact).toBe('new@example.net');
+  });
+
+  test('keeps the contact of an auditor until their removal', async () => {
+    const { context } = service.deps;
+    const auditor = { name: 'Ann', email: 'ann@auditors.example', expires_at: '2099-01-01T00:00:00Z' };
+    const { id } = (await ask('POST', '/v1/audit/auditors', auditor)).body;
+    const old = `update vault.contents set created_at = now() - interval '60 days' where kind = 'contact'`;
+    await pool.query(old);
+    expect(await round()).toBe(0);
+    expect((await ask('GET', `/v1/audit/auditors/${id}`)).body).toMatchObject({ email: 'ann@auditors.example' });
+    await removeAuditor(context, origin(), { auditorId: id });
+    expect(await round()).toBe(1);
+    const { rows } = await pool.query(`select 1 from vault.contents where body::text like '%auditors.example%'`);
+    expect(rows).toEqual([]);
   });
 
   test('removes orphans that no event names', async () => {

@@ -63,7 +63,8 @@ const ceilingProblems = (sent: unknown, ceilings: RateLimits | null): readonly P
 
 const expirySent = z.object({ expires_at: timeParameter() });
 
-const expiryProblems = (sent: unknown, now: string): readonly Problem[] => {
+/** Problems of an `expires_at` in a raw body. @param now ISO 8601. */
+export const expiryProblems = (sent: unknown, now: string): readonly Problem[] => {
   const { data } = expirySent.safeParse(sent);
   return data !== undefined && data.expires_at <= now ? [['expires_at', 'expires_at must be in the future']] : [];
 };

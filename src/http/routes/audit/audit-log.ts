@@ -52,7 +52,7 @@ const filter = () => z.string().min(1).max(FILTER_CHARACTERS_MAX).optional();
 const query = z.strictObject({
   ...pageParameters,
   order: z.enum(['asc', 'desc']).default('desc').describe('`desc`: newest first.'),
-  actor: filter().describe('`key:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.'),
+  actor: filter().describe('`key:<id>`, `auditor:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.'),
   key_id: filter().describe('By this key, or about it.'),
   domain_id: filter().describe('About this sending domain.'),
   type: filter().describe('Type of the events, such as `KeyRotated`.'),

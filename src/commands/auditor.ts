@@ -1,0 +1,132 @@
+import { type Caller, requireWithin } from '../domain/api-key/key-authority.ts';
+import { formatSecret, SECRET_RANDOM_BYTES, secretFacts } from '../domain/api-key/secret.ts';
+import {
+  type Auditor,
+  auditor,
+  removeAuditor as decideRemoveAuditor,
+  type ExistingAuditor,
+  requireAuditor,
+} from '../domain/audit/auditor.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { formatId, ID_BYTES, isId } from '../domain/ids.ts';
+import type { LoadKeyCache } from '../domain/key-cache.ts';
+import type { ContactAddress } from '../domain/ports/contents.ts';
+import { auditorStream } from '../domain/streams.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { type Condition, execute, type Loaded, load } from './execute.ts';
+
+type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
+
+/** Each is written to daily, and their tokens are held in memory. */
+export const AUDITORS_MAX = 100;
+
+/** An auditor with what the vault holds of them. */
+export interface NamedAuditor extends ExistingAuditor {
+  readonly name: string;
+  /** null: they are not written to. */
+  readonly email: string | null;
+}
+
+export interface AuditorAtRevision {
+  readonly auditor: NamedAuditor;
+  readonly revision: Loaded<Auditor>['revision'];
+}
+
+export interface AddAuditor extends Pick<NamedAuditor, 'name' | 'email' | 'contents' | 'expiresAt'> {
+  /** Beyond whose networks and end the token does not reach. */
+  readonly by: Caller;
+  readonly loadKeyCache: LoadKeyCache;
+}
+
+/** Auditors of an organization that were not removed, the newest first. @throws {DomainError} `unavailable`. */
+const auditorsOf = async (loadKeyCache: LoadKeyCache, organizationId: string): Promise<readonly ExistingAuditor[]> =>
+  [...(await loadKeyCache()).auditors.values()]
+    .filter((one) => one.organizationId === organizationId)
+    .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1));
+
+/**
+ * Adds an auditor.
+ * @returns their token, which is nowhere else.
+ * @throws {DomainError} `wider_than_own_key`, `too_many_auditors`, `unavailable`.
+ */
+export const addAuditor = async (
+  context: Context,
+  origin: Origin,
+  { by, loadKeyCache, name, email, contents, expiresAt }: AddAuditor,
+): Promise<AuditorAtRevision & { readonly token: string }> => {
+  const { organizationId } = origin;
+  const { system } = context;
+  const { allowedCidrs } = by.bounds;
+  requireWithin(by, { allowedCidrs, expiresAt, rateLimits: {} });
+  if ((await auditorsOf(loadKeyCache, organizationId)).length >= AUDITORS_MAX)
+    throw new DomainError('too_many_auditors', `an organization has at most ${AUDITORS_MAX} auditors`);
+  const auditorId = formatId('aud', system.randomBytes(ID_BYTES));
+  const contactId = system.uuid();
+  const token = formatSecret('audit', system.randomBytes(SECRET_RANDOM_BYTES));
+  const { hash, last4 } = secretFacts(token);
+  const body: ContactAddress = { kind: 'contact', address: email, auditor: { id: auditorId, name } };
+  const { state, revision } = await execute(context, {
+    aggregate: auditor,
+    stream: auditorStream(auditorId),
+    context: eventContext({ ...origin, environment: null }, system.now().toISOString()),
+    decide: () => [
+      {
+        type: 'AuditorAdded',
+        data: { auditorId, contactId, contents, expiresAt, allowedCidrs: [...allowedCidrs], secret: { hash, last4 } },
+      },
+    ],
+    contents: [{ id: contactId, organizationId, body }],
+    known: { state: auditor.initial, revision: 'no-stream' },
+  });
+  return { auditor: { ...requireAuditor(state, organizationId), name, email }, revision, token };
+};
+
+/** @throws {Error} the vault holds none of them: a fault. */
+const named = async (
+  { contents }: Pick<Context, 'contents'>,
+  auditors: readonly ExistingAuditor[],
+): Promise<readonly NamedAuditor[]> => {
+  const bodies = await contents.get(auditors.map(({ contactId }) => contactId));
+  return auditors.map((one) => {
+    const body = bodies.get(one.contactId);
+    if (body?.kind !== 'contact' || body.auditor === undefined)
+      throw new Error(`the vault holds no contact ${one.contactId} of ${one.auditorId}`);
+    return { ...one, name: body.auditor.name, email: body.address };
+  });
+};
+
+/** Auditors that were not removed, the newest first. @throws {DomainError} `unavailable`. */
+export const listAuditors = async (
+  context: Pick<Context, 'contents'>,
+  loadKeyCache: LoadKeyCache,
+  organizationId: string,
+): Promise<readonly NamedAuditor[]> => named(context, await auditorsOf(loadKeyCache, organizationId));
+
+/** @throws {DomainError} `not_found`, `other_organization`, `unavailable`. */
+export const loadAuditor = async (
+  context: Pick<Context, 'store' | 'contents'>,
+  organizationId: string,
+  auditorId: string,
+): Promise<AuditorAtRevision> => {
+  if (!isId('aud', auditorId)) throw new DomainError('not_found', 'auditor not found');
+  const { state, revision } = await load(context.store, auditor, auditorStream(auditorId));
+  const [found] = await named(context, [requireAuditor(state, organizationId)]);
+  if (found === undefined) throw new Error('one auditor has one name');
+  return { auditor: found, revision };
+};
+
+/** Ends a token. @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `resource_conflict`. */
+export const removeAuditor = async (
+  context: Pick<Context, 'store' | 'system'>,
+  origin: Origin,
+  { auditorId, ...condition }: Condition & { readonly auditorId: string },
+): Promise<void> => {
+  if (!isId('aud', auditorId)) throw new DomainError('not_found', 'auditor not found');
+  await execute(context, {
+    ...condition,
+    aggregate: auditor,
+    stream: auditorStream(auditorId),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (state) => decideRemoveAuditor(state, origin.organizationId),
+  });
+};

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import {
+  AUDITORS_MAX,
+  addAuditor,
+  listAuditors,
+  loadAuditor,
+  type NamedAuditor,
+  removeAuditor,
+} from '../../../commands/auditor.ts';
+import { ifMatch, setRevision } from '../../consistency.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { shownLine, timeParameter } from '../../validation/fields.ts';
+import { expiryProblems } from '../api-keys/write-key.ts';
+import { bareAddress } from '../messages/send-fields.ts';
+
+const auditorSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('auditor'),
+    name: z.string(),
+    email: z.string().nullable(),
+    contents: z.boolean(),
+    status: z.enum(['active', 'expired']),
+    expires_at: timeSchema(),
+    token_last4: z.string(),
+    created_at: timeSchema(),
+  })
+  .meta({ id: 'Auditor' });
+
+/** @param now ISO 8601. */
+const serializeAuditor = (auditor: NamedAuditor, now: string): z.infer<typeof auditorSchema> => ({
+  id: auditor.auditorId,
+  object: 'auditor',
+  name: auditor.name,
+  email: auditor.email,
+  contents: auditor.contents,
+  status: auditor.expiresAt <= now ? 'expired' : 'active',
+  expires_at: auditor.expiresAt,
+  token_last4: auditor.secret.last4,
+  created_at: auditor.createdAt,
+});
+
+const NAME_CHARACTERS_MAX = 100;
+
+const body = z.strictObject({
+  name: shownLine(NAME_CHARACTERS_MAX).describe('Who it is.'),
+  email: bareAddress.nullable().default(null).describe('One email address without a name; null: none.'),
+  expires_at: timeParameter().describe('When the token ends (ISO 8601). Latest: the expiry of the requesting key.'),
+  contents: z.boolean().default(false).describe('Whether contents of mail are disclosed to them too.'),
+});
+
+const DESCRIPTION = `The token is shown only once. It is a bearer token that reads the audit endpoints and nothing else, from the networks
+that the requesting key may be used from. What an auditor exports is on record under \`auditor:<id>\`. An organization has
+at most ${AUDITORS_MAX} auditors.`;
+
+export const addAuditorRoute = (route: RouteContext): void => {
+  const { context } = route.deps;
+  const now = (): string => context.system.now().toISOString();
+
+  defineEndpoint(
+    route,
+    'POST /v1/audit/auditors',
+    {
+      summary: 'Give an auditor a token that reads the audit log',
+      description: DESCRIPTION,
+      body,
+      examples: {
+        'For a yearly audit': {
+          name: 'Example Auditors',
+          email: 'audit@example.net',
+          expires_at: '2099-12-31T23:59:59Z',
+        },
+      },
+      answer: auditorSchema.extend({ token: z.string() }).meta({ id: 'AddedAuditor' }),
+      problems: (sent) => expiryProblems(sent, now()),
+    },
+    async ({ caller, origin, body: { expires_at: expiresAt, ...asked }, reply }) => {
+      const command = { ...asked, expiresAt, by: caller, loadKeyCache: route.auth.keyCache.load };
+      const { auditor, revision, token } = await addAuditor(context, origin, command);
+      setRevision(reply, revision);
+      reply.header('location', `/v1/audit/auditors/${auditor.auditorId}`);
+      return { ...serializeAuditor(auditor, now()), token };
+    },
+  );
+};
+
+export const listAuditorsRoute = endpoint(
+  'GET /v1/audit/auditors',
+  { summary: 'List auditors, newest first', answer: listSchema(auditorSchema) },
+  async ({ caller: { organizationId } }, { deps: { context }, auth: { keyCache } }) => {
+    const found = await listAuditors(context, keyCache.load, organizationId);
+    const now = context.system.now().toISOString();
+    return listOf(
+      found.map((auditor) => serializeAuditor(auditor, now)),
+      false,
+      null,
+    );
+  },
+);
+
+export const getAuditorRoute = endpoint(
+  'GET /v1/audit/auditors/:id',
+  { summary: 'Read an auditor', answer: auditorSchema },
+  async ({ caller: { organizationId }, id, reply }, { deps: { context } }) => {
+    const { auditor, revision } = await loadAuditor(context, organizationId, id);
+    setRevision(reply, revision);
+    return serializeAuditor(auditor, context.system.now().toISOString());
+  },
+);
+
+export const removeAuditorRoute = endpoint(
+  'DELETE /v1/audit/auditors/:id',
+  {
+    summary: 'Remove an auditor',
+    description: 'Their token ends within a second. What they read stays on record.',
+  },
+  async ({ origin, id, request }, { deps: { context } }) => {
+    await removeAuditor(context, origin, { auditorId: id, ...ifMatch(request) });
+  },
+);
