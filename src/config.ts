@@ -136,6 +136,8 @@ const SETTINGS = {
   readingsPercent: ['READINGS_ON_RECORD', integer(0, 100).default(100)],
   /** Seconds between checkpoints of an audit tree that grows. */
   auditInterval: ['AUDIT_INTERVAL', integer(1, 86_400).default(60)],
+  /** Path of a tlog-policy file. Absent: no witness is asked. */
+  auditWitnesses: ['AUDIT_WITNESSES', z.string().optional()],
   /** 0: a free port. Absent: no submission over SMTP. */
   submissionPort: ['SUBMISSION_PORT', port(587).optional()],
   /** With TLS from the first byte. 0: a free port. Absent: none. */

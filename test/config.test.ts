@@ -44,6 +44,7 @@ describe('the configuration', () => {
       plansFile: undefined,
       readingsPercent: 100,
       auditInterval: 60,
+      auditWitnesses: undefined,
       metricsPort: undefined,
       metricsHost: '127.0.0.1',
       submissionPort: undefined,
@@ -95,6 +96,7 @@ describe('the configuration', () => {
       WEBHOOK_CERT_FILE: '/tls/webhooks.pem',
       WEBHOOK_KEY_FILE: '/tls/webhooks-key.pem',
       AUDIT_INTERVAL: '5',
+      AUDIT_WITNESSES: '/etc/outbox/witnesses.policy',
       READINGS_ON_RECORD: '20',
     });
     expect(config).toEqual({
@@ -116,6 +118,7 @@ describe('the configuration', () => {
       sendingLimits: { bounces: [1, 2.5, 3], complaints: null },
       readingsPercent: 20,
       auditInterval: 5,
+      auditWitnesses: '/etc/outbox/witnesses.policy',
       ehloName: 'mail.example.com',
       logLevel: 'debug',
       adminKey,
@@ -183,7 +186,9 @@ describe('the configuration', () => {
       READINGS_ON_RECORD: '101',
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
-      VARIABLES.filter((name) => !/^(?:DATA_DIR|PLANS_FILE|(?:TLS|WEBHOOK)_CERT_FILE)$/.test(name)).sort(),
+      VARIABLES.filter(
+        (name) => !/^(?:DATA_DIR|AUDIT_WITNESSES|PLANS_FILE|(?:TLS|WEBHOOK)_CERT_FILE)$/.test(name),
+      ).sort(),
     );
     for (const line of lines) expect(line).toMatch(/^[A-Z_]+: .*\bset\b/);
   });

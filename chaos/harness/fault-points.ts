@@ -85,6 +85,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   AuditKeyAdded: 'append-checkpoint',
   AuditKeyRetired: 'append-checkpoint',
   CheckpointSigned: 'append-checkpoint',
+  CheckpointCosigned: 'append-other',
   AuditExported: 'append-other',
   AuditorAdded: 'append-other',
   AuditorRemoved: 'append-other',

@@ -24,6 +24,7 @@ import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
 import { dropReplayCommand, listReplaysCommand, replayCommand } from './replay.ts';
 import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from './templates/commands.ts';
+import { witnessCommand } from './witness/command.ts';
 
 /** All commands. */
 export const COMMANDS: readonly Command[] = [
@@ -58,6 +59,7 @@ export const COMMANDS: readonly Command[] = [
   reencryptCommand,
   verifyAuditCommand,
   rotateAuditKeyCommand,
+  witnessCommand,
   doctorCommand,
   pullTemplatesCommand,
   pushTemplatesCommand,

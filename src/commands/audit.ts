@@ -73,9 +73,11 @@ const requireConsistent = async ({ trees, tree }: SignCheckpoint, size: number, 
   }
 };
 
-const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree);
+/** Of the events about a tree; empty: it is the service's own. */
+export const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree);
 
-const append = async (
+/** @returns false: somebody else has appended since it was loaded. */
+export const appendToAuditLog = async (
   { store, system }: AuditContext,
   tree: string,
   { revision }: Loaded<AuditLog>,
@@ -127,7 +129,7 @@ export const signCheckpoint = async (context: AuditContext, command: SignCheckpo
   if (state.former !== null) {
     events.push({ type: 'AuditKeyRetired', data: { organizationId, vkey: state.former.vkey } });
   }
-  await append(context, tree, loaded, { events, origin: command.origin ?? workerOrigin(tree) });
+  await appendToAuditLog(context, tree, loaded, { events, origin: command.origin ?? workerOrigin(tree) });
 };
 
 /**
@@ -145,7 +147,7 @@ export const rotateAuditKey = (context: AuditContext, origin: Origin, tree: stri
     const organizationId = organizationOf(tree);
     const key = await newKey(context, organizationId, signing.origin);
     const events: AuditEvent[] = [{ type: 'AuditKeyAdded', data: { organizationId, origin: signing.origin, ...key } }];
-    return (await append(context, tree, loaded, { events, origin })) ? key.vkey : null;
+    return (await appendToAuditLog(context, tree, loaded, { events, origin })) ? key.vkey : null;
   });
 
 /** Puts an export on record. A checkpoint that is signed at the same moment is not in its way. */
@@ -158,7 +160,7 @@ export const noteExport = async (
   const events: AuditEvent[] = [{ type: 'AuditExported', data: { organizationId, from, to } }];
   await retryConflicts(async () => {
     const loaded = await loadAuditLog(context, tree);
-    return (await append(context, tree, loaded, { events, origin })) || null;
+    return (await appendToAuditLog(context, tree, loaded, { events, origin })) || null;
   });
 };
 

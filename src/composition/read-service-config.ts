@@ -3,8 +3,11 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
 import { type Config, readConfig } from '../config.ts';
+import type { VerifierKey } from '../domain/audit/signed-note.ts';
+import { MalformedPolicy, parsePolicy } from '../domain/audit/tlog-policy.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
 import { StartRefused } from '../domain/start-refused.ts';
+import type { Witness } from '../workers/audit/ask-witnesses.ts';
 import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 
 const PLANS_MAX = 100;
@@ -69,6 +72,22 @@ export const readPlans = async (path: string | undefined): Promise<Plans> => {
   if (error === undefined) return data;
   const problems = error.issues.map((issue) => `PLANS_FILE: ${nameOf(issue.path) || path}: ${issue.message}`);
   throw new StartRefused(problems.join('\n'));
+};
+
+/** The witnesses of a tlog-policy file that have a URL. @throws {StartRefused} */
+export const readWitnesses = async (path: string | undefined): Promise<readonly Witness[]> => {
+  if (path === undefined) return [];
+  try {
+    const { witnesses, urls } = parsePolicy(await readFile(path, 'latin1'));
+    return [...urls].map(([name, url]) => {
+      if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+        throw new MalformedPolicy(`the URL of ${name} is not http(s)`);
+      return { name, key: witnesses.get(name) as VerifierKey, url: url.replace(/\/+$/, '') };
+    });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new StartRefused(`AUDIT_WITNESSES: ${path} cannot be read: ${message}: set a C2SP tlog-policy file`);
+  }
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -4,6 +4,7 @@ import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
+import { createHttpWitnesses } from '../adapters/witnesses/http.ts';
 import { retryWhileAway } from '../async/retry.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
@@ -20,6 +21,7 @@ import {
 import type { RoleEvents, RunningRole } from './lifecycle.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
+import { readWitnesses } from './read-service-config.ts';
 import { startInboundReport } from './start-inbound-reports.ts';
 import { measureDeliveries, measureExpiry } from './start-metrics.ts';
 
@@ -73,6 +75,8 @@ export const openWorkers = async (
     await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger)),
   );
   const retention = decorate.retention(createPostgresRetention({ pool }));
+  const witnesses = createHttpWitnesses();
+  closers.add('witnesses', witnesses.close);
   const workers = createWorkers({
     store,
     contents: context.contents,
@@ -98,7 +102,12 @@ export const openWorkers = async (
       upTo: (position) => readModels.waitFor(['billing'], position),
     },
     plans: context.plans,
-    audit: { trees: readModels.audit, intervalMs: config.auditInterval * SECOND_MS },
+    audit: {
+      trees: readModels.audit,
+      intervalMs: config.auditInterval * SECOND_MS,
+      witnesses: await readWitnesses(config.auditWitnesses),
+      way: witnesses,
+    },
     expiredKeys: readModels.apiKeys.expired,
     expiring: {
       retention,

@@ -119,6 +119,7 @@ const kindsOf = (
     case 'TemplateDraftChanged':
     case 'AuditKeyAdded':
     case 'AuditKeyRetired':
+    case 'CheckpointCosigned':
     case 'AuditExported':
     case 'AuditorAdded':
     case 'AuditorRemoved':

@@ -20,6 +20,7 @@ import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
+import { type AskWitnesses, askWitnesses, type Witness } from './audit/ask-witnesses.ts';
 import { type SignCheckpoints, signCheckpoints } from './audit/sign-checkpoints.ts';
 import { type BillingQueries, closePeriods, watchQuotas } from './billing/close-periods.ts';
 import type { DeliveryMetrics } from './delivery/attempt-log.ts';
@@ -70,7 +71,12 @@ export interface WorkersDependencies {
   readonly billing?: BillingQueries;
   readonly plans?: Plans | undefined;
   /** Queries of the audit trees, and how often they are signed. Absent: nothing is signed. */
-  readonly audit?: Pick<SignCheckpoints, 'trees' | 'intervalMs'>;
+  readonly audit?: Pick<SignCheckpoints, 'intervalMs'> & {
+    readonly trees: SignCheckpoints['trees'] & AskWitnesses['trees'];
+    /** Those who are asked to cosign, and the way to them. */
+    readonly witnesses: readonly Witness[];
+    readonly way: AskWitnesses['way'];
+  };
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
   /** What is no longer kept, and the status of messages. Absent: everything is kept. */
@@ -118,6 +124,9 @@ const DELIVERY_JOBS = 64;
 export const REMOTE_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 240_000, leaseMs: 300_000 };
 /** Attempts against a server on this machine: what a crash interrupted is tried again soon. */
 export const LOCAL_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 10_000, leaseMs: 20_000 };
+
+/** How often each witness's new checkpoints are looked for: a query. Longer leaves them in the operator's hands alone. */
+const ASK_WITNESSES_MS = 5_000;
 
 export const createWorkers = (deps: WorkersDependencies): Workers => {
   const { store, system, queues } = deps;
@@ -202,7 +211,12 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing });
     jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing });
   }
-  if (deps.audit !== undefined) jobs['signing of checkpoints'] = signCheckpoints({ ...shared, ...deps.audit });
+  if (deps.audit !== undefined) {
+    const { trees, intervalMs, witnesses, way } = deps.audit;
+    jobs['signing of checkpoints'] = signCheckpoints({ ...shared, trees, intervalMs });
+    const asking = { ...shared, trees, way, everyMs: Math.min(intervalMs, ASK_WITNESSES_MS) };
+    Object.assign(jobs, askWitnesses(asking, witnesses));
+  }
   const loops: Loop[] = [];
   let stopping = false;
 

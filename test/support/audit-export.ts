@@ -118,7 +118,7 @@ export const mended = (bytes: Buffer): Buffer => {
   return Buffer.concat([text, Buffer.from(`${exportEndRest(createHash('sha256').update(text).digest('hex'))}\n`)]);
 };
 
-const NO_POLICY = { logs: [], witnesses: new Map(), groups: new Map(), quorum: NO_QUORUM } as const;
+const NO_POLICY = { logs: [], witnesses: new Map(), urls: new Map(), groups: new Map(), quorum: NO_QUORUM } as const;
 
 /** Verified with what is trusted: by default nothing. */
 export const verify = (bytes: string | Buffer, options: Partial<BodyOptions> = {}) => {

@@ -32,7 +32,7 @@ const LINE_BYTES_MAX = 262_144;
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
-const NO_POLICY: Policy = { logs: [], witnesses: new Map(), groups: new Map(), quorum: NO_QUORUM };
+const NO_POLICY: Policy = { logs: [], witnesses: new Map(), urls: new Map(), groups: new Map(), quorum: NO_QUORUM };
 
 const readOptions = async ({ key, policy: path, since, quorum, expect }: VerifyArguments): Promise<BodyOptions> => {
   const policy = path === undefined ? NO_POLICY : parsePolicy(await readFile(path, 'latin1'));

@@ -14,6 +14,8 @@ export interface SignedCheckpoint {
   /** base64 */
   readonly root: string;
   readonly note: string;
+  /** Lines of witnesses. */
+  readonly cosignatures: readonly string[];
 }
 
 /** How the tree of an organization is signed. It follows from the last event of each type. */
@@ -35,7 +37,12 @@ const evolve = (state: AuditLog, { type, data }: AuditEvent): AuditLog => {
       return { ...state, former: null };
     case 'CheckpointSigned': {
       const { origin, vkey, secretId, size, root, note } = data;
-      return { ...state, signing: { origin, key: { vkey, secretId } }, last: { size, root, note } };
+      return { ...state, signing: { origin, key: { vkey, secretId } }, last: { size, root, note, cosignatures: [] } };
+    }
+    case 'CheckpointCosigned': {
+      const { last } = state;
+      if (last?.size !== data.size) return state;
+      return { ...state, last: { ...last, cosignatures: [...last.cosignatures, ...data.lines] } };
     }
     default:
       return state;

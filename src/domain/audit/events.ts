@@ -18,6 +18,14 @@ export const auditEvents = {
     note: z.string(),
     ...key,
   }),
+  /** Witnesses have cosigned what was signed. */
+  CheckpointCosigned: z.object({
+    organizationId: z.string(),
+    origin: z.string(),
+    size: z.number().int(),
+    /** Of a signed note (C2SP tlog-cosignature), without their line feeds. */
+    lines: z.array(z.string()),
+  }),
   /** Somebody has taken leaves out. */
   AuditExported: z.object({ organizationId: z.string(), from: z.number().int(), to: z.number().int() }),
 };

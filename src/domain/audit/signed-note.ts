@@ -174,6 +174,12 @@ const signatureOf = (line: string): Signature => {
   return { name, id: bytes.subarray(0, KEY_ID_BYTES).toString('hex'), bytes: bytes.subarray(KEY_ID_BYTES) };
 };
 
+/** Whose line a signature is: the beginning of the key's text, `<name>+<id>`. @throws {MalformedNote} */
+export const signatoryOf = (line: string): string => {
+  const { name, id } = signatureOf(line.trimEnd());
+  return `${name}+${id}`;
+};
+
 /** @throws {MalformedNote} */
 export const parseNote = (note: string): Note => {
   if (Buffer.byteLength(note) > NOTE_BYTES_MAX) throw new MalformedNote(`a note has ${NOTE_BYTES_MAX} bytes at most`);

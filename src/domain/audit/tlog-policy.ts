@@ -17,6 +17,8 @@ export interface Policy {
   readonly logs: readonly VerifierKey[];
   /** By name in the policy, which need not be the name in the key. */
   readonly witnesses: ReadonlyMap<string, VerifierKey>;
+  /** Where witnesses are asked to cosign, by name in the policy. Those that are only verified have none. */
+  readonly urls: ReadonlyMap<string, string>;
   readonly groups: ReadonlyMap<string, Group>;
   /** Name of a witness or a group; `none`: no cosignature is asked for. */
   readonly quorum: string;
@@ -30,6 +32,7 @@ const LINES_MAX = 1_000;
 interface Draft {
   readonly logs: VerifierKey[];
   readonly witnesses: Map<string, VerifierKey>;
+  readonly urls: Map<string, string>;
   readonly groups: Map<string, Group>;
   readonly members: Set<string>;
   quorum: string | null;
@@ -51,13 +54,14 @@ const addLog = ({ logs }: Draft, [vkey = '']: readonly string[]): void => {
   logs.push(key);
 };
 
-const addWitness = (draft: Draft, [name = '', vkey = '']: readonly string[]): void => {
+const addWitness = (draft: Draft, [name = '', vkey = '', url]: readonly string[]): void => {
   const key = parseVerifierKey(vkey);
   requireThat(key.type !== ED25519, `the key of witness ${name} does not sign cosignatures`);
   requireThat(name !== NO_QUORUM && !isKnown(draft, name), `the name ${name} is taken`);
   const isRepeated = [...draft.witnesses.values()].some((witness) => isSameKey(witness, key));
   requireThat(!isRepeated, `the key of witness ${name} stands there twice`);
   draft.witnesses.set(name, key);
+  if (url !== undefined) draft.urls.set(name, url);
 };
 
 const thresholdOf = (word: string, members: number): number => {
@@ -95,7 +99,14 @@ const LINES: Readonly<Record<string, (draft: Draft, words: readonly string[]) =>
 export const parsePolicy = (text: string): Policy => {
   const lines = text.split('\n');
   requireThat(lines.length <= LINES_MAX, `a policy has ${LINES_MAX} lines at most`);
-  const draft: Draft = { logs: [], witnesses: new Map(), groups: new Map(), members: new Set(), quorum: null };
+  const draft: Draft = {
+    logs: [],
+    witnesses: new Map(),
+    urls: new Map(),
+    groups: new Map(),
+    members: new Set(),
+    quorum: null,
+  };
   for (const line of lines) {
     const [word = '', ...words] = line.split(/[ \t]+/).filter((each) => each !== '');
     if (word === '' || word.startsWith('#')) continue;
@@ -103,9 +114,9 @@ export const parsePolicy = (text: string): Policy => {
     if (read === undefined) throw new MalformedPolicy(`a policy has no line '${word}'`);
     read(draft, words);
   }
-  const { logs, witnesses, groups, quorum } = draft;
+  const { logs, witnesses, urls, groups, quorum } = draft;
   if (quorum === null) throw new MalformedPolicy('a policy has a quorum line');
-  return { logs, witnesses, groups, quorum };
+  return { logs, witnesses, urls, groups, quorum };
 };
 
 /** Whether the quorum is met by witnesses with these names. */

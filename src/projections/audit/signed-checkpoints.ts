@@ -1,4 +1,5 @@
 import { treeOf } from '../../domain/audit/leaf.ts';
+import { signatoryOf } from '../../domain/audit/signed-note.ts';
 import type { AuditEvent } from '../../domain/events.ts';
 import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { CATEGORIES } from '../../domain/streams.ts';
@@ -9,8 +10,10 @@ import { createAuditTrees } from './tree.ts';
 /** Checkpoints of the audit trees as the log holds them. */
 
 type Signed = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointSigned' }>>;
+type Cosigned = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointCosigned' }>>;
 
 const isSigned = (event: RecordedEvent): event is Signed => event.type === 'CheckpointSigned';
+const isCosigned = (event: RecordedEvent): event is Cosigned => event.type === 'CheckpointCosigned';
 
 /** How much of a tree is signed. */
 export interface SignedPart {
@@ -46,6 +49,13 @@ const insertCheckpoints = rowsInto<{ tree: string; size: number; note: string; v
   },
 );
 
+const ADD_COSIGNATURES = {
+  name: 'audit-add-cosignatures',
+  text: `
+    update audit_checkpoints set cosignatures = cosignatures || $3, cosigners = cosigners || $4::text[]
+    where tree = $1 and size = $2`,
+};
+
 /**
  * Keeps checkpoints of the log, each of which must be of this very tree: a rebuild from a log that was changed never
  * goes live.
@@ -63,4 +73,9 @@ export const putCheckpoints = async (db: Database, events: readonly RecordedEven
     return { tree: treeOf(event), size, note, vkey, signedAt: event.metadata.occurredAt };
   });
   await insertCheckpoints(db, rows);
+  for (const event of events.filter(isCosigned)) {
+    const { size, lines } = event.data;
+    const text = lines.map((line) => `${line}\n`).join('');
+    await db.query({ ...ADD_COSIGNATURES, values: [treeOf(event), size, text, lines.map(signatoryOf)] });
+  }
 };

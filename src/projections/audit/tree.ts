@@ -82,8 +82,14 @@ const statements = (schema: string) => {
     unsigned: named('unsigned', `select tree from ${schema}audit_trees where grown_to > signed_size limit $1`),
     checkpoints: named(
       'checkpoints',
-      `select size::float8 as size, note, vkey, signed_at as "signedAt" from ${schema}audit_checkpoints
+      `select size::float8 as size, note || cosignatures as note, vkey, signed_at as "signedAt" from ${schema}audit_checkpoints
        where tree = $1 and size < $2 order by size desc limit $3`,
+    ),
+    uncosigned: named(
+      'uncosigned',
+      `select c.tree, c.note from ${schema}audit_trees t
+       join ${schema}audit_checkpoints c on c.tree = t.tree and c.size = t.signed_size
+       where not $1 = any(c.cosigners) and t.tree <> all($2::text[]) limit $3`,
     ),
     bundlesOfId: named(
       'bundles-of-id',
@@ -105,16 +111,33 @@ interface AskCheckpoints {
 
 export interface StoredCheckpoint {
   readonly size: number;
+  /** With cosignatures. */
   readonly note: string;
   /** The key that signed it. */
   readonly vkey: string;
   readonly signedAt: string;
 }
 
+/** Newest checkpoints that a witness has not cosigned. */
+export interface AskUncosigned {
+  /** Key of the witness, `<name>+<id>`. */
+  readonly signatory: string;
+  /** Trees that are left out. */
+  readonly without: readonly string[];
+  readonly limit: number;
+}
+
+export interface UncosignedCheckpoint {
+  readonly tree: string;
+  /** As it was signed. */
+  readonly note: string;
+}
+
 export interface AuditTreesAndCheckpoints extends AuditTrees {
   /** Trees that have grown by more than their own checkpoints since they were last signed. */
   unsigned(limit: number): Promise<readonly string[]>;
   checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
+  uncosigned(by: AskUncosigned): Promise<readonly UncosignedCheckpoint[]>;
   search(by: SearchLeaves): Promise<LeafPage>;
   /** Leaves of a tree at a time (`leavesAt`). */
   sizeAt(tree: string, time: string): Promise<number>;
@@ -180,6 +203,10 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
     checkpoints: async ({ tree, below = Number.MAX_SAFE_INTEGER, limit }) => {
       const values = [tree, below, limit];
       return (await db.query<StoredCheckpoint>({ ...sql.checkpoints, values })).rows;
+    },
+    uncosigned: async ({ signatory, without, limit }) => {
+      const values = [signatory, without, limit];
+      return (await db.query<UncosignedCheckpoint>({ ...sql.uncosigned, values })).rows;
     },
     find: async (tree, eventId) => {
       const { rows } = await db.query<{ bundle: number }>({ ...sql.bundlesOfId, values: [tree, eventId] });

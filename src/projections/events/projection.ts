@@ -202,6 +202,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     AuditKeyAdded: 'ignored',
     AuditKeyRetired: 'ignored',
     CheckpointSigned: ofOrganization,
+    CheckpointCosigned: 'ignored',
     AuditExported: 'ignored',
   },
   begin,

@@ -379,6 +379,9 @@ create table read_models.audit_checkpoints (
   note text not null,
   vkey text not null,
   signed_at text collate "C" not null,
+  -- Lines of witnesses, and their keys as `<name>+<id>`.
+  cosignatures text not null default '',
+  cosigners text[] collate "C" not null default '{}',
   primary key (tree, size)
 );
 

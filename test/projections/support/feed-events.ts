@@ -62,6 +62,10 @@ const CHECKPOINT = {
 export const AUDIT: readonly OutboxEvent[] = [
   { type: 'AuditKeyAdded', data: CHECKPOINT },
   { type: 'CheckpointSigned', data: { ...CHECKPOINT, size: 3, root: 'r', note: 'n' } },
+  {
+    type: 'CheckpointCosigned',
+    data: { organizationId: 'org_mine', origin: 'mail.example/v1/audit/tlog/org_mine', size: 3, lines: [] },
+  },
   { type: 'AuditExported', data: { organizationId: 'org_mine', from: 0, to: 3 } },
 ];
 

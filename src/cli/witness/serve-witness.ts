@@ -1,0 +1,77 @@
+import { isUtf8 } from 'node:buffer';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { ADD_CHECKPOINT, REQUEST_BYTES_MAX } from '../../domain/audit/add-checkpoint.ts';
+import { type Answer, readRequest } from '../../domain/audit/consider-checkpoint.ts';
+import { MalformedNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
+import type { System } from '../../domain/ports/system.ts';
+import type { CosignedCheckpoints } from './cosigned-checkpoints.ts';
+
+/** The witness over HTTP: one request, bounded in bytes, time and number. */
+
+export interface ServeWitness {
+  /** Keys of the logs that it cosigns for; the name of a key is the origin of its log. */
+  readonly logs: readonly VerifierKey[];
+  readonly cosigned: CosignedCheckpoints;
+  readonly system: Pick<System, 'now'>;
+  /** A fault: nothing was cosigned. */
+  onFault(error: unknown): void;
+}
+
+/** Higher takes memory when many connect at once, lower refuses logs that ask at the same moment. */
+const CONNECTIONS_MAX = 128;
+const REQUEST_MS_MAX = 15_000;
+
+const answerOf = (status: number, text: string): Answer => ({
+  status,
+  contentType: 'text/plain; charset=utf-8',
+  body: `${text}\n`,
+});
+
+/** null: it is longer than any request. */
+const readBody = async (request: IncomingMessage): Promise<Buffer | null> => {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > REQUEST_BYTES_MAX) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
+export const createWitnessServer = ({ logs, cosigned, system, onFault }: ServeWitness): Server => {
+  const cosign = async (body: Buffer): Promise<Answer> => {
+    const shown = readRequest(body.toString(), logs);
+    return 'status' in shown ? shown : cosigned.cosign(shown, Math.floor(system.now().getTime() / 1000));
+  };
+
+  const answer = async (request: IncomingMessage): Promise<Answer> => {
+    if (request.url !== ADD_CHECKPOINT) return answerOf(404, 'a witness answers POST /add-checkpoint');
+    if (request.method !== 'POST') return answerOf(405, 'use POST');
+    const body = await readBody(request);
+    if (body === null) return answerOf(413, `a request has ${REQUEST_BYTES_MAX} bytes at most`);
+    return isUtf8(body) ? cosign(body) : answerOf(400, 'the request is not UTF-8');
+  };
+
+  const failed = (error: unknown): Answer => {
+    if (error instanceof MalformedNote) return answerOf(400, error.message);
+    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') onFault(error);
+    return answerOf(500, 'nothing was cosigned');
+  };
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { status, contentType, body } = await answer(request).catch(failed);
+    if (status === 413) response.setHeader('connection', 'close');
+    response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) });
+    response.end(body);
+  };
+
+  const server = createServer(
+    { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX },
+    (request, response) => {
+      void serve(request, response);
+    },
+  );
+  server.maxConnections = CONNECTIONS_MAX;
+  return server;
+};

@@ -1,0 +1,145 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
+import { type AuditContext, loadAuditLog } from '../../commands/audit.ts';
+import { noteCosignature } from '../../commands/audit-witnesses.ts';
+import { ADD_CHECKPOINT } from '../../domain/audit/add-checkpoint.ts';
+import { consistencyRanges } from '../../domain/audit/merkle-tree.ts';
+import { parseCheckpoint, parseNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
+import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
+import type { Logger } from '../../domain/ports/logger.ts';
+import { type Witnesses, WitnessUnreachable } from '../../domain/ports/witnesses.ts';
+import type { Leadership } from '../leadership.ts';
+import { repeat, type Work } from '../supervise.ts';
+import { askToCosign, type Refusal } from './ask-to-cosign.ts';
+
+/**
+ * Asks witnesses to cosign checkpoints (C2SP tlog-witness). Each witness is asked by a loop of its own, beside the signing:
+ * one that is slow or broken delays nobody. What a witness has not cosigned is found in the read model, so that it is
+ * asked again after a crash, by whichever process leads then.
+ */
+
+/** The newest checkpoint of a tree. */
+export interface Uncosigned {
+  readonly tree: string;
+  readonly note: string;
+}
+
+/** A witness that the operator has named. */
+export interface Witness {
+  readonly name: string;
+  readonly key: VerifierKey;
+  /** Without the path of the request. */
+  readonly url: string;
+}
+
+export interface AskWitnesses extends AuditContext {
+  readonly trees: Pick<AuditTrees, 'hashes'> & {
+    /** Newest checkpoints that the witness with this key (`<name>+<id>`) has not cosigned. */
+    uncosigned(by: {
+      readonly signatory: string;
+      readonly without: readonly string[];
+      readonly limit: number;
+    }): Promise<readonly Uncosigned[]>;
+  };
+  readonly way: Pick<Witnesses, 'post'>;
+  readonly leadership: Pick<Leadership, 'isLeader'>;
+  readonly logger: Logger;
+  /** How often new checkpoints are looked for. */
+  readonly everyMs: number;
+}
+
+/** Trees of one query. */
+const TREES_MAX = 200;
+/** Asked about at once. */
+const CONCURRENCY = 4;
+/** After a witness refused a tree, until it is asked about it again; after none was reached, of all. It doubles. */
+const WAIT_MS_MIN = 5_000;
+const WAIT_MS_MAX = 600_000;
+
+interface Wait {
+  readonly ms: number;
+  readonly untilMs: number;
+}
+
+const CAUSES = 'the log was restored or changed';
+
+/** The loop of one witness. */
+const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work => {
+  const { trees, way, leadership, logger, system, everyMs } = options;
+  const signatory = key.text.slice(0, key.text.lastIndexOf('+'));
+  /** Leaves of which the witness's cosignature is on record, by origin. */
+  const sizes = new Map<string, number>();
+  /** Trees, or '' for the witness itself, that are left alone for now. */
+  const waits = new Map<string, Wait>();
+
+  const startWait = (tree: string): Wait => {
+    const ms = Math.min(WAIT_MS_MAX, 2 * (waits.get(tree)?.ms ?? WAIT_MS_MIN / 2));
+    const wait = { ms, untilMs: system.monotonicMs() + ms };
+    waits.set(tree, wait);
+    return wait;
+  };
+
+  const say = async ({ tree, note }: Uncosigned, outcome: Refusal): Promise<void> => {
+    const { ms } = startWait(tree);
+    const fields = { tree, alarm: 'audit', witness: name };
+    if (outcome.kind === 'refused') {
+      if (ms === WAIT_MS_MIN) logger.error(fields, `a witness does not cosign: ${outcome.why}`);
+      return;
+    }
+    // What it has seen may be a later checkpoint of this log, which another process has asked it about.
+    const { last } = (await loadAuditLog(options, tree)).state;
+    if (last?.note !== note) return;
+    logger.error(fields, `a witness has cosigned ${outcome.size} leaves that these do not continue: ${CAUSES}`);
+  };
+
+  const ask = async (checkpoint: Uncosigned, signal: AbortSignal): Promise<void> => {
+    const { tree, note } = checkpoint;
+    const { origin, size } = parseCheckpoint(parseNote(note).text);
+    const knownSize = sizes.get(origin) ?? 0;
+    if (knownSize >= size) return; // it is on record, and the read model is behind
+    const outcome = await askToCosign({
+      key,
+      note,
+      knownSize,
+      prove: (oldSize) => trees.hashes(tree, consistencyRanges(oldSize, size)),
+      post: (body) => way.post(`${url}${ADD_CHECKPOINT}`, body, signal),
+    });
+    if (outcome.kind !== 'cosigned') {
+      await say(checkpoint, outcome);
+      return;
+    }
+    waits.delete(tree);
+    await noteCosignature(options, { tree, note, line: outcome.line });
+    sizes.set(origin, size);
+  };
+
+  const round = async (signal: AbortSignal): Promise<void> => {
+    const nowMs = system.monotonicMs();
+    const without = [...waits].filter(([, { untilMs }]) => untilMs > nowMs).map(([tree]) => tree);
+    const asked = await trees.uncosigned({ signatory, without, limit: TREES_MAX });
+    await mapConcurrently(asked, { system, concurrency: CONCURRENCY }, (checkpoint) => ask(checkpoint, signal));
+    if (asked.length > 0 && waits.delete('')) logger.info({ witness: name }, 'a witness answers again');
+  };
+
+  /** @returns how long to wait for the next. */
+  const unreached = (error: unknown): number => {
+    if (!(error instanceof WitnessUnreachable)) throw error;
+    if (!waits.has('')) logger.warn({ witness: name }, `a witness cannot be reached: ${error.message}`);
+    return startWait('').ms;
+  };
+
+  return repeat(system, async (signal) => {
+    if (!leadership.isLeader()) return everyMs;
+    try {
+      await round(signal);
+      return everyMs;
+    } catch (error) {
+      return unreached(error);
+    }
+  });
+};
+
+/** A loop for each witness, by name. */
+export const askWitnesses = (options: AskWitnesses, witnesses: readonly Witness[]): Readonly<Record<string, Work>> =>
+  Object.fromEntries(
+    witnesses.map((witness) => [`asking of the witness ${witness.name}`, askWitness(options, witness)]),
+  );
