@@ -41,7 +41,7 @@ export interface HttpDependencies {
   /** Captured mail; null: mail is delivered. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
-  readonly requestOrigins: Pick<RequestOrigins, 'put'>;
+  readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf'>;
   readonly webhookDeliveries: Pick<
     WebhookDeliveries,
     'list' | 'find' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'

@@ -25,6 +25,7 @@ export const MANAGED_ROUTES = {
   },
   'DELETE /v1/api-keys/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
   'GET /v1/api-keys/:id/history': { ...LOOK, errors: [...ONE, ...LIST] },
+  'GET /v1/api-keys/:id/secrets': { ...LOOK, errors: [...ONE, ...LIST] },
   'POST /v1/api-keys/:id/rotate': {
     ...MANAGE,
     secret: true,

@@ -7,6 +7,7 @@ import {
   rotateKeyRoute,
 } from './routes/api-keys/api-keys.ts';
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
+import { listKeySecretsRoute } from './routes/api-keys/key-secrets.ts';
 import { createKeyRoute, updateKeyRoute } from './routes/api-keys/write-key.ts';
 import { listAuditLogRoute } from './routes/audit/audit-log.ts';
 import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './routes/audit/auditors.ts';
@@ -128,6 +129,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   updateKeyRoute,
   deleteKeyRoute,
   listKeyHistoryRoute,
+  listKeySecretsRoute,
   rotateKeyRoute,
   revokeKeyRoute,
   registerDomainRoute,

@@ -20,6 +20,7 @@ import { type ListDomains, listDomains } from './domains.ts';
 import { type ListErasures, listErasures, type UnfinishedErasures, unfinishedErasures } from './erasures.ts';
 import { type PlaceAt, placeAt, type ReadFeed, readFeed } from './events/queries.ts';
 import { lastInvoices, listInvoices } from './invoices.ts';
+import { type AskKeySends, keySends } from './messages/key-sends.ts';
 import {
   type AskMessagesTo,
   type ListMessages,
@@ -74,6 +75,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   apiKeys: {
     list: (by: ListApiKeys) => listApiKeys(pool, by),
     expired: (by: Parameters<typeof expiredKeys>[1]) => expiredKeys(pool, by),
+    sends: (by: AskKeySends) => keySends(pool, by),
   },
   templates: { list: (by: ListTemplates) => listTemplates(pool, by) },
   webhooks: {

@@ -24,6 +24,7 @@ const ALL: ListMessages = {
   subjectDigest: null,
   template: null,
   keyId: null,
+  secret: null,
   requestId: null,
   messageId: null,
 };
@@ -210,6 +211,10 @@ describe('the list of messages', () => {
     expect(await ids({ metadataDigest: 'm2', messageId: 'msg_2' })).toEqual([]);
     expect(await ids({ requestId: 'req_3' })).toEqual(['msg_3']);
     expect(await ids({ messageId: 'msg_2' })).toEqual(['msg_2']);
+    await given('message-msg_4', [messageAccepted({ messageId: 'msg_4', keyId: 'key_1' })], { secret: 2 });
+    expect(await ids({ keyId: 'key_1', secret: 2 })).toEqual(['msg_4']);
+    expect(await ids({ keyId: 'key_2', secret: 2 })).toEqual([]);
+    expect(await ids({ keyId: 'key_1', secret: 2, metadataDigest: 'm1' })).toEqual([]);
   });
 
   test('is read off an index by each of them, in its order', async () => {
@@ -217,9 +222,9 @@ describe('the list of messages', () => {
     await pool.query(`
       insert into read_models.messages (message_id, organization_id, environment, domain_id, key_id, content_id,
         internet_message_id, stream, size_bytes, status, partial, recipients, created_at, updated_at, expires_at,
-        request_id, subject_digest)
+        request_id, subject_digest, secret)
       select 'msg_' || n, 'org_mine', 'live', 'dom_' || n % 10, 'key_' || n % 100, '', '', 'bulk', 1, 'delivered', false,
-        '[]', now() - n * interval '1 second', now(), now(), 'req_' || n / 5, 'subject' || n % 5000
+        '[]', now() - n * interval '1 second', now(), now(), 'req_' || n / 5, 'subject' || n % 5000, 1 + n / 10000
       from generate_series(1, 20000) n`);
     await pool.query('analyze read_models.messages');
     const planOf = async (by: Partial<ListMessages>): Promise<string> => {
@@ -234,6 +239,9 @@ describe('the list of messages', () => {
     };
     const after = { createdAt: new Date().toISOString(), id: 'msg_1' };
     expect(await planOf({ keyId: 'key_7', after })).toMatch(/Index Scan Backward using messages_by_key/);
+    const bySecret = await planOf({ keyId: 'key_7', secret: 2, after });
+    expect(bySecret).toMatch(/Index Scan Backward using messages_by_secret/);
+    expect(bySecret).not.toContain('Filter');
     expect(await planOf({ subjectDigest: 'subject7', after })).toContain('messages_by_subject');
     expect(await planOf({ requestId: 'req_7', after })).toContain('messages_by_request');
     expect(await planOf({ messageId: 'msg_7' })).toContain('messages_pkey');

@@ -47,6 +47,7 @@ const STATEMENTS: readonly { readonly begins: RegExp; readonly table: Table; rea
   { begins: /^copy messages/, table: 'messages', does: 'put' },
   { begins: /^update messages/, table: 'messages', does: 'put' },
   { begins: /^copy message_labels/, table: 'messages', does: 'nothing' },
+  { begins: /^insert into key_sends/, table: 'messages', does: 'nothing' },
   { begins: /^select .* from api_keys/s, table: 'api_keys', does: 'select' },
   { begins: /^insert into api_keys/, table: 'api_keys', does: 'put' },
 ];

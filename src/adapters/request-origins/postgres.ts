@@ -15,6 +15,11 @@ const PUT = {
   text: 'insert into vault.request_origins (id, organization_id, address, user_agent, at) values ($1, $2, $3, $4, $5)',
 };
 
+const ADDRESSES = {
+  name: 'request-origins-addresses',
+  text: 'select id, address from vault.request_origins where organization_id = $1 and id = any($2::uuid[])',
+};
+
 /** A page at a time, so that no lock is held for long. */
 const SWEPT_MAX = 10_000;
 const SWEEP = {
@@ -55,6 +60,12 @@ export const createPostgresRequestOrigins = ({
   return {
     put: async ({ id, organizationId, address, userAgent, at }) => {
       await orUnavailable(pool.query({ ...PUT, values: [id, organizationId, address, userAgent, at] }));
+    },
+    addressesOf: async (organizationId, ids) => {
+      const { rows } = await orUnavailable(
+        pool.query<{ id: string; address: string }>({ ...ADDRESSES, values: [organizationId, ids] }),
+      );
+      return new Map(rows.map(({ id, address }) => [id, address]));
     },
     close: async () => {
       closing.abort();

@@ -19,5 +19,7 @@ export const ORIGIN_DAYS = 365;
 export interface RequestOrigins {
   /** Resolves once it is stored. @throws {DomainError} `unavailable`. */
   put(origin: RequestOrigin): Promise<void>;
+  /** Addresses by id of the origin, of those of an organization that are kept. */
+  addressesOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   close(): Promise<void>;
 }

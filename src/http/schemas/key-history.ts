@@ -5,7 +5,7 @@ import { customerEventId } from '../../domain/customer-events.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../domain/events.ts';
-import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import type { EventContext, RecordedEvent } from '../../domain/ports/event-store.ts';
 import { rateLimitsAnswerSchema, serializeRateLimits } from './api-key.ts';
 import { timeSchema } from './envelope.ts';
 
@@ -45,10 +45,18 @@ const refused = z.strictObject({
   code: z.enum(codes).describe('Code of the error response.'),
 });
 
-const actor = z.strictObject({
+export const actorSchema = z.strictObject({
   type: z.enum(['key', 'operator', 'service', 'worker']),
   id: z.string().nullable().describe('Id of the key, or name of the worker.'),
+  secret: z.number().int().nullable().describe('Of a key: which of its values, from 1; each rotation makes another.'),
+  secret_last4: z.string().nullable().describe('Of that value.'),
 });
+
+export const addressSchema = () =>
+  z
+    .string()
+    .nullable()
+    .describe('Where the request came from: for a year, and shown to live keys with `admin`. null otherwise.');
 
 const entry = <Type extends string, Details extends z.ZodType>(type: Type, details: Details) =>
   z.strictObject({
@@ -56,7 +64,8 @@ const entry = <Type extends string, Details extends z.ZodType>(type: Type, detai
     object: z.literal('api_key_history_entry'),
     type: z.literal(type),
     at: timeSchema(),
-    actor,
+    actor: actorSchema,
+    address: addressSchema(),
     request_id: z.string().nullable(),
     details,
   });
@@ -75,7 +84,7 @@ export const keyHistoryEntrySchema = z
   .meta({ id: 'ApiKeyHistoryEntry' });
 export type SerializedKeyHistoryEntry = z.infer<typeof keyHistoryEntrySchema>;
 
-type Actor = SerializedKeyHistoryEntry['actor'];
+type Actor = z.infer<typeof actorSchema>;
 type Details = SerializedKeyHistoryEntry extends infer Entry
   ? Entry extends { readonly type: infer Type; readonly details: infer Details }
     ? { readonly type: Type; readonly details: Details }
@@ -88,10 +97,23 @@ export type KeyHistoryEvent =
   | RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>
   | RecordedEvent<ApiKeyEvent>;
 
+/** What is known of the requests behind events. */
+export interface RequestFacts {
+  /** Last characters of the secret that authenticated; null: none did, or the key is not shown. */
+  secretLast4(metadata: EventContext): string | null;
+  /** null: not kept, or not shown. */
+  address(metadata: EventContext): string | null;
+}
+
 /** `key:<id>`, `worker:<job>`, `operator`, `service`. */
-const actorOf = (actor: string): Actor => {
-  const [type = '', id = null] = actor.split(':', 2);
-  return { type: type as Actor['type'], id }; // the log has no others (`EventContext`)
+export const serializeActor = (metadata: EventContext, facts: RequestFacts): Actor => {
+  const [type = '', id = null] = metadata.actor.split(':', 2);
+  return {
+    type: type as Actor['type'], // the log has no others (`EventContext`)
+    id,
+    secret: metadata.secret ?? null,
+    secret_last4: facts.secretLast4(metadata),
+  };
 };
 
 type Changes = Extract<ApiKeyEvent, { readonly type: 'KeyUpdated' }>['data'];
@@ -161,12 +183,16 @@ const detailsOf = (event: KeyHistoryEvent, before: ApiKey): Details => {
 };
 
 /** Serializes an entry of a key's history. @param before the key before the event. */
-export const serializeKeyHistoryEntry = (event: KeyHistoryEvent, before: ApiKey): SerializedKeyHistoryEntry =>
+export const serializeKeyHistoryEntry = (
+  { event, before }: { readonly event: KeyHistoryEvent; readonly before: ApiKey },
+  facts: RequestFacts,
+): SerializedKeyHistoryEntry =>
   ({
     id: customerEventId(event.id, 0),
     object: 'api_key_history_entry',
     at: event.metadata.occurredAt,
-    actor: actorOf(event.metadata.actor),
+    actor: serializeActor(event.metadata, facts),
+    address: facts.address(event.metadata),
     request_id: event.metadata.requestId,
     ...detailsOf(event, before),
   }) as SerializedKeyHistoryEntry; // type and details are paired in `Details`

@@ -5,6 +5,7 @@ import { asRecords, type Database } from '../database.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { earlierMessages, known } from './earlier-messages.ts';
+import { addKeySends } from './key-sends.ts';
 import { type ListedRecipient, labelOf, templateLabel } from './queries.ts';
 
 type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
@@ -132,6 +133,7 @@ const inserted = (accepted: Accepted, changed: Changed) => ({
   template: accepted.data.template ?? null,
   requestId: accepted.metadata.requestId,
   subjectDigest: accepted.data.subjectDigest,
+  secret: accepted.metadata.secret,
   createdAt: accepted.metadata.occurredAt,
   ...currentState(changed),
 });
@@ -167,6 +169,7 @@ const insertMessages = rowsInto<ReturnType<typeof inserted>>('messages', {
   template: 'template',
   request_id: 'requestId',
   subject_digest: 'subjectDigest',
+  secret: 'secret',
   status: 'status',
   partial: 'partial',
   recipients: 'recipients',
@@ -186,15 +189,14 @@ const insertLabels = rowsInto<ReturnType<typeof labels>[number]>('message_labels
 
 const write = async (db: Database, changes: Changes): Promise<void> => {
   const all = [...changes];
+  const accepted = all.flatMap(([, { accepted: event }]) => (event === null ? [] : [event]));
   const made = all.flatMap(([, changed]) => (changed.accepted === null ? [] : [inserted(changed.accepted, changed)]));
   const updated = all.flatMap(([messageId, changed]) =>
     changed.accepted !== null || changed.updatedAt === null ? [] : [{ messageId, ...currentState(changed) }],
   );
   await insertMessages(db, made);
-  await insertLabels(
-    db,
-    all.flatMap(([, { accepted }]) => (accepted === null ? [] : labels(accepted))),
-  );
+  await insertLabels(db, accepted.flatMap(labels));
+  await addKeySends(db, accepted);
   if (updated.length > 0) {
     await db.query({ name: 'update-messages', text: UPDATE_MESSAGES, values: asRecords(updated) });
   }
@@ -202,9 +204,9 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 6,
+  version: 7,
   categories: ['message'],
-  tables: ['messages', 'message_labels'],
+  tables: ['messages', 'message_labels', 'key_sends'],
   handlers: {
     MessageAccepted: accept,
     MessageScheduled: schedule,

@@ -59,6 +59,8 @@ export interface ListMessages {
   readonly template: string | null;
   /** The key that sent it. */
   readonly keyId: string | null;
+  /** Number of that key's secret that sent it. */
+  readonly secret: number | null;
   /** The request that asked for it, alone or in a batch. */
   readonly requestId: string | null;
   readonly messageId: string | null;
@@ -78,7 +80,8 @@ const COLUMNS = `m.message_id, m.organization_id, m.environment, m.domain_id, m.
 const ITS_OWN = `
     and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
     and ($10::text is null or m.key_id = $10) and ($11::text is null or m.subject_digest = $11)
-    and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)`;
+    and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)
+    and ($14::integer is null or m.secret = $14)`;
 
 const LIST = `
   select ${COLUMNS} from read_models.messages m
@@ -92,11 +95,11 @@ const LIST = `
 const LIST_BY_LABEL = `
   select ${COLUMNS} from read_models.message_labels l
   join read_models.messages m using (message_id)
-  where l.organization_id = $1 and l.environment = $2 and l.label = $14
+  where l.organization_id = $1 and l.environment = $2 and l.label = $15
     and ($5::timestamptz is null or l.created_at >= $5) and ($6::timestamptz is null or l.created_at < $6)
     and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))${ITS_OWN}
     and not exists (
-      select from unnest($15::text[]) other(label) where not exists (
+      select from unnest($16::text[]) other(label) where not exists (
         select from read_models.message_labels o
         where o.organization_id = $1 and o.environment = $2 and o.label = other.label
           and o.created_at = l.created_at and o.message_id = l.message_id))
@@ -172,7 +175,7 @@ const labelsOf = ({ toDigest, metadataDigest, tagDigest, template, fromDigest }:
 export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {
   const { organizationId, environment, domainId, status, since, until, after, limit } = by;
   const cursor = [after?.createdAt ?? null, after?.id ?? null];
-  const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId];
+  const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId, by.secret];
   const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit), ...own];
   const [label, ...others] = labelsOf(by);
   // Not prepared: which index serves depends on which filters are there, so each call has a plan of its own.

@@ -110,15 +110,31 @@ create table read_models.messages (
   scheduled_at timestamptz,
   request_id text collate "C",
   -- Keyed digest of the subject.
-  subject_digest text collate "C"
+  subject_digest text collate "C",
+  -- Which of the key's secrets sent it, from 1. Null: no key's secret did.
+  secret integer
 ) with (fillfactor = 60);
 create index messages_newest on read_models.messages (organization_id, environment, created_at, message_id);
 create index messages_by_domain on read_models.messages (organization_id, environment, domain_id, created_at, message_id);
 create index messages_by_key on read_models.messages (organization_id, environment, key_id, created_at, message_id);
+create index messages_by_secret
+  on read_models.messages (organization_id, environment, key_id, secret, created_at, message_id);
 create index messages_by_subject
   on read_models.messages (organization_id, environment, subject_digest, created_at, message_id);
 -- A batch is 500 messages at most: they are sorted when they are queried.
 create index messages_by_request on read_models.messages (request_id);
+
+-- What each secret of a key sent on a day (UTC). Kept when messages and what is in them are gone.
+create table read_models.key_sends (
+  key_id text collate "C" not null,
+  secret integer not null,
+  day date not null,
+  messages integer not null,
+  recipients integer not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  primary key (key_id, secret, day)
+) with (fillfactor = 50);
 
 -- Keyed digests that messages are looked up by: 'to:…', 'from:…', 'tag:…'. Insert-only, in the order of the list.
 create table read_models.message_labels (

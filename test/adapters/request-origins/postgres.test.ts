@@ -39,3 +39,12 @@ test('origins are kept for a year, and swept after it', async () => {
   await expect.poll(ids).toEqual([young.id]);
   await origins.close();
 });
+
+test('addresses are found by id, those of the same organization alone', async () => {
+  const origins = createPostgresRequestOrigins({ pool, system: createSystem(), logger });
+  const [own, other] = [originAt(new Date()), { ...originAt(new Date()), organizationId: 'org_b' }];
+  await Promise.all([origins.put(own), origins.put(other)]);
+  const found = await origins.addressesOf('org_a', [own.id, other.id, randomUUID()]);
+  expect([...found]).toEqual([[own.id, '2001:db8::1']]);
+  await origins.close();
+});

@@ -107,7 +107,7 @@ export const createHistory = async ({ seed = 1, tenants = 2, stored }: HistoryOp
     const addresses = to ?? Array.from({ length: 1 + below(3) }, () => pick(PEOPLE) ?? '');
     const { message } = await sendMessage(
       context,
-      originOf(tenant.organizationId, environment),
+      { ...originOf(tenant.organizationId, environment), secret: 1 + (messageIds.length % 3) },
       callerOf(tenant, environment),
       {
         ...{ body: addresses, idempotencyKey: null },

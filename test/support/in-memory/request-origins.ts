@@ -5,5 +5,11 @@ export const createInMemoryRequestOrigins = (kept: RequestOrigin[] = []): Reques
   put: async (origin) => {
     kept.push(origin);
   },
+  addressesOf: async (organizationId, ids) =>
+    new Map(
+      kept
+        .filter((origin) => origin.organizationId === organizationId && ids.includes(origin.id))
+        .map(({ id, address }) => [id, address]),
+    ),
   close: async () => undefined,
 });

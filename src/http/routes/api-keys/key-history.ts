@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readWholeStream } from '../../../commands/execute.ts';
 import { requireOwn } from '../../../domain/aggregate.ts';
-import type { ApiKey } from '../../../domain/api-key/api-key.ts';
+import type { ApiKey, ExistingApiKey } from '../../../domain/api-key/api-key.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../../domain/events.ts';
@@ -18,10 +18,11 @@ import {
   statesBefore,
 } from '../../schemas/key-history.ts';
 import { pageParameters } from '../../validation/fields.ts';
+import { readRequestFacts } from './request-facts.ts';
 
 /** An event in the life of a key, and the key before it. */
-export interface Happening {
-  readonly event: KeyHistoryEvent;
+export interface Happening<Event extends KeyHistoryEvent = KeyHistoryEvent> {
+  readonly event: Event;
   readonly before: ApiKey;
 }
 
@@ -41,13 +42,21 @@ export interface HistoryPage {
 }
 
 type Deletion = RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>;
+type LifeEvent = RecordedEvent<ApiKeyEvent> | Deletion;
+
+/** A key, and what became of it. */
+export interface KeyLife {
+  readonly key: ExistingApiKey;
+  /** Oldest first; new ones are only appended. */
+  readonly life: readonly Happening<LifeEvent>[];
+}
 
 /** The deletion of the key's domain, if it ended the key. */
 const deletionIn = (
   domainEvents: readonly RecordedEvent[],
-  life: readonly Happening[],
+  life: readonly Happening<LifeEvent>[],
   last: ApiKey,
-): readonly Happening[] => {
+): readonly Happening<LifeEvent>[] => {
   const born = life[0]?.event.position ?? '';
   const deletion = domainEvents.find(
     (event): event is Deletion => event.type === 'DomainDeleted' && event.position > born,
@@ -57,8 +66,9 @@ const deletionIn = (
   return before.status === 'active' ? [{ event: deletion, before }] : [];
 };
 
-/** Events of the key, oldest first; new ones are only appended. */
-const lifeOf = async (store: EventStore, caller: Caller, id: string): Promise<readonly Happening[]> => {
+/** Reads the life of a key, which may be deleted. @throws {DomainError} `not_found`, `other_organization`. */
+export const readKeyLife = async (store: EventStore, caller: Caller, id: string): Promise<KeyLife> => {
+  if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
   // The stream of a key holds key events only.
   const events = (await readWholeStream(store, apiKeyStream(id))) as readonly RecordedEvent<ApiKeyEvent>[];
   const states = statesBefore(events);
@@ -66,9 +76,12 @@ const lifeOf = async (store: EventStore, caller: Caller, id: string): Promise<re
   const key = requireOwn(last, caller.organizationId, 'API key');
   if (caller.environment === 'test' && key.environment === 'live')
     throw new DomainError('not_found', 'API key not found');
-  const own = events.map((event, index): Happening => ({ event, before: states[index] ?? { status: 'absent' } }));
+  const own = events.map(
+    (event, index): Happening<LifeEvent> => ({ event, before: states[index] ?? { status: 'absent' } }),
+  );
   const deletion = deletionIn(await readWholeStream(store, sendingDomainStream(key.domainId)), own, last);
-  return [...own, ...deletion].sort((left, right) => (left.event.position < right.event.position ? -1 : 1));
+  const life = [...own, ...deletion].sort((left, right) => (left.event.position < right.event.position ? -1 : 1));
+  return { key, life };
 };
 
 /** Refusals below a revision, newest first, without the state of the key. */
@@ -97,7 +110,7 @@ export const readKeyHistory = async (
   caller: Caller,
   { id, limit, place }: { readonly id: string; readonly limit: number; readonly place: HistoryPlace | null },
 ): Promise<HistoryPage> => {
-  const all = await lifeOf(store, caller, id);
+  const { life: all } = await readKeyLife(store, caller, id);
   const life = all.slice(0, place?.life ?? all.length).reverse();
   const refusals = await refusalsOf(store, id, { below: place?.refusals, limit: limit + 1 });
   const merged = [...life, ...refusals].sort((left, right) => (left.event.position > right.event.position ? -1 : 1));
@@ -135,18 +148,12 @@ export const listKeyHistoryRoute = endpoint(
     query,
     answer: listSchema(keyHistoryEntrySchema),
   },
-  async (
-    { caller, id, query: { limit, after } },
-    {
-      deps: {
-        context: { store },
-      },
-    },
-  ) => {
-    if (!isId('key', id)) throw new DomainError('not_found', 'API key not found');
+  async ({ caller, id, query: { limit, after } }, { deps }) => {
     const place = decodePlace(id, after);
-    const { happenings, next } = await readKeyHistory(store, caller, { id, limit, place });
-    const entries = happenings.map(({ event, before }) => serializeKeyHistoryEntry(event, before));
+    const { happenings, next } = await readKeyHistory(deps.context.store, caller, { id, limit, place });
+    const contexts = happenings.map(({ event }) => event.metadata);
+    const facts = await readRequestFacts(deps, caller, contexts);
+    const entries = happenings.map((happening) => serializeKeyHistoryEntry(happening, facts));
     return listOf(entries, next !== null, encodePlace(id, next));
   },
 );

@@ -22,6 +22,7 @@ const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
 
 const ID_CHARACTERS_MAX = 64;
 const VERSION_MAX = 999_999_999;
+const SECRETS_MAX = 999_999_999;
 const SUBJECT_CHARACTERS_MAX = 998;
 /** A line of a header (RFC 5322 §2.1.1). */
 const MESSAGE_ID_CHARACTERS_MAX = 998;
@@ -56,6 +57,9 @@ const query = z.strictObject({
     .optional()
     .describe('The `Message-ID`, with or without angle brackets.'),
   key_id: z.string().optional().describe('The API key that sent it.'),
+  secret: integerParameter(1, SECRETS_MAX)
+    .optional()
+    .describe('Which value of that key sent it, from 1; each rotation makes another.'),
   request_id: z.string().optional().describe('The request that sent it: the `X-Request-Id` of its response.'),
   template_id: z
     .string()
@@ -97,6 +101,14 @@ const templateOf = (organizationId: string, { template_id, template_version }: A
   throw new DomainError('invalid_request', problem, { details: { template_version: [problem] } });
 };
 
+/** A secret has a number among those of its key. @throws {DomainError} `invalid_request`. */
+const secretOf = ({ key_id, secret }: Asked): number | null => {
+  if (secret === undefined) return null;
+  if (key_id !== undefined) return secret;
+  const problem = 'secret is of a key: name it in key_id';
+  throw new DomainError('invalid_request', problem, { details: { secret: [problem] } });
+};
+
 const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Asked) => ({
   status: status ?? null,
   keyId: key_id ?? null,
@@ -118,6 +130,7 @@ export const listMessagesRoute = endpoint(
     const { organizationId, environment } = caller;
     const after = decodeCursor(LIST, asked.after);
     const template = templateOf(organizationId, asked);
+    const keySecret = secretOf(asked);
     const own = visibleDomainId(caller);
     if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return listOf([], false, null);
     const secret = await organizationSecret(context.secrets, organizationId);
@@ -130,6 +143,7 @@ export const listMessagesRoute = endpoint(
       ...digestsOf(secret, asked),
       ...filtersOf(asked),
       template,
+      secret: keySecret,
       domainId: own ?? asked.domain_id ?? null,
     });
     const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));

@@ -49,7 +49,13 @@ describe('the history of an API key', () => {
       details: {},
       id: expect.stringMatching(/^evt_[a-z2-7]{26}$/),
       at: expect.stringMatching(/Z$/),
-      actor: { type: 'key', id: tenant.manager.id },
+      actor: {
+        type: 'key',
+        id: tenant.manager.id,
+        secret: 1,
+        secret_last4: tenant.manager.value.slice(-4),
+      },
+      address: '127.0.0.1',
       request_id: revoked.requestId,
     });
     expect(others).toMatchObject([
@@ -89,7 +95,11 @@ describe('the history of an API key', () => {
 
   test('names the operator where the operator did it', async () => {
     const [entry] = await historyOf(tenant.admin.id);
-    expect(entry).toMatchObject({ actor: { type: 'operator', id: null }, request_id: null });
+    expect(entry).toMatchObject({
+      actor: { type: 'operator', id: null, secret: null, secret_last4: null },
+      address: null,
+      request_id: null,
+    });
   });
 
   test('never holds a value or its hash', async () => {

@@ -1,0 +1,64 @@
+import type { ApiKeyEvent, SendingDomainEvent } from '../events.ts';
+import type { RecordedEvent } from '../ports/event-store.ts';
+
+/** Every secret that a key ever had: since when, until when, and why. */
+
+type Created = RecordedEvent<Extract<ApiKeyEvent, { readonly type: 'KeyCreated' | 'KeyRotated' }>>;
+
+/** What a key's secrets depend on, in the order of the log. */
+type KeyLifeEvent =
+  | RecordedEvent<ApiKeyEvent>
+  | RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>;
+
+export const SECRET_ENDS = ['rotated', 'key_expired', 'key_revoked', 'key_deleted', 'domain_deleted'] as const;
+
+interface SecretEnd {
+  /** ISO 8601; may be to come. */
+  readonly at: string;
+  readonly reason: (typeof SECRET_ENDS)[number];
+}
+
+export interface SecretLife {
+  /** 1 for the key's first, one more with each rotation. */
+  readonly number: number;
+  /** The event that made it. */
+  readonly created: Created;
+  /** null: nothing ends it yet. */
+  readonly end: SecretEnd | null;
+}
+
+const KEY_ENDS = { KeyRevoked: 'key_revoked', KeyDeleted: 'key_deleted', DomainDeleted: 'domain_deleted' } as const;
+
+const earlier = (left: SecretEnd | null, right: SecretEnd | null): SecretEnd | null =>
+  left === null || (right !== null && right.at < left.at) ? right : left;
+
+/** What ended the key, and with it all its secrets: the first of those events. */
+const endOfKey = (events: readonly KeyLifeEvent[]): SecretEnd | null => {
+  for (const { type, metadata } of events) {
+    if (type === 'KeyRevoked' || type === 'KeyDeleted' || type === 'DomainDeleted')
+      return { at: metadata.occurredAt, reason: KEY_ENDS[type] };
+  }
+  return null;
+};
+
+const isCreated = (event: KeyLifeEvent): event is Created => event.type === 'KeyCreated' || event.type === 'KeyRotated';
+
+/**
+ * Newest first. Expiry counts as it was last set: a key that expired and was given another time works again.
+ * @param expiresAt of the key (ISO 8601); null: never.
+ */
+export const secretHistory = (events: readonly KeyLifeEvent[], expiresAt: string | null): readonly SecretLife[] => {
+  const expiry: SecretEnd | null = expiresAt === null ? null : { at: expiresAt, reason: 'key_expired' };
+  // What ends the secret, and all before it.
+  let end = earlier(endOfKey(events), expiry);
+  let grace: SecretEnd | null = null;
+  const lives: SecretLife[] = [];
+  const created = events.filter(isCreated);
+  for (const [index, event] of [...created.entries()].reverse()) {
+    lives.push({ number: index + 1, created: event, end: earlier(grace, end) });
+    if (event.type !== 'KeyRotated') continue;
+    grace = { at: event.data.previousExpiresAt, reason: 'rotated' };
+    if (event.data.revokesPrevious) end = earlier(end, { at: event.metadata.occurredAt, reason: 'rotated' });
+  }
+  return lives;
+};

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { SECRET_ENDS, type SecretLife, secretHistory } from '../../../domain/api-key/secret-history.ts';
+import type { SecretSends } from '../../../projections/messages/key-sends.ts';
+import { readYourWrites } from '../../consistency.ts';
+import { endpoint } from '../../endpoint.ts';
+import { decodePlace, encodePlace } from '../../lists.ts';
+import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { actorSchema, addressSchema, type RequestFacts, serializeActor } from '../../schemas/key-history.ts';
+import { pageParameters } from '../../validation/fields.ts';
+import { readKeyLife } from './key-history.ts';
+import { readRequestFacts } from './request-facts.ts';
+
+/** Every secret that a key ever had, and what was sent with it. */
+
+const secretSchema = z
+  .strictObject({
+    object: z.literal('api_key_secret'),
+    number: z.number().int().describe('1 for the key’s first value, one more with each rotation.'),
+    last4: z.string(),
+    status: z.enum(['current', 'grace', 'ended']).describe('`grace`: replaced, and works until `ends_at`.'),
+    created_at: timeSchema(),
+    created_by: actorSchema,
+    address: addressSchema(),
+    request_id: z.string().nullable(),
+    ends_at: timeSchema().nullable().describe('Past or to come; null: nothing ends it yet.'),
+    end_reason: z.enum(SECRET_ENDS).nullable(),
+    sends: z.number().int().describe('Messages that were accepted with it.'),
+    recipients: z.number().int().describe('Of those messages.'),
+    first_send_at: timeSchema().nullable(),
+    last_send_at: timeSchema().nullable(),
+  })
+  .meta({ id: 'ApiKeySecret' });
+type SerializedSecret = z.infer<typeof secretSchema>;
+
+/** What a secret is shown with. */
+interface SecretContext {
+  /** ISO 8601. */
+  readonly now: string;
+  readonly newest: number;
+  /** By number. */
+  readonly sends: ReadonlyMap<number, SecretSends>;
+  readonly facts: RequestFacts;
+}
+
+const statusOf = ({ number, end }: SecretLife, { now, newest }: SecretContext): SerializedSecret['status'] => {
+  if (end !== null && end.at <= now) return 'ended';
+  return number === newest ? 'current' : 'grace';
+};
+
+const serializeSecret = (life: SecretLife, context: SecretContext): SerializedSecret => {
+  const { data, metadata } = life.created;
+  const sends = context.sends.get(life.number);
+  return {
+    object: 'api_key_secret',
+    number: life.number,
+    last4: data.secret.last4,
+    status: statusOf(life, context),
+    created_at: metadata.occurredAt,
+    created_by: serializeActor(metadata, context.facts),
+    address: context.facts.address(metadata),
+    request_id: metadata.requestId,
+    ends_at: life.end?.at ?? null,
+    end_reason: life.end?.reason ?? null,
+    sends: sends?.messages ?? 0,
+    recipients: sends?.recipients ?? 0,
+    first_send_at: sends?.firstAt.toISOString() ?? null,
+    last_send_at: sends?.lastAt.toISOString() ?? null,
+  };
+};
+
+export const listKeySecretsRoute = endpoint(
+  'GET /v1/api-keys/:id/secrets',
+  {
+    summary: 'List the values that an API key has had, newest first',
+    description:
+      'Who made each value, when it ended and why, and how much was sent with it; also of a deleted key. Never the values ' +
+      'themselves. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages.',
+    query: z.strictObject(pageParameters),
+    answer: listSchema(secretSchema),
+  },
+  async ({ caller, id, query: { limit, after } }, { deps }) => {
+    const { context, readModels } = deps;
+    const list = `key-secrets:${id}`;
+    const place = decodePlace(list, after);
+    const { key, life } = await readKeyLife(context.store, caller, id);
+    const all = secretHistory(
+      life.map(({ event }) => event),
+      key.expiresAt,
+    );
+    const rest = all.filter(({ number }) => place.after === undefined || number < Number(place.after));
+    const page = rest.slice(0, limit);
+    const [first, last] = [page.at(-1)?.number ?? 0, page[0]?.number ?? 0];
+    await readYourWrites(deps, ['messages']);
+    const secretContext = {
+      now: context.system.now().toISOString(),
+      newest: all[0]?.number ?? 0,
+      sends: await readModels.apiKeys.sends({ keyId: id, from: first, to: last }),
+      facts: await readRequestFacts(
+        deps,
+        caller,
+        page.map(({ created }) => created.metadata),
+      ),
+    };
+    const hasMore = rest.length > page.length;
+    return listOf(
+      page.map((secret) => serializeSecret(secret, secretContext)),
+      hasMore,
+      encodePlace(list, hasMore ? String(first) : null),
+    );
+  },
+);
