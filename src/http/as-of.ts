@@ -1,7 +1,12 @@
 import { z } from 'zod';
+import { mapConcurrently } from '../async/map-concurrently.ts';
+import type { CommandContext } from '../commands/context.ts';
+import { load } from '../commands/execute.ts';
+import type { Aggregate } from '../domain/aggregate.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { parseLeaf } from '../domain/audit/leaf.ts';
 import { DomainError } from '../domain/domain-error.ts';
+import type { OutboxEvent } from '../domain/events.ts';
 import {
   type EventStore,
   LOG_START,
@@ -21,7 +26,7 @@ import { parseTime } from './validation/fields.ts';
 
 const LEAF = /^leaf:(0|[1-9]\d{0,14})$/;
 
-const atParameter = () =>
+export const atParameter = () =>
   z
     .string()
     .refine(
@@ -33,7 +38,7 @@ const atParameter = () =>
       'As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now.',
     );
 
-const asOfSchema = z.strictObject({
+export const asOfSchema = z.strictObject({
   time: timeSchema().describe('Of the last event up to then.'),
   leaf_index: z.number().int().describe('Of that event in the audit log.'),
 });
@@ -61,11 +66,15 @@ const leavesAt = async ({ readModels, context }: HttpDependencies, tree: string,
   return readModels.audit.sizeAt(tree, time);
 };
 
-/** @throws {DomainError} `invalid_request`; `not_found`: nothing was there yet. */
-const momentOf = async ({ deps }: RouteContext, { organizationId: tree }: Caller, at: string): Promise<Moment> => {
+/** @returns null: nothing was there yet. @throws {DomainError} `invalid_request`. */
+const momentOf = async (
+  { deps }: RouteContext,
+  { organizationId: tree }: Caller,
+  at: string,
+): Promise<Moment | null> => {
   await readYourWrites(deps, ['audit']);
   const leafIndex = (await leavesAt(deps, tree, at)) - 1;
-  if (leafIndex < 0) throw new DomainError('not_found', 'nothing was there yet at that time');
+  if (leafIndex < 0) return null;
   const bundle = Math.floor(leafIndex / TILE_WIDTH);
   const leaves = await deps.readModels.audit.leaves(tree, bundle, bundle + 1);
   const { stream, revision, metadata } = parseLeaf(leaves[leafIndex % TILE_WIDTH] ?? '');
@@ -81,6 +90,30 @@ const storeUpTo = (store: EventStore, position: Position): EventStore => ({
     return events.filter((event) => event.position <= position);
   },
 });
+
+/** A route that reads the log as it was. */
+export interface PastRoute {
+  /** Its streams end at the moment, and its time is that. */
+  readonly route: RouteContext;
+  readonly asOf: z.infer<typeof asOfSchema>;
+}
+
+/** @returns null: nothing was there yet. @throws {DomainError} `invalid_request`. */
+export const routeAsOf = async (route: RouteContext, caller: Caller, at: string): Promise<PastRoute | null> => {
+  const moment = await momentOf(route, caller, at);
+  if (moment === null) return null;
+  const { position, time, leafIndex } = moment;
+  const { context } = route.deps;
+  const then = {
+    ...context,
+    store: storeUpTo(context.store, position),
+    system: { ...context.system, now: () => new Date(LEAF.test(at) ? time : (parseTime(at) ?? time)) },
+  };
+  return {
+    route: { ...route, deps: { ...route.deps, context: then } },
+    asOf: { time, leaf_index: leafIndex },
+  };
+};
 
 /** Whether the resource is read as it was. */
 interface AsOf {
@@ -108,14 +141,28 @@ export const resourceEndpoint = (
     async (call, route) => {
       const { at } = call.query;
       if (at === undefined) return handle({ ...call, isPast: false }, route);
-      const { position, time, leafIndex } = await momentOf(route, call.caller, at);
-      const { context } = route.deps;
-      const then = {
-        ...context,
-        store: storeUpTo(context.store, position),
-        system: { ...context.system, now: () => new Date(LEAF.test(at) ? time : (parseTime(at) ?? time)) },
-      };
-      const past = await handle({ ...call, isPast: true }, { ...route, deps: { ...route.deps, context: then } });
-      return { ...past, as_of: { time, leaf_index: leafIndex } };
+      const past = await routeAsOf(route, call.caller, at);
+      if (past === null) throw new DomainError('not_found', 'nothing was there yet at that time');
+      return { ...(await handle({ ...call, isPast: true }, past.route)), as_of: past.asOf };
     },
   );
+
+/** Streams read at once for a page. More takes connections from other requests, fewer makes it slower. */
+const CONCURRENCY = 4;
+
+/** States of these streams, without what did not exist then, or was deleted. */
+export const statesOf = async <State extends { readonly status: string }, E extends OutboxEvent>(
+  { store, system }: Pick<CommandContext, 'store' | 'system'>,
+  aggregate: Aggregate<State, E>,
+  streams: readonly StreamName[],
+): Promise<readonly Exclude<State, { readonly status: 'absent' }>[]> => {
+  const loaded = await mapConcurrently(streams, { system, concurrency: CONCURRENCY }, (stream) =>
+    load(store, aggregate, stream),
+  );
+  return loaded
+    .map(({ state }) => state)
+    .filter(
+      (state): state is Exclude<State, { readonly status: 'absent' }> =>
+        state.status !== 'absent' && state.status !== 'deleted',
+    );
+};

@@ -3,6 +3,7 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ListCursor, ListPage } from '../projections/page-of.ts';
 import type { ProjectionName } from '../projections/projection.ts';
+import { asOfSchema, atParameter, routeAsOf } from './as-of.ts';
 import { readYourWrites } from './consistency.ts';
 import { endpoint, type Registration, type RouteContext } from './endpoint.ts';
 import type { Described } from './openapi/operation.ts';
@@ -71,6 +72,8 @@ interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
   readonly filters?: Filters;
   /** Name of the list in its cursors. Default: that of the read model. */
   readonly list?: string;
+  /** Whether the list can be read as it was (`?at=`). */
+  readonly takesAt?: boolean;
   /** Form of the ids in the list. Default: ids of this service. */
   readonly ids?: RegExp;
 }
@@ -78,22 +81,38 @@ interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
 type ListBy<Filters extends z.ZodRawShape> = z.output<z.ZodObject<Filters>> & {
   readonly limit: number;
   readonly after: ListCursor | null;
+  /** Read as it was: the page has what is deleted now, and the route reads streams up to the moment. */
+  readonly withDeleted: boolean;
 };
 
-/** The route of a newest-first list. @param read the page of its read model, serialized. */
+/**
+ * The route of a newest-first list. As it was, a page may hold fewer items than its limit: those made or deleted since.
+ * @param read the page of its read model, serialized.
+ */
 export const listEndpoint = <Item extends z.ZodType, const Filters extends z.ZodRawShape = Record<never, never>>(
   name: GuardedRouteName,
-  { of, item, filters, list = of, ids, ...described }: ListDefinition<Item, Filters>,
+  { of, item, filters, list = of, ids, takesAt = false, ...described }: ListDefinition<Item, Filters>,
   read: (by: ListBy<Filters>, caller: Caller, route: RouteContext) => Promise<ListPage<z.output<Item>>>,
-): Registration =>
-  endpoint(
+): Registration => {
+  const at = takesAt ? { at: atParameter() } : {};
+  const asOf = takesAt ? { as_of: asOfSchema.optional().describe('Of a request with `at`.') } : {};
+  return endpoint(
     name,
-    { ...described, query: z.strictObject({ ...pageParameters, ...filters }), answer: listSchema(item) },
-    async ({ caller, query: { after: cursor, ...asked } }, route) => {
+    {
+      ...described,
+      query: z.strictObject({ ...pageParameters, ...filters, ...at }),
+      answer: listSchema(item).extend(asOf),
+    },
+    async ({ caller, query: { after: cursor, ...sent } }, route) => {
+      const { at, ...asked } = sent as typeof sent & { readonly at?: string };
       const after = decodeCursor(list, cursor, ids);
       await readYourWrites(route.deps, [of]);
-      const by = { ...asked, after } as unknown as ListBy<Filters>; // what the schema above has parsed
-      const { items, hasMore, next } = await read(by, caller, route);
-      return listOf(items, hasMore, encodeCursor(list, next));
+      const past = at === undefined ? undefined : await routeAsOf(route, caller, at);
+      if (past === null) return listOf([], false, null);
+      const by = { ...asked, after, withDeleted: past !== undefined } as unknown as ListBy<Filters>; // what the schema above has parsed
+      const { items, hasMore, next } = await read(by, caller, past?.route ?? route);
+      const page = listOf(items, hasMore, encodeCursor(list, next));
+      return past === undefined ? page : { ...page, as_of: past.asOf };
     },
   );
+};

@@ -43,11 +43,13 @@ export interface ListApiKeys {
   readonly environment: Environment | null;
   readonly limit: number;
   readonly after: ListCursor | null;
+  /** Whether those that are deleted now are among them. */
+  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.api_keys
-  where organization_id = $1 and status <> 'deleted' and ($2::text is null or environment = $2)
+  where organization_id = $1 and (status <> 'deleted' or $6) and ($2::text is null or environment = $2)
     and ($3::timestamptz is null or (created_at, key_id) < ($3, $4::text))
   order by created_at desc, key_id desc
   limit $5`;
@@ -55,9 +57,16 @@ const LIST = `
 /** Keys of an organization, newest first. */
 export const listApiKeys = async (
   db: Database,
-  { organizationId, environment, limit, after }: ListApiKeys,
+  { organizationId, environment, limit, after, withDeleted = false }: ListApiKeys,
 ): Promise<ListPage<ExistingApiKey>> => {
-  const values = [organizationId, environment, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const values = [
+    organizationId,
+    environment,
+    after?.createdAt ?? null,
+    after?.id ?? null,
+    rowsToAsk(limit),
+    withDeleted,
+  ];
   const { rows } = await db.query<{ state: ExistingApiKey }>({ name: 'list-api-keys', text: LIST, values });
   return pageOf(
     rows.map(({ state }) => state),

@@ -47,11 +47,13 @@ export interface ListDomains {
   readonly domainId: string | null;
   readonly limit: number;
   readonly after: ListCursor | null;
+  /** Whether those that are deleted now are among them. */
+  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.domains
-  where organization_id = $1 and state->>'status' <> 'deleted' and ($2::text is null or domain_id = $2)
+  where organization_id = $1 and (state->>'status' <> 'deleted' or $6) and ($2::text is null or domain_id = $2)
     and ($3::timestamptz is null or (created_at, domain_id) < ($3, $4::text))
   order by created_at desc, domain_id desc
   limit $5`;
@@ -59,9 +61,9 @@ const LIST = `
 /** Sending domains of an organization, newest first. */
 export const listDomains = async (
   db: Database,
-  { organizationId, domainId, limit, after }: ListDomains,
+  { organizationId, domainId, limit, after, withDeleted = false }: ListDomains,
 ): Promise<ListPage<ExistingSendingDomain>> => {
-  const values = [organizationId, domainId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const values = [organizationId, domainId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), withDeleted];
   const { rows } = await db.query<{ state: ExistingSendingDomain }>({ name: 'list-domains', text: LIST, values });
   return pageOf(
     rows.map(({ state }) => state),

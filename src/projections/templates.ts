@@ -40,11 +40,13 @@ export interface ListTemplates {
   readonly organizationId: string;
   readonly limit: number;
   readonly after: ListCursor | null;
+  /** Whether those that are deleted now are among them. */
+  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.templates
-  where organization_id = $1 and status <> 'deleted'
+  where organization_id = $1 and (status <> 'deleted' or $5)
     and ($2::timestamptz is null or (created_at, template_id) < ($2, $3::text))
   order by created_at desc, template_id desc
   limit $4`;
@@ -52,9 +54,9 @@ const LIST = `
 /** Templates of an organization that are not deleted, newest first. */
 export const listTemplates = async (
   db: Database,
-  { organizationId, limit, after }: ListTemplates,
+  { organizationId, limit, after, withDeleted = false }: ListTemplates,
 ): Promise<ListPage<ExistingTemplate>> => {
-  const values = [organizationId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const values = [organizationId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), withDeleted];
   const { rows } = await db.query<{ state: ExistingTemplate }>({ name: 'list-templates', text: LIST, values });
   return pageOf(
     rows.map(({ state }) => state),

@@ -33,11 +33,13 @@ export interface ListTopics {
   readonly domainId: string | null;
   readonly limit: number;
   readonly after: ListCursor | null;
+  /** Whether those that are deleted now are among them. */
+  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.topics
-  where organization_id = $1 and status <> 'deleted'
+  where organization_id = $1 and (status <> 'deleted' or $6)
     and ($2::text is null or coalesce(state->>'domainId', $2) = $2)
     and ($3::timestamptz is null or (created_at, topic_id) < ($3, $4::text))
   order by created_at desc, topic_id desc
@@ -46,9 +48,9 @@ const LIST = `
 /** Topics of an organization that are not deleted, newest first. */
 export const listTopics = async (
   db: Database,
-  { organizationId, domainId, limit, after }: ListTopics,
+  { organizationId, domainId, limit, after, withDeleted = false }: ListTopics,
 ): Promise<ListPage<ExistingTopic>> => {
-  const values = [organizationId, domainId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const values = [organizationId, domainId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), withDeleted];
   const { rows } = await db.query<{ state: ExistingTopic }>({ name: 'list-topics', text: LIST, values });
   return pageOf(
     rows.map(({ state }) => state),

@@ -41,11 +41,13 @@ export interface ListWebhooks {
   readonly environment: Environment;
   readonly limit: number;
   readonly after: ListCursor | null;
+  /** Whether those that are deleted now are among them. */
+  readonly withDeleted?: boolean;
 }
 
 const LIST = `
   select state from read_models.webhooks
-  where organization_id = $1 and environment = $2 and status <> 'deleted'
+  where organization_id = $1 and environment = $2 and (status <> 'deleted' or $6)
     and ($3::timestamptz is null or (created_at, webhook_id) < ($3, $4::text))
   order by created_at desc, webhook_id desc
   limit $5`;
@@ -53,9 +55,16 @@ const LIST = `
 /** Endpoints of an organization that are not deleted, newest first. */
 export const listWebhooks = async (
   db: Database,
-  { organizationId, environment, limit, after }: ListWebhooks,
+  { organizationId, environment, limit, after, withDeleted = false }: ListWebhooks,
 ): Promise<ListPage<ExistingWebhook>> => {
-  const values = [organizationId, environment, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const values = [
+    organizationId,
+    environment,
+    after?.createdAt ?? null,
+    after?.id ?? null,
+    rowsToAsk(limit),
+    withDeleted,
+  ];
   const { rows } = await db.query<{ state: ExistingWebhook }>({ name: 'list-webhooks', text: LIST, values });
   return pageOf(
     rows.map(({ state }) => state),

@@ -122,6 +122,54 @@ describe('a resource as it was', () => {
     );
   });
 
+  test.each([
+    ['topics', 'name', { name: 'Listed', default: 'in' }, { name: 'Changed' }],
+    ['webhooks', 'status', { url: 'http://127.0.0.1:9/', events: ['message.*'] }, { enabled: false }],
+    ['templates', 'name', { alias: 'l', name: 'Listed', subject: 's', html: '<p>l</p>' }, { name: 'Changed' }],
+    ['domains', 'branding', { name: 'listed.example' }, { branding: { name: 'Shop' } }],
+    ['api-keys', 'name', { name: 'Listed', permissions: ['send'] }, { name: 'Changed' }],
+  ] as const)(
+    'the list of %s, with what is deleted now and without what was made since',
+    async (list, field, made, changed) => {
+      const url = `/v1/${list}`;
+      let id = '';
+      await expectPast(
+        url,
+        [
+          async () => undefined,
+          async () => {
+            id = (await change('POST', url, { ...made, ...(list === 'api-keys' ? { domain_id: domainId } : {}) })).id;
+          },
+          () => change('PATCH', `${url}/${id}`, changed),
+        ],
+        ({ data }: { data: readonly Record<string, unknown>[] }) => data.map((item) => [item.id, item[field]]),
+      );
+      const there = await leaf();
+      await change('DELETE', `${url}/${id}`, {});
+      expect((await ask(url)).body.data.map((item: { id: string }) => item.id)).not.toContain(id);
+      const { body } = await ask(`${url}?at=leaf:${there}&limit=1`);
+      expect([body.data[0].id, body.as_of.leaf_index]).toEqual([id, there]);
+      if (body.has_more) {
+        const next = await ask(`${url}?at=leaf:${there}&limit=1&after=${body.next_cursor}`);
+        expect([next.status, next.body.data[0]?.id === id]).toEqual([200, false]);
+      }
+      const earlier = (await ask(`${url}?at=2020-01-01`)).body;
+      expect([earlier.data, earlier.has_more, earlier.as_of]).toEqual([[], false, undefined]);
+    },
+  );
+
+  test('lists nothing of another organization, and refuses a moment that is none', async () => {
+    const stranger = await service.makeOrganization();
+    const own = await service.makeDomain(stranger, 'third.example');
+    const { id, value } = await service.makeKey(stranger, own, { permissions: ['admin'] });
+    const at = new Date().toISOString();
+    expect((await ask(`/v1/api-keys?at=${at}`, value)).body.data.map((item: { id: string }) => item.id)).toEqual([id]);
+    expect((await ask(`/v1/domains?at=${at}`, value)).body.data.map((item: { id: string }) => item.id)).toEqual([own]);
+    for (const wrong of ['x', 'leaf:-1', 'leaf:999999', '2999-01-01', '%00'])
+      expect((await ask(`/v1/api-keys?at=${wrong}`)).status).toBe(400);
+    for (const list of ['messages', 'suppressions']) expect((await ask(`/v1/${list}?at=${at}`)).status).toBe(400);
+  });
+
   test('is not found before it was made, and a deleted one is', async () => {
     const before = await leaf();
     const { id } = await change('POST', '/v1/topics', { name: 'Short', default: 'in' });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { load } from '../../commands/execute.ts';
 import {
   changeDomain,
@@ -22,7 +23,7 @@ import {
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
-import { resourceEndpoint } from '../as-of.ts';
+import { resourceEndpoint, statesOf } from '../as-of.ts';
 import { visibleDomainId } from '../auth/authenticate.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
@@ -89,13 +90,29 @@ export const registerDomainRoute = endpoint(
   },
 );
 
+/** A domain with what its own stream says of the DNS: the key cache knows only what it is now. */
+const serializeFolded = async (route: RouteContext, domain: ExistingSendingDomain): Promise<SerializedDomain> => {
+  const { state } = await load(route.deps.context.store, domainRecords, domainRecordsStream(domain.domainId));
+  return serializeDomainOf(route, domain, state);
+};
+
+const domainsThen = async (route: RouteContext, listed: readonly ExistingSendingDomain[]) => {
+  const { context } = route.deps;
+  const streams = listed.map(({ domainId }) => sendingDomainStream(domainId));
+  const domains = await statesOf(context, sendingDomain, streams);
+  return mapConcurrently(domains, { system: context.system, concurrency: 1 }, (domain) =>
+    serializeFolded(route, domain),
+  );
+};
+
 export const listDomainsRoute = listEndpoint(
   'GET /v1/domains',
-  { summary: 'List sending domains, newest first', of: 'domains', item: domainSchema },
+  { summary: 'List sending domains, newest first', of: 'domains', item: domainSchema, takesAt: true },
   async (by, caller, route) => {
     const { deps, auth } = route;
     const wanted = { organizationId: caller.organizationId, domainId: visibleDomainId(caller), ...by };
     const [page] = await Promise.all([deps.readModels.domains.list(wanted), auth.keyCache.catchUp()]);
+    if (by.withDeleted) return { ...page, items: await domainsThen(route, page.items) };
     return { ...page, items: page.items.map((domain) => serializeDomainOf(route, domain)) };
   },
 );
@@ -106,8 +123,7 @@ export const getDomainRoute = resourceEndpoint(
   async ({ caller, id, reply }, route) => {
     const { domain, revision } = await loadDomain(route.deps, caller, id);
     setRevision(reply, revision);
-    const { state: records } = await load(route.deps.context.store, domainRecords, domainRecordsStream(id));
-    return serializeDomainOf(route, domain, records);
+    return serializeFolded(route, domain);
   },
 );
 

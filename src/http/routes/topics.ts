@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { changeTopic, createTopic, deleteTopic, loadTopic } from '../../commands/topic.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { topicStream } from '../../domain/streams.ts';
 import { TOPIC_DEFAULTS } from '../../domain/topic/events.ts';
-import type { ExistingTopic } from '../../domain/topic/topic.ts';
-import { resourceEndpoint } from '../as-of.ts';
+import { type ExistingTopic, topic } from '../../domain/topic/topic.ts';
+import { resourceEndpoint, statesOf } from '../as-of.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../endpoint.ts';
 import { listEndpoint } from '../lists.ts';
@@ -97,10 +98,12 @@ export const createTopicRoute = (route: RouteContext): void => {
 
 export const listTopicsRoute = listEndpoint(
   'GET /v1/topics',
-  { summary: 'List topics, newest first', of: 'topics', item: topicSchema },
+  { summary: 'List topics, newest first', of: 'topics', item: topicSchema, takesAt: true },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.topics.list({ organizationId, domainId: null, ...by });
-    return { ...page, items: page.items.map(serializeTopic) };
+    const streams = page.items.map(({ topicId }) => topicStream(topicId));
+    const topics = by.withDeleted ? await statesOf(deps.context, topic, streams) : page.items;
+    return { ...page, items: topics.map(serializeTopic) };
   },
 );
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import { withTimeout } from '../../../async/with-timeout.ts';
 import { deleteKey, type KeyChange, noteRefusal, revokeKey, rotateKey } from '../../../commands/api-key.ts';
 import { load } from '../../../commands/execute.ts';
@@ -11,7 +12,7 @@ import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { apiKeyStream, sendingDomainStream } from '../../../domain/streams.ts';
-import { resourceEndpoint } from '../../as-of.ts';
+import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
@@ -92,13 +93,30 @@ export const changeOwnKey = async <Changed>(
   }
 };
 
+/** A key as it was, from the log alone, which does not say when keys were used. */
+const serializeKeyThen = async (
+  { store, system }: HttpDependencies['context'],
+  key: ExistingApiKey,
+): Promise<SerializedApiKey> => {
+  const { state: domain } = await load(store, sendingDomain, sendingDomainStream(key.domainId));
+  const endedWithDomain = domain.status === 'deleted';
+  return serializeApiKey(key, { now: system.now().toISOString(), marks: [], endedWithDomain });
+};
+
 export const listKeysRoute = listEndpoint(
   'GET /v1/api-keys',
-  { summary: 'List API keys, newest first', of: 'api-keys', item: apiKeySchema },
+  { summary: 'List API keys, newest first', of: 'api-keys', item: apiKeySchema, takesAt: true },
   async (by, { organizationId, environment }, route) => {
     const shown = environment === 'test' ? environment : null;
     const page = await route.deps.readModels.apiKeys.list({ organizationId, environment: shown, ...by });
-    return { ...page, items: await serializeKeys(route, page.items) };
+    if (!by.withDeleted) return { ...page, items: await serializeKeys(route, page.items) };
+    const { context } = route.deps;
+    const streams = page.items.map(({ keyId }) => apiKeyStream(keyId));
+    const keys = await statesOf(context, apiKey, streams);
+    const items = await mapConcurrently(keys, { system: context.system, concurrency: 1 }, (key) =>
+      serializeKeyThen(context, key),
+    );
+    return { ...page, items };
   },
 );
 
@@ -108,11 +126,7 @@ export const getKeyRoute = resourceEndpoint(
   async ({ caller, id, reply, isPast }, route) => {
     const { key, revision } = await loadApiKey(route.deps, caller, id);
     setRevision(reply, revision);
-    if (!isPast) return serializeKey(route, key);
-    const { store, system } = route.deps.context;
-    const { state: domain } = await load(store, sendingDomain, sendingDomainStream(key.domainId));
-    const endedWithDomain = domain.status === 'deleted';
-    return serializeApiKey(key, { now: system.now().toISOString(), marks: [], endedWithDomain }); // use is not in the log
+    return isPast ? serializeKeyThen(route.deps.context, key) : serializeKey(route, key);
   },
 );
 

@@ -7,8 +7,9 @@ import {
   rollBackTemplate,
 } from '../../../commands/template/change-template.ts';
 import { draftContent, loadTemplate } from '../../../commands/template/template-content.ts';
-import { templateIdOf } from '../../../domain/template/template.ts';
-import { resourceEndpoint } from '../../as-of.ts';
+import { templateStream } from '../../../domain/streams.ts';
+import { template, templateIdOf } from '../../../domain/template/template.ts';
+import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -66,10 +67,12 @@ export const createTemplateRoute = endpoint(
 
 export const listTemplatesRoute = listEndpoint(
   'GET /v1/templates',
-  { summary: 'List templates, newest first', of: 'templates', item: listedTemplateSchema },
+  { summary: 'List templates, newest first', of: 'templates', item: listedTemplateSchema, takesAt: true },
   async (by, { organizationId }, { deps }) => {
     const page = await deps.readModels.templates.list({ organizationId, ...by });
-    return { ...page, items: page.items.map(serializeTemplate) };
+    const streams = page.items.map(({ templateId }) => templateStream(templateId));
+    const templates = by.withDeleted ? await statesOf(deps.context, template, streams) : page.items;
+    return { ...page, items: templates.map(serializeTemplate) };
   },
 );
 

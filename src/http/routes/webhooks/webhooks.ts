@@ -15,7 +15,7 @@ import type { Revision } from '../../../domain/ports/event-store.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
 import { webhookStream } from '../../../domain/streams.ts';
 import { type ExistingWebhook, requireWebhook, webhook } from '../../../domain/webhook/webhook.ts';
-import { resourceEndpoint } from '../../as-of.ts';
+import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
@@ -102,10 +102,12 @@ export const registerWebhookRoute = (route: RouteContext): void => {
 
 export const listWebhooksRoute = listEndpoint(
   'GET /v1/webhooks',
-  { summary: 'List webhooks, newest first', of: 'webhooks', item: webhookSchema },
+  { summary: 'List webhooks, newest first', of: 'webhooks', item: webhookSchema, takesAt: true },
   async (by, { organizationId, environment }, { deps }) => {
     const page = await deps.readModels.webhooks.list({ organizationId, environment, ...by });
-    return { ...page, items: page.items.map(serializeWebhook) };
+    const streams = page.items.map(({ webhookId }) => webhookStream(webhookId));
+    const webhooks = by.withDeleted ? await statesOf(deps.context, webhook, streams) : page.items;
+    return { ...page, items: webhooks.map(serializeWebhook) };
   },
 );
 
