@@ -25,6 +25,12 @@ interface Described {
    */
   readonly usage: string;
   readonly summary: string;
+  /** The code that the process ends with. Absent: 0. */
+  exitCode?(result: Result): number;
+  /** The same where the command cannot run, or throws. Absent: 1. */
+  readonly failureCode?: number;
+  /** The result as people read it. Absent: its fields, a line each. */
+  textOf?(result: Result): string;
 }
 
 /** A command that uses the service's engines. */
@@ -33,18 +39,12 @@ export interface OperatorCommand extends Described {
   /** Also runs when the log differs from the one that the read models were made from; it checks this itself. */
   readonly takesOtherLog?: true;
   run(operator: Operator, invocation: Invocation, config: Config): Promise<Result>;
-  /** Whether this result ends the process with code 1. Absent: never. */
-  isBad?(result: Result): boolean;
 }
 
 /** A command without engines. */
 export interface PlainCommand extends Described {
   readonly needs: 'nothing';
   run(invocation: Invocation): Result | Promise<Result>;
-  /** The code that the process ends with. Absent: 0. */
-  exitCode?(result: Result): number;
-  /** The result as people read it. Absent: its fields, a line each. */
-  textOf?(result: Result): string;
 }
 
 export type Command = OperatorCommand | PlainCommand;

@@ -1,5 +1,5 @@
 import { createAnalystCommand, listAnalystsCommand, removeAnalystCommand } from './analysts.ts';
-import { rotateAuditKeyCommand, verifyAuditCommand } from './audit/commands.ts';
+import { checkAuditCommand, rotateAuditKeyCommand, verifyAuditCommand } from './audit/commands.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
@@ -60,6 +60,7 @@ export const COMMANDS: readonly Command[] = [
   verifyAuditCommand,
   rotateAuditKeyCommand,
   witnessCommand,
+  checkAuditCommand,
   doctorCommand,
   pullTemplatesCommand,
   pushTemplatesCommand,

@@ -236,6 +236,6 @@ export const doctorCommand: OperatorCommand = {
     return { places, log_id: await store.logId(), ...counted, smarthost: smarthost.sentence ?? null, problems };
   },
   // Other problems may be temporary or intended.
-  isBad: (result) =>
-    'problems' in result && Array.isArray(result.problems) && result.problems.includes(result.smarthost),
+  exitCode: (result) =>
+    'problems' in result && Array.isArray(result.problems) && result.problems.includes(result.smarthost) ? 1 : 0,
 };

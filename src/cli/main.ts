@@ -67,7 +67,7 @@ const plainText = (result: Result): string =>
   Array.isArray(result) ? result.map(lines).join('\n\n') : lines(result as Readonly<Record<string, unknown>>);
 
 const print = (command: Command, result: Result, json: boolean): void => {
-  const { textOf = plainText } = command.needs === 'nothing' ? command : {};
+  const { textOf = plainText } = command;
   console.log(json ? JSON.stringify(result) : textOf(result));
 };
 
@@ -91,6 +91,7 @@ const isExpected = (error: unknown): error is Error =>
   error instanceof DomainError ||
   error instanceof StartRefused;
 
+let failureCode = 1;
 try {
   const words = process.argv.slice(2);
   if (words.length === 0 || words[0] === 'help' || words.includes('--help') || words.includes('-h'))
@@ -98,13 +99,13 @@ try {
   else if (words[0] === '--version' || words[0] === 'version') console.log(await version());
   else {
     const { command, rest } = find(words);
+    failureCode = command.failureCode ?? failureCode;
     const { json, ...invocation } = parse(command, rest);
     const result = await run(command, invocation);
     print(command, result, json);
-    if (command.needs === 'nothing') process.exitCode = command.exitCode?.(result) ?? 0;
-    else if (command.isBad?.(result) === true) process.exitCode = 1;
+    process.exitCode = command.exitCode?.(result) ?? 0;
   }
 } catch (error) {
   console.error(isExpected(error) ? error.message : error);
-  process.exitCode = 1;
+  process.exitCode = failureCode;
 }

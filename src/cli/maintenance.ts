@@ -30,7 +30,8 @@ export const reencryptCommand: OperatorCommand = {
         : 'PREVIOUS_SECRET_KEY is no longer needed';
     return { reencrypted, unreadable, next };
   },
-  isBad: (result) => 'unreadable' in result && Array.isArray(result.unreadable) && result.unreadable.length > 0,
+  exitCode: (result) =>
+    'unreadable' in result && Array.isArray(result.unreadable) && result.unreadable.length > 0 ? 1 : 0,
 };
 
 const DATABASE = 'database';

@@ -27,7 +27,7 @@ interface PendingLeaf {
 }
 
 /** A tree before a batch, as its row. */
-interface Tree extends SignedPart {
+export interface Tree extends SignedPart {
   readonly tree: string;
   readonly size: number;
   /** Latest time of the leaves in bundles. */
@@ -94,10 +94,20 @@ const bytea = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`;
 /** Ids and names of types: nothing in them has a meaning in an array. */
 const textArray = (texts: readonly string[]): string => `{${texts.map((text) => `"${text}"`).join(',')}}`;
 
+/** By what a bundle is found. */
+export const foundBy = (leaves: readonly PendingLeaf['parsed'][]) => {
+  const ids = leaves.map(({ id }) => id);
+  return {
+    idFrom: ids.reduce((least, id) => (id < least ? id : least)),
+    idTo: ids.reduce((most, id) => (id > most ? id : most)),
+    facets: [...new Set(leaves.flatMap(facetsOf))].sort(),
+  };
+};
+
 const bundleRow = async (tree: string, bundle: number, leaves: readonly PendingLeaf[], latest: string) => {
   const entries = encodeEntries(leaves.map(({ leaf }) => leaf));
   const hashes = hashEntries(entries, leaves.length);
-  const ids = leaves.map(({ parsed }) => parsed.id);
+  const { idFrom, idTo, facets } = foundBy(leaves.map(({ parsed }) => parsed));
   return {
     tree,
     bundle,
@@ -105,9 +115,9 @@ const bundleRow = async (tree: string, bundle: number, leaves: readonly PendingL
     entries: bytea(await compress(entries, COMPRESSION)),
     position: leaves[0]?.position,
     latest,
-    idFrom: ids.reduce((least, id) => (id < least ? id : least)),
-    idTo: ids.reduce((most, id) => (id > most ? id : most)),
-    facets: textArray([...new Set(leaves.flatMap(({ parsed }) => facetsOf(parsed)))].sort()),
+    idFrom,
+    idTo,
+    facets: textArray(facets),
     root: rootOfComplete(hashes),
   };
 };

@@ -9,10 +9,10 @@ import { createAuditTrees } from './tree.ts';
 
 /** Checkpoints of the audit trees as the log holds them. */
 
-type Signed = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointSigned' }>>;
+export type Signed = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointSigned' }>>;
 type Cosigned = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointCosigned' }>>;
 
-const isSigned = (event: RecordedEvent): event is Signed => event.type === 'CheckpointSigned';
+export const isSigned = (event: RecordedEvent): event is Signed => event.type === 'CheckpointSigned';
 const isCosigned = (event: RecordedEvent): event is Cosigned => event.type === 'CheckpointCosigned';
 
 /** How much of a tree is signed. */

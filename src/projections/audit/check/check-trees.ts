@@ -1,0 +1,205 @@
+import { pause } from '../../../async/with-timeout.ts';
+import { treeOf } from '../../../domain/audit/leaf.ts';
+import { MalformedEvent, UnknownEvent } from '../../../domain/codec.ts';
+import {
+  type EventStore,
+  EventsDetached,
+  LOG_START,
+  type Page,
+  type Position,
+  type RecordedEvent,
+  StoreUnavailable,
+} from '../../../domain/ports/event-store.ts';
+import type { System } from '../../../domain/ports/system.ts';
+import type { Database } from '../../database.ts';
+import { auditProjection, type Tree } from '../projection.ts';
+import { isSigned } from '../signed-checkpoints.ts';
+import { TILE_WIDTH } from '../tiles.ts';
+import { createTreeComparison, type TreeComparison } from './compare-tree.ts';
+import { createLogTree, type LogTree } from './log-tree.ts';
+import { type TreesAt, treesAt } from './rows.ts';
+
+/**
+ * Reads the log from its start and compares it with the rows of the audit trees, up to the position that the projection
+ * has read to when the check begins: what is behind it is late and no fault. Signed checkpoints are compared up to the
+ * end of the log. Memory grows with the number of trees alone.
+ */
+export interface CheckTrees {
+  readonly db: Database;
+  readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'readStream'>;
+  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
+  /** Only this one is compared. Absent: all. */
+  readonly tree?: string | undefined;
+  /** Rest after each page, in times of what it took: the service goes first. */
+  readonly restShare: number;
+  readonly signal: AbortSignal;
+}
+
+export interface TreesChecked {
+  /** `undecided`: `doubts` say why. */
+  readonly verdict: 'no fault' | 'faults' | 'undecided';
+  /** The first ones, a sentence each. */
+  readonly faults: readonly string[];
+  /** All that were found. */
+  readonly faultCount: number;
+  readonly doubts: readonly string[];
+  readonly trees: number;
+  readonly leaves: number;
+  readonly checkpoints: number;
+}
+
+/** A page holds the event loop for some 10 ms. Larger delays requests, smaller costs queries. */
+const PAGE_EVENTS_MAX = 500;
+const PAGE_BYTES_MAX = 4_000_000;
+/** Sentences that are kept. One change can contradict everything behind it. */
+const FAULTS_KEPT_MAX = 100;
+
+interface Compared {
+  readonly log: LogTree;
+  readonly comparison: TreeComparison;
+}
+
+/** Why nothing can be compared; null: it can. */
+const doubtOf = async ({ store }: CheckTrees, at: TreesAt | null): Promise<string | null> => {
+  if (at === null) return 'the audit trees were never made: no process has had the role projections';
+  if (at.version !== auditProjection.version) return 'the audit trees are of another version: they are being rebuilt';
+  return at.logId === (await store.logId()) ? null : 'the audit trees were made from another log';
+};
+
+/** @returns null: the next event cannot be read, which is said to `onFault`. */
+const nextPage = async (
+  { store }: CheckTrees,
+  after: Position,
+  { to, last, onFault }: { readonly to: Position; readonly last: string; onFault(sentence: string): void },
+): Promise<Page | null> => {
+  try {
+    return await store.readAll({ from: after, to, limit: PAGE_EVENTS_MAX, bytesMax: PAGE_BYTES_MAX });
+  } catch (error) {
+    if (!(error instanceof MalformedEvent)) throw error;
+  }
+  try {
+    return await store.readAll({ from: after, to, limit: 1 });
+  } catch (error) {
+    if (!(error instanceof MalformedEvent)) throw error;
+    onFault(
+      `the log holds what is no event behind event ${last}, where the check ends: ${error.message.split('\n')[0]}`,
+    );
+    return null;
+  }
+};
+
+type OnFault = (sentence: string) => void;
+
+/** All trees, as far as the log was read. */
+const createComparison = ({ db, store, tree: only }: CheckTrees, at: TreesAt, onFault: OnFault) => {
+  const all = new Map<string, Compared>();
+  const counts = { leaves: 0, checkpoints: 0 };
+  let isEnded = false;
+
+  const comparedOf = (tree: string): Compared => {
+    const known = all.get(tree);
+    if (known !== undefined) return known;
+    const log = createLogTree(tree);
+    const created = { log, comparison: createTreeComparison(log, { db, store, onFault }) };
+    all.set(tree, created);
+    return created;
+  };
+
+  const isAsked = (event: RecordedEvent): boolean => only === undefined || treeOf(event) === only;
+  const isUnknown = ({ tree }: Tree): boolean => !all.has(tree) && (only === undefined || tree === only);
+
+  /** Compares what the projection has read. */
+  const end = async (): Promise<void> => {
+    if (isEnded) return;
+    isEnded = true;
+    for (const [tree, { comparison }] of all) await comparison.end(at.trees.get(tree));
+    [...at.trees.values()]
+      .filter(isUnknown)
+      .map(({ tree, size }) => onFault(`${tree} has a row in audit_trees with ${size} leaves, and the log has none`));
+  };
+
+  const closeBundle = async ({ log, comparison }: Compared, isRead: boolean): Promise<void> => {
+    if (isRead) await comparison.bundle();
+    else log.closeBundle();
+  };
+
+  const add = async (event: RecordedEvent): Promise<void> => {
+    const isRead = event.position <= at.position;
+    if (!isRead) await end();
+    const compared = comparedOf(treeOf(event));
+    if (isSigned(event)) await compared.comparison.checkpoint(event, isRead);
+    compared.log.add(event);
+    counts.checkpoints += Number(isSigned(event));
+    counts.leaves += Number(isRead);
+    if (compared.log.pending.length === TILE_WIDTH) await closeBundle(compared, isRead);
+  };
+
+  return {
+    end,
+    addAll: async (events: readonly RecordedEvent[]): Promise<void> => {
+      for (const event of events.filter(isAsked)) await add(event);
+    },
+    counts: () => ({ trees: all.size, ...counts }),
+  };
+};
+
+const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) => {
+  const { system, store, restShare, signal } = options;
+  const comparison = createComparison(options, at, onFault);
+  const to = await store.head();
+  let last = 'the start';
+  for (let position = LOG_START; position < to; ) {
+    signal.throwIfAborted();
+    const begunMs = system.monotonicMs();
+    const page = await nextPage(options, position, { to, last, onFault });
+    // Behind an event that cannot be read, there is nothing to compare rows with.
+    if (page === null) return comparison.counts();
+    await comparison.addAll(page.events);
+    if (page.position <= position) throw new StoreUnavailable('the log cannot be read up to its end');
+    last = page.events.at(-1)?.id ?? last;
+    position = page.position;
+    await pause(system, (system.monotonicMs() - begunMs) * restShare, signal);
+  }
+  await comparison.end();
+  return comparison.counts();
+};
+
+const NOTHING = { trees: 0, leaves: 0, checkpoints: 0 };
+
+const undecided = (doubt: string): TreesChecked => ({
+  verdict: 'undecided',
+  faults: [],
+  faultCount: 0,
+  doubts: [doubt],
+  ...NOTHING,
+});
+
+/** Commits of projections do not wait for the disk: a crash takes the last ones back. */
+const isSetBack = async (db: Database, { position, version }: TreesAt): Promise<boolean> => {
+  const now = await treesAt(db);
+  return now === null || now.position < position || now.version !== version;
+};
+
+const compared = async (options: CheckTrees, at: TreesAt): Promise<TreesChecked> => {
+  const faults: string[] = [];
+  let faultCount = 0;
+  const counts = await compareAll(options, at, (sentence) => {
+    faultCount += 1;
+    if (faults.length < FAULTS_KEPT_MAX) faults.push(sentence);
+  });
+  if (await isSetBack(options.db, at)) return undecided('the audit trees were set back meanwhile: check again');
+  return { verdict: faultCount === 0 ? 'no fault' : 'faults', faults, faultCount, doubts: [], ...counts };
+};
+
+/** @throws {StoreUnavailable} and other temporary faults. */
+export const checkTrees = async (options: CheckTrees): Promise<TreesChecked> => {
+  const at = await treesAt(options.db);
+  const doubt = await doubtOf(options, at);
+  if (at === null || doubt !== null) return undecided(doubt ?? '');
+  try {
+    return await compared(options, at);
+  } catch (error) {
+    if (error instanceof EventsDetached || error instanceof UnknownEvent) return undecided(error.message);
+    throw error;
+  }
+};

@@ -1,0 +1,164 @@
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import type { Position } from '../../../domain/ports/event-store.ts';
+import type { Database } from '../../database.ts';
+import type { Tree } from '../projection.ts';
+import { decodeEntries, TILE_WIDTH } from '../tiles.ts';
+
+/** Rows of the audit trees, as a check compares them with the log. Each statement sees one snapshot. */
+
+const decompress = promisify(zstdDecompress);
+
+export interface TreesAt {
+  /** How far the projection has read the log. */
+  readonly position: Position;
+  readonly version: number;
+  readonly logId: string;
+  readonly trees: ReadonlyMap<string, Tree>;
+}
+
+const TREES_AT = {
+  name: 'audit-check-trees',
+  text: `
+    select c.position, c.version, c.log_id as "logId", t.tree, t.size::float8 as size, t.latest,
+      t.signed_size::float8 as "signedSize", t.grown_to::float8 as "grownTo"
+    from read_models.checkpoints c left join read_models.audit_trees t on true
+    where c.name = 'audit'`,
+};
+
+/** @returns null: the projection has never run. */
+export const treesAt = async (db: Database): Promise<TreesAt | null> => {
+  const { rows } = await db.query<Omit<TreesAt, 'trees'> & Tree>(TREES_AT);
+  const [first] = rows;
+  if (first === undefined) return null;
+  const { position, version, logId } = first;
+  return {
+    position,
+    version,
+    logId,
+    trees: new Map(rows.filter(({ tree }) => tree !== null).map((row) => [row.tree, row])),
+  };
+};
+
+/** What is stored of a bundle: full in a row of its own, or leaf by leaf in the tail. */
+export interface StoredBundle {
+  readonly leaves: readonly string[];
+  /** null: it is in the tail, which keeps none. */
+  readonly full: {
+    readonly hashes: Buffer;
+    readonly firstPosition: Position;
+    readonly latest: string;
+    readonly idFrom: string;
+    readonly idTo: string;
+    readonly facets: readonly string[];
+  } | null;
+  /** Of each leaf in the tail. */
+  readonly positions: readonly Position[];
+}
+
+interface BundleRow {
+  readonly entries: Buffer | null;
+  readonly hashes: Buffer;
+  readonly first_position: Position;
+  readonly latest: string;
+  readonly id_from: string;
+  readonly id_to: string;
+  readonly facets: readonly string[];
+  readonly leaves: readonly string[];
+  readonly positions: readonly Position[];
+}
+
+/** Leaves of the tail count from the first of the bundle on, as far as none is missing between them. */
+const BUNDLE = {
+  name: 'audit-check-bundle',
+  text: `
+    select entries, hashes, first_position, latest, id_from, id_to, facets, null::text[] as leaves, null::text[] as positions
+    from read_models.audit_bundles where tree = $1 and bundle = $2
+    union all
+    select null, null, null, null, null, null, null, array_agg(leaf order by leaf_index), array_agg(position order by leaf_index)
+    from (
+      select *, row_number() over (order by leaf_index) - 1 as nth from read_models.audit_tail
+      where tree = $1 and leaf_index >= $2 * ${TILE_WIDTH}::bigint and leaf_index < ($2 + 1) * ${TILE_WIDTH}::bigint
+    ) t
+    where leaf_index = $2 * ${TILE_WIDTH}::bigint + nth
+    having count(*) > 0`,
+};
+
+/** @returns null: nothing of it is stored, or what is stored cannot be read. */
+export const storedBundle = async (db: Database, tree: string, bundle: number): Promise<StoredBundle | null> => {
+  const { rows } = await db.query<BundleRow>({ ...BUNDLE, values: [tree, bundle] });
+  const row = rows.find(({ entries }) => entries !== null) ?? rows[0];
+  if (row === undefined) return null;
+  if (row.entries === null) return { leaves: row.leaves, full: null, positions: row.positions };
+  const leaves = await decompress(row.entries).then(decodeEntries, () => null);
+  if (leaves === null) return null;
+  const { hashes, first_position: firstPosition, latest, id_from: idFrom, id_to: idTo, facets } = row;
+  return { leaves, full: { hashes, firstPosition, latest, idFrom, idTo, facets }, positions: [] };
+};
+
+const TILE = {
+  name: 'audit-check-tile',
+  text: 'select hashes from read_models.audit_tiles where tree = $1 and level = $2 and tile = $3',
+};
+
+/** @returns null: there is none. */
+export const storedTile = async (
+  db: Database,
+  tree: string,
+  { level, tile }: { readonly level: number; readonly tile: number },
+): Promise<Buffer | null> => {
+  const { rows } = await db.query<{ hashes: Buffer }>({ ...TILE, values: [tree, level, tile] });
+  return rows[0]?.hashes ?? null;
+};
+
+export interface CheckpointRow {
+  readonly tree: string;
+  readonly size: number;
+  readonly note: string;
+  readonly vkey: string;
+  readonly signedAt: string;
+}
+
+const CHECKPOINT = {
+  name: 'audit-check-checkpoint',
+  text: `
+    select tree, size::float8 as size, note, vkey, signed_at as "signedAt"
+    from read_models.audit_checkpoints where tree = $1 and size = $2`,
+};
+
+export const storedCheckpoint = async (db: Database, tree: string, size: number): Promise<CheckpointRow | null> => {
+  const { rows } = await db.query<CheckpointRow>({ ...CHECKPOINT, values: [tree, size] });
+  return rows[0] ?? null;
+};
+
+/** Rows that a tree of its size does not have. */
+export interface Surplus {
+  readonly bundles: number;
+  readonly tail: number;
+  readonly tiles: number;
+  /** Beyond the last one that is signed: the largest of them. */
+  readonly checkpointSize: number | null;
+  /** Up to a size. */
+  readonly checkpoints: number;
+}
+
+const SURPLUS = {
+  name: 'audit-check-surplus',
+  text: `
+    select
+      (select count(*) from read_models.audit_bundles b where b.tree = t.tree and b.bundle >= t.size / ${TILE_WIDTH})::float8 as bundles,
+      (select count(*) from read_models.audit_tail l where l.tree = t.tree
+        and (l.leaf_index < t.size / ${TILE_WIDTH} * ${TILE_WIDTH} or l.leaf_index >= t.size))::float8 as tail,
+      (select count(*) from read_models.audit_tiles s where s.tree = t.tree
+        and octet_length(s.hashes) <> 32 * least(${TILE_WIDTH}, (t.size >> (8 * s.level)) - s.tile * ${TILE_WIDTH}))::float8 as tiles,
+      (select max(c.size) from read_models.audit_checkpoints c where c.tree = t.tree and c.size > t.signed_size)::float8
+        as "checkpointSize",
+      (select count(*) from read_models.audit_checkpoints c where c.tree = t.tree and c.size <= $2)::float8 as checkpoints
+    from read_models.audit_trees t where t.tree = $1`,
+};
+
+/** @param signedSize checkpoints are counted up to it. @returns null: the tree has no row. */
+export const surplusOf = async (db: Database, tree: string, signedSize: number): Promise<Surplus | null> => {
+  const { rows } = await db.query<Surplus>({ ...SURPLUS, values: [tree, signedSize] });
+  return rows[0] ?? null;
+};

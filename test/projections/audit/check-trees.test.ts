@@ -1,0 +1,143 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { signCheckpoint } from '../../../src/commands/audit.ts';
+import { eventCodec } from '../../../src/domain/codec.ts';
+import type { StreamName } from '../../../src/domain/ports/event-store.ts';
+import { auditStream } from '../../../src/domain/streams.ts';
+import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
+import { auditProjection } from '../../../src/projections/audit/projection.ts';
+import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
+import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { contextAt, NOW } from '../../support/specification.ts';
+import { CHANGES, OTHER, STREAM, TREE } from '../support/audit-changes.ts';
+import { caughtUp, openPool, startRunner } from '../support/open.ts';
+
+/** A log in PostgreSQL with 603 leaves of one tree, two of which are checkpoints, and 5 of another. */
+const open = async () => {
+  const pool = await openPool();
+  const system = createSystem();
+  const store = await createPostgresEventStore({ url: pool.url, codec: eventCodec, system, logger: silentLogger });
+  onTestFinished(() => store.close());
+  const runner = startRunner(pool, store, [auditProjection]);
+  const context = { store, system, secrets: createInMemorySecrets() };
+  const append = async (count: number, stream: StreamName, organizationId: string) => {
+    const events = Array.from({ length: count }, () => ({
+      ...{ id: system.uuid(), type: 'KeyRevoked' as const, data: { keyId: 'key_1' } },
+    }));
+    await store.append({ stream, expected: 'no-stream', events, context: contextAt(NOW, organizationId) });
+  };
+  const follow = async () => expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
+  const sign = async () => {
+    await signCheckpoint(context, { tree: TREE, trees: createAuditTrees(pool), host: 'mail.example' });
+    await follow();
+  };
+  await append(300, STREAM, TREE);
+  await append(5, 'apiKey-key_5', OTHER);
+  await follow();
+  await sign();
+  await append(300, 'apiKey-key_600', TREE);
+  await follow();
+  await sign();
+  const check = (tree?: string) => {
+    const { signal } = new AbortController();
+    return checkTrees({ db: pool, store, system, tree, restShare: 0, signal });
+  };
+  const idAt = async (index: number): Promise<string> => {
+    const [leaf = ''] = (await createAuditTrees(pool).leaves(TREE, 0, 3)).slice(index);
+    return JSON.parse(leaf).id;
+  };
+  return { pool, store, runner, append, follow, check, idAt };
+};
+
+describe('a check of the audit trees', () => {
+  test('finds nothing wrong in a log and its trees, all of them or one', async () => {
+    const { check } = await open();
+    expect(await check()).toEqual({
+      ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
+      ...{ trees: 2, leaves: 608, checkpoints: 2 },
+    });
+    expect(await check(OTHER)).toMatchObject({ verdict: 'no fault', trees: 1, leaves: 5, checkpoints: 0 });
+  }, 60_000);
+
+  test('finds whatever is changed in the log or in the rows, and names it', async () => {
+    const { pool, runner, check, idAt } = await open();
+    const id = await idAt(299);
+    await runner.stop();
+    const tables = ['event_log.events', ...auditProjection.tables.map((table) => `read_models.${table}`)];
+    const each = (sql: (table: string, saved: string) => string) =>
+      pool.query(tables.map((table) => sql(table, `saved.${table.split('.')[1]}`)).join(';'));
+    await pool.query('create schema saved');
+    await each((table, saved) => `create table ${saved} as table ${table}`);
+    for (const [what, sql, faults] of CHANGES) {
+      expect({ what, changed: (await pool.query(sql)).rowCount }).toEqual({ what, changed: 1 });
+      const { verdict, faults: found } = await check();
+      const sentences = faults.map((fault) => expect.stringContaining(fault.replace('ID', id)));
+      // What is contradicted by more than one thing is said of each, in the order of the log.
+      expect({ what, verdict, found: found.slice(0, faults.length) }).toEqual({
+        ...{ what, verdict: 'faults', found: sentences },
+      });
+      await each((table, saved) => `truncate ${table}; insert into ${table} select * from ${saved}`);
+    }
+    expect(await check()).toMatchObject({ verdict: 'no fault' });
+  }, 60_000);
+
+  test('does not call late what the projection has not read, and compares it later', async () => {
+    const { pool, store, runner, append, follow, check } = await open();
+    await runner.stop();
+    await append(400, 'apiKey-key_400', TREE);
+    await append(3, 'apiKey-key_3', 'org_new');
+    expect(await check()).toMatchObject({ verdict: 'no fault', leaves: 608 });
+    startRunner(pool, store, [auditProjection]);
+    await follow();
+    expect(await check()).toMatchObject({ verdict: 'no fault', leaves: 1_011 });
+  }, 60_000);
+
+  test('finds a signed checkpoint of another root, or of more leaves than there are, before the projection has read it', async () => {
+    const { store, runner, check } = await open();
+    await runner.stop();
+    const own = await store.readStream(auditStream(TREE));
+    const signed = own.findLast(({ type }) => type === 'CheckpointSigned');
+    if (signed?.type !== 'CheckpointSigned') throw new Error('nothing was signed');
+    const forge = async (revision: number, size: number) =>
+      store.append({
+        stream: auditStream(TREE),
+        expected: revision,
+        events: [{ id: createSystem().uuid(), type: 'CheckpointSigned', data: { ...signed.data, size } }],
+        context: contextAt(NOW, TREE),
+      });
+    await forge(signed.revision, 9_999);
+    await forge(signed.revision + 1, 601);
+    const { verdict, faults } = await check();
+    expect({ verdict, faults }).toEqual({
+      verdict: 'faults',
+      faults: [
+        expect.stringMatching(/^the checkpoint at leaf 603 of org_mine, event .+: its note says another size/),
+        expect.stringContaining('there are only 603 leaves before it, and it is about 9999'),
+        expect.stringMatching(/^the checkpoint at leaf 604 .+: its note says another size/),
+        expect.stringContaining('the first 601 leaves of the log have another root'),
+      ],
+    });
+  }, 60_000);
+
+  test('names an event that cannot be read, and ends there', async () => {
+    const { pool, runner, check } = await open();
+    await runner.stop();
+    await pool.query(`update event_log.events set data = '{"keyId":7}' where stream = '${STREAM}' and revision = 299`);
+    const { verdict, faults } = await check();
+    expect({ verdict, faults }).toEqual({
+      verdict: 'faults',
+      faults: [expect.stringMatching(/^the log holds what is no event behind event .+: KeyRevoked/)],
+    });
+  }, 60_000);
+
+  test('is undecided while the trees are of another version, or were never made', async () => {
+    const { pool, runner, check } = await open();
+    await runner.stop();
+    await pool.query(`update read_models.checkpoints set version = version - 1 where name = 'audit'`);
+    expect(await check()).toMatchObject({ verdict: 'undecided', doubts: [expect.stringContaining('being rebuilt')] });
+    await pool.query(`delete from read_models.checkpoints where name = 'audit'`);
+    expect(await check()).toMatchObject({ verdict: 'undecided', doubts: [expect.stringContaining('never made')] });
+  }, 60_000);
+});

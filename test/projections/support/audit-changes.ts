@@ -1,0 +1,119 @@
+/** Changes to a log and its audit trees as `check-trees.test.ts` makes them, and what a check says of each. */
+
+export const TREE = 'org_mine';
+export const OTHER = 'org_other';
+/** Of the leaves 0 to 299. */
+export const STREAM = 'apiKey-key_300';
+
+const SET_HASH = `hashes = set_byte(hashes, 32 * 7, get_byte(hashes, 32 * 7) # 1)`;
+const OTHER_ROOT = 'the first 300 leaves of the log have another root';
+
+/** What was changed, by which statement, and how the sentences begin or what they hold, in order. */
+export const CHANGES: readonly (readonly [what: string, sql: string, faults: readonly string[]])[] = [
+  [
+    'a leaf in the log',
+    `update event_log.events set data = '{"keyId":"key_2"}' where stream = '${STREAM}' and revision = 299`,
+    [OTHER_ROOT, `leaf 299 of org_mine, event ID: the log says another than the tree: data differs`],
+  ],
+  [
+    'the id of a leaf in the log',
+    `update event_log.events set id = '01a20a20-0000-7000-8000-000000000000' where stream = '${STREAM}' and revision = 299`,
+    [OTHER_ROOT, `leaf 299 of org_mine, event`],
+  ],
+  [
+    'a leaf that is gone from the log',
+    `delete from event_log.events where stream = '${STREAM}' and revision = 299`,
+    [OTHER_ROOT, 'the log does not hold event ID of the tree', 'its row says 603 leaves, and the log has 602'],
+  ],
+  [
+    'a hash of a bundle',
+    `update read_models.audit_bundles set ${SET_HASH} where tree = '${TREE}' and bundle = 1`,
+    ['leaf 263 of org_mine, event'],
+  ],
+  [
+    'the texts of a bundle',
+    `update read_models.audit_bundles b set entries = (select entries from read_models.audit_bundles where tree = b.tree and bundle = 0)
+     where tree = '${TREE}' and bundle = 1`,
+    ['leaf 256 of org_mine, event'],
+  ],
+  [
+    'texts of a bundle that cannot be read',
+    `update read_models.audit_bundles set entries = '\\x00' where tree = '${TREE}' and bundle = 1`,
+    ['bundle 1 of org_mine: the log has leaves 256 to 511, and 0 of them can be read'],
+  ],
+  [
+    'a bundle that is gone',
+    `delete from read_models.audit_bundles where tree = '${TREE}' and bundle = 1`,
+    ['bundle 1 of org_mine'],
+  ],
+  [
+    'what a bundle is found by',
+    `update read_models.audit_bundles set facets = '{}' where tree = '${TREE}' and bundle = 0`,
+    ['bundle 0 of org_mine: its row has another facets'],
+  ],
+  [
+    'a tile',
+    `update read_models.audit_tiles set hashes = set_byte(hashes, 40, get_byte(hashes, 40) # 1) where tree = '${TREE}'`,
+    ['tile 0 of level 1 of org_mine: hash 1'],
+  ],
+  [
+    'a longer tile',
+    `update read_models.audit_tiles set hashes = hashes || hashes where tree = '${TREE}'`,
+    ['1 tiles of another length'],
+  ],
+  [
+    'a leaf of the tail',
+    `update read_models.audit_tail set leaf = replace(leaf, 'key_1', 'key_2') where tree = '${TREE}' and leaf_index = 520`,
+    ['leaf 520 of org_mine, event'],
+  ],
+  [
+    'a leaf that is gone from the tail',
+    `delete from read_models.audit_tail where tree = '${TREE}' and leaf_index = 520`,
+    ['bundle 2 of org_mine: the log has leaves 512 to 602, and 8 of them'],
+  ],
+  [
+    'a leaf more in the tail',
+    `insert into read_models.audit_tail select tree, 603, leaf, position from read_models.audit_tail where tree = '${TREE}' and leaf_index = 520`,
+    ['1 leaves in the tail that a tree of its size does not have'],
+  ],
+  [
+    'a tree without its row',
+    `delete from read_models.audit_trees where tree = '${OTHER}'`,
+    ['org_other has no row in audit_trees, and the log has 5 events'],
+  ],
+  [
+    'a tree of nobody',
+    `insert into read_models.audit_trees select 'org_none', 3, latest, 0, 3 from read_models.audit_trees where tree = '${TREE}'`,
+    ['org_none has a row in audit_trees with 3 leaves'],
+  ],
+  [
+    'a lowered size',
+    `update read_models.audit_trees set size = 602 where tree = '${TREE}'`,
+    ['org_mine: its row says 602 leaves, and the log has 603'],
+  ],
+  [
+    'a raised size',
+    `update read_models.audit_trees set size = 604 where tree = '${TREE}'`,
+    ['org_mine: its row says 604 leaves, and the log has 603'],
+  ],
+  [
+    'a tree that is never signed again',
+    `update read_models.audit_trees set grown_to = 1 where tree = '${TREE}'`,
+    ['its row says grownTo 1, and the log'],
+  ],
+  [
+    'a checkpoint of another root',
+    `update read_models.audit_checkpoints set note = replace(note, 'A', 'B') where tree = '${TREE}' and size = 300`,
+    ['its row in audit_checkpoints says another'],
+  ],
+  [
+    'a checkpoint that is larger than its tree',
+    `insert into read_models.audit_checkpoints select tree, 9999, note, vkey, signed_at from read_models.audit_checkpoints where size = 300`,
+    ['audit_checkpoints has one about 9999 leaves, which was never signed'],
+  ],
+  [
+    'a checkpoint that was never signed',
+    `insert into read_models.audit_checkpoints select tree, 200, note, vkey, signed_at from read_models.audit_checkpoints where size = 300`,
+    ['audit_checkpoints has 3 of it, and the log 2'],
+  ],
+];
