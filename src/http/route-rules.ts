@@ -32,6 +32,8 @@ interface PublicRoute {
   readonly errors: readonly ErrorCode[];
   /** For people: errors are pages too. */
   readonly page?: true;
+  /** Of the dashboard, which is no operation of the API. */
+  readonly dashboard?: true;
 }
 
 export type RouteRule = GuardedRoute | PublicRoute;
@@ -87,6 +89,8 @@ export const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments:
 /** Changes by `admin`, which only live keys may make. */
 export const ADMIN_CHANGE_LIVE = { ...ADMIN_CHANGE, environments: LIVE } as const;
 export const OPEN = { permission: null, status: 200 } as const;
+/** Screens and files of the dashboard: what else they may answer is no contract. */
+export const DASHBOARD = { ...OPEN, dashboard: true } as const;
 export const PAGE = { ...OPEN, page: true } as const;
 export const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;
 export const FORM_ERRORS = [

@@ -7,6 +7,7 @@ import {
   AUDIT,
   BODY,
   CHANGED_LIVE,
+  DASHBOARD,
   FORM_ERRORS,
   LIST,
   LOOK,
@@ -118,6 +119,11 @@ export const ROUTES = {
   'GET /view/:token': { ...PAGE, errors: [...PAGE_ERRORS, 'content_gone'] },
   'GET /preferences/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /preferences/:token': { ...PAGE, errors: FORM_ERRORS },
+
+  'GET /dashboard': { ...DASHBOARD, errors: [] },
+  'GET /dashboard/:screen': { ...DASHBOARD, errors: [] },
+  'GET /dashboard/:screen/:id': { ...DASHBOARD, errors: [] },
+  'GET /dashboard/assets/:name': { ...DASHBOARD, errors: [] },
 
   'GET /': { ...OPEN, status: 302, errors: [] },
   'GET /livez': { ...OPEN, errors: [] },

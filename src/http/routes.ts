@@ -1,3 +1,4 @@
+import { dashboardAssetRoute, dashboardRoute } from './dashboard/routes.ts';
 import type { Registration } from './endpoint.ts';
 import {
   deleteKeyRoute,
@@ -224,6 +225,8 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   loadPixelRoute,
   showPreferencesPageRoute,
   savePreferencesRoute,
+  dashboardRoute,
+  dashboardAssetRoute,
   rootRoute,
   livezRoute,
   readyzRoute,

@@ -224,6 +224,8 @@ const SCHEMAS = {
 };
 
 type Schemas = typeof SCHEMAS;
+/** An event of the feed. */
+export type FeedEvent = z.output<Schemas[keyof Schemas]>;
 type Described = z.output<Schemas[keyof Schemas]>['type'];
 /** Fails to compile if a type of event has no schema. */
 const COMPLETE: CustomerEventType extends Described ? Schemas : never = SCHEMAS;

@@ -10,10 +10,10 @@ import { type Located, nameIn, type OpenApi, operationsOf, readOpenApi } from '.
 import { strictOpenApi } from '../../support/openapi/strict.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** Browsers at the root and those who follow tracked links are led elsewhere: that is nobody's operation. */
+/** Browsers at the root and those who follow tracked links are led elsewhere, and screens are for people: no operations. */
 const names = Object.keys(ROUTES)
   .filter(isRouteName)
-  .filter((name) => ruleOf(name).status !== 302);
+  .filter((name) => ruleOf(name).status !== 302 && !('dashboard' in ruleOf(name)));
 
 let service: Service;
 let source: unknown;

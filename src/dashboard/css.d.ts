@@ -1,0 +1,2 @@
+/** Bundled beside the code that imports it. */
+declare module '*.css';

@@ -1,0 +1,99 @@
+import { authorize, forget } from './credentials.ts';
+import { currentEnvironment, type Environment } from './location.ts';
+
+/** Requests to `/v1`, and what may become of them. */
+
+export type Query = Readonly<Record<string, string | number | null | undefined>>;
+
+export interface Asked {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: of the screen. */
+  readonly environment?: Environment;
+  /** Instead of the key that is kept. */
+  readonly key?: string;
+}
+
+/** A request that was refused, or that failed. */
+export class ApiFault extends Error {
+  override readonly name = 'ApiFault';
+  /** 0: there was no answer. */
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | null;
+  readonly details: Readonly<Record<string, readonly string[]>>;
+
+  constructor(
+    message: string,
+    facts: Pick<ApiFault, 'status' | 'code' | 'requestId'> & Partial<Pick<ApiFault, 'details'>>,
+  ) {
+    super(message);
+    this.status = facts.status;
+    this.code = facts.code;
+    this.requestId = facts.requestId;
+    this.details = facts.details ?? {};
+  }
+
+  /** May succeed if it is tried again. */
+  get isTransient(): boolean {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** Path and query. Empty parameters are left out. */
+export const urlOf = (path: string, query: Query = {}): string => {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text === '' ? path : `${path}?${text}`;
+};
+
+interface ErrorBody {
+  readonly error?: {
+    readonly message?: string;
+    readonly code?: string;
+    readonly details?: Readonly<Record<string, readonly string[]>>;
+  };
+}
+
+const faultOf = async (response: Response): Promise<ApiFault> => {
+  const { error = {} } = (await response.json().catch(() => ({}))) as ErrorBody;
+  return new ApiFault(error.message ?? `the service answered ${response.status}`, {
+    status: response.status,
+    code: error.code ?? 'internal_error',
+    requestId: response.headers.get('x-request-id'),
+    ...(error.details === undefined ? {} : { details: error.details }),
+  });
+};
+
+/** @throws {ApiFault} */
+export const send = async (path: string, asked: Asked = {}): Promise<Response> => {
+  const { method = 'GET', query, body, signal, environment = currentEnvironment(), key } = asked;
+  const headers = new Headers(asked.headers);
+  authorize(headers, environment, key);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  const response = await fetch(urlOf(path, query), {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new ApiFault('The service does not answer.', { status: 0, code: 'unreachable', requestId: null });
+  });
+  if (response.ok) return response;
+  // The key ended: signing in again is the only way on.
+  if (response.status === 401 && key === undefined) forget(environment);
+  throw await faultOf(response);
+};
+
+/** @returns the JSON of the answer. @throws {ApiFault} */
+export const request = async <T>(path: string, asked: Asked = {}): Promise<T> => {
+  const response = await send(path, asked);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+};

@@ -1,0 +1,79 @@
+import type { InfiniteQueryObserverResult } from '@tanstack/query-core';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { SerializedListedMessage, SerializedMessage } from '../../http/schemas/message.ts';
+import { request } from './api.ts';
+import { onEvent } from './live.ts';
+import { client, type Pages } from './queries.ts';
+
+/** Changes of a second are shown together: a busy service has hundreds. */
+const TOGETHER_MS = 1_000;
+/** Messages read anew in a second. Those left out show their status when the list is read again. */
+const READ_MAX = 20;
+/** The list counts as at its top. */
+const TOP_PIXELS = 80;
+
+type Message = SerializedListedMessage;
+
+const patch = (changed: SerializedMessage): void => {
+  client.setQueriesData<Pages<Message>>({ queryKey: ['/v1/messages'] }, (found) =>
+    found === undefined
+      ? found
+      : {
+          ...found,
+          pages: found.pages.map((page) => ({
+            ...page,
+            data: page.data.map((one) => (one.id === changed.id ? { ...one, ...changed } : one)),
+          })),
+        },
+  );
+};
+
+/**
+ * Follows what happens to the messages of a list: shown rows change in place; new messages come by themselves at the top
+ * of the list, and elsewhere are only counted.
+ * @returns how many new messages wait.
+ */
+export const useMessageUpdates = (
+  list: Pick<InfiniteQueryObserverResult<Pages<Message>>, 'refetch' | 'dataUpdatedAt'>,
+  messages: readonly Message[],
+): number => {
+  const [news, setNews] = useState(0);
+  const latest = useRef({ list, messages });
+  latest.current = { list, messages };
+  useEffect(() => setNews(0), [list.dataUpdatedAt]);
+
+  useEffect(() => {
+    const changed = new Set<string>();
+    let added = new Set<string>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const showChanged = (): void => {
+      const shown = latest.current.messages.filter(({ id }) => changed.has(id)).slice(0, READ_MAX);
+      for (const { id } of shown) request<SerializedMessage>(`/v1/messages/${id}`).then(patch, () => undefined);
+      changed.clear();
+    };
+    const showAdded = (): void => {
+      const { size } = added;
+      if (size === 0) return;
+      added = new Set();
+      if (scrollY < TOP_PIXELS) void latest.current.list.refetch();
+      else setNews((before) => before + size);
+    };
+    const show = (): void => {
+      timer = undefined;
+      showChanged();
+      showAdded();
+    };
+    const stop = onEvent((event) => {
+      if (!event.type.startsWith('message.') || !('message_id' in event.data)) return;
+      const id = event.data.message_id;
+      if (event.type === 'message.accepted') added.add(id);
+      else changed.add(id);
+      timer ??= setTimeout(show, TOGETHER_MS);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, []);
+  return news;
+};

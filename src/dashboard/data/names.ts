@@ -1,0 +1,14 @@
+import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
+import type { List } from '../../http/schemas/envelope.ts';
+import { useResource } from './queries.ts';
+
+/** Ids as people call them. Without permission to list them they stay ids. */
+
+/** Names of API keys by id. */
+export const useKeyNames = (): ReadonlyMap<string, string> => {
+  const { data } = useResource<List<SerializedApiKey>>({ path: '/v1/api-keys', query: { limit: 100 } });
+  return new Map((data?.data ?? []).map(({ id, name }) => [id, name]));
+};
+
+/** An id without a name, short enough for a cell. */
+export const shortId = (id: string): string => `${id.slice(0, 10)}…`;

@@ -1,0 +1,82 @@
+import {
+  InfiniteQueryObserver,
+  type InfiniteQueryObserverResult,
+  keepPreviousData,
+  QueryClient,
+  QueryObserver,
+  type QueryObserverResult,
+} from '@tanstack/query-core';
+import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/schemas/envelope.ts';
+import { ApiFault, type Query, request } from './api.ts';
+import { currentEnvironment } from './location.ts';
+
+/** What screens have read, and follow. While something is read again, what was read before stays. */
+
+const RETRIES_MAX = 3;
+/** Going back to a screen shows what it showed, and reads it again. */
+const FRESH_MS = 2_000;
+
+export const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      networkMode: 'always',
+      staleTime: FRESH_MS,
+      retry: (failed, error) => failed < RETRIES_MAX && (!(error instanceof ApiFault) || error.isTransient),
+      retryDelay: (failed) => 500 * 2 ** failed,
+    },
+  },
+});
+client.mount();
+
+const keyOf = (path: string, query: Query) => [path, query, currentEnvironment()];
+
+export interface Reading {
+  readonly path: string;
+  readonly query?: Query;
+  /** Default: true. */
+  readonly enabled?: boolean;
+  /** Reads again this often. Default: when told. */
+  readonly everyMs?: number;
+}
+
+/** One resource. */
+export const useResource = <T>({ path, query = {}, enabled = true, everyMs }: Reading): QueryObserverResult<T> => {
+  const options = client.defaultQueryOptions<T, Error, T, T, readonly unknown[]>({
+    queryKey: keyOf(path, query),
+    queryFn: ({ signal }) => request<T>(path, { query, signal }),
+    enabled,
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    placeholderData: keepPreviousData,
+  });
+  const [observer] = useState(() => new QueryObserver(client, options));
+  const [, render] = useState({});
+  useEffect(() => observer.subscribe(() => render({})), [observer]);
+  useEffect(() => observer.setOptions(options), [JSON.stringify(options.queryKey), enabled]);
+  return observer.getOptimisticResult(options);
+};
+
+export interface Pages<T> {
+  readonly pages: readonly List<T>[];
+  readonly pageParams: readonly unknown[];
+}
+
+/** A list, of which further pages are read as they are needed. */
+export const useList = <T>({ path, query = {}, enabled = true }: Reading): InfiniteQueryObserverResult<Pages<T>> => {
+  const options = {
+    queryKey: keyOf(path, query),
+    queryFn: ({ signal, pageParam }: { signal: AbortSignal; pageParam: unknown }) =>
+      request<List<T>>(path, { query: { ...query, after: pageParam as string | null }, signal }),
+    initialPageParam: null as unknown,
+    getNextPageParam: (last: List<T>) => last.next_cursor,
+    enabled,
+    placeholderData: keepPreviousData,
+  };
+  const [observer] = useState(() => new InfiniteQueryObserver(client, options));
+  const [, render] = useState({});
+  useEffect(() => observer.subscribe(() => render({})), [observer]);
+  useEffect(() => observer.setOptions(options), [JSON.stringify(options.queryKey), enabled]);
+  return observer.getOptimisticResult(client.defaultQueryOptions(options) as never) as InfiniteQueryObserverResult<
+    Pages<T>
+  >;
+};

@@ -1,0 +1,19 @@
+import { useEffect } from 'preact/hooks';
+
+const FIELDS = 'input, textarea, select, [contenteditable]';
+
+/** Keys of a screen, by `KeyboardEvent.key`. They are off in fields and dialogs. */
+export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): void => {
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      const isTyping = event.target instanceof Element && event.target.closest(`${FIELDS}, dialog`) !== null;
+      if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
+      const act = shortcuts[event.key];
+      if (act === undefined) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  });
+};

@@ -1,0 +1,32 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** A value that parts of a screen follow. */
+export interface Store<T> {
+  get(): T;
+  set(value: T): void;
+  subscribe(listener: () => void): () => void;
+}
+
+export const createStore = <T>(initial: T): Store<T> => {
+  let current = initial;
+  const listeners = new Set<() => void>();
+  return {
+    get: () => current,
+    set: (value) => {
+      if (Object.is(value, current)) return;
+      current = value;
+      for (const listener of listeners) listener();
+    },
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+};
+
+/** Its current value; renders again when it changes. */
+export const useStore = <T>(store: Store<T>): T => {
+  const [, render] = useState({});
+  useEffect(() => store.subscribe(() => render({})), [store]);
+  return store.get();
+};

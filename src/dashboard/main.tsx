@@ -1,0 +1,55 @@
+import './styles/index.css';
+import { type JSX, render } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { keys } from './data/credentials.ts';
+import { follow } from './data/live.ts';
+import { environmentOf, followLinks, usePlace } from './data/location.ts';
+import { useStore } from './data/store.ts';
+import { Shell } from './parts/shell.tsx';
+import { Empty } from './parts/states.tsx';
+import { Messages } from './screens/messages.tsx';
+import { SignIn } from './screens/sign-in.tsx';
+
+interface Screen {
+  readonly title: string;
+  readonly shown: JSX.Element;
+}
+
+const SCREENS: readonly (readonly [RegExp, (id: string) => Screen])[] = [
+  [/^(?:\/messages)?$/, () => ({ title: 'Messages', shown: <Messages /> })],
+];
+
+const NOWHERE: Screen = {
+  title: 'Not here',
+  shown: (
+    <Empty icon="search" title="There is no such screen">
+      The address may be of another version of the service.
+    </Empty>
+  ),
+};
+
+const screenAt = (path: string): Screen => {
+  for (const [pattern, make] of SCREENS) {
+    const found = pattern.exec(path);
+    if (found !== null) return make(found[1] ?? '');
+  }
+  return NOWHERE;
+};
+
+const Dashboard = (): JSX.Element => {
+  const place = usePlace();
+  const environment = environmentOf(place);
+  const isSignedIn = useStore(keys)[environment] !== undefined;
+  useEffect(() => (isSignedIn ? follow(environment) : undefined), [environment, isSignedIn]);
+  if (!isSignedIn) return <SignIn />;
+  const { title, shown } = screenAt(place.path);
+  return (
+    <Shell title={title}>
+      <div key={environment}>{shown}</div>
+    </Shell>
+  );
+};
+
+followLinks();
+const root = document.querySelector('#root');
+if (root !== null) render(<Dashboard />, root);

@@ -1,0 +1,44 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Icon } from './icons.tsx';
+
+/** What is known of a thing, as names and values. */
+export const Facts = ({ children }: { readonly children: ComponentChildren }): JSX.Element => (
+  <dl class="facts">{children}</dl>
+);
+
+interface FactProps {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}
+
+export const Fact = ({ name, children }: FactProps): JSX.Element => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+const COPIED_MS = 1_500;
+
+export const CopyButton = ({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) => {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text).catch(() => undefined);
+    setCopied(true);
+    setTimeout(() => setCopied(false), COPIED_MS);
+  };
+  return (
+    <button type="button" aria-label={isCopied ? 'Copied' : label} title={label} onClick={() => void copy()}>
+      <Icon name={isCopied ? 'check' : 'copy'} />
+    </button>
+  );
+};
+
+/** A value in its own type face, with a button that copies it. */
+export const CopyField = ({ text, name }: { readonly text: string; readonly name: string }): JSX.Element => (
+  <span class="cp">
+    <code title={text}>{text}</code>
+    <CopyButton text={text} label={`Copy ${name}`} />
+  </span>
+);

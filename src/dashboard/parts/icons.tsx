@@ -1,0 +1,36 @@
+import type { JSX } from 'preact';
+import { ICONS, type IconName, MARKS, STATES, type State } from './shapes.ts';
+
+/** A line drawing beside words, which say the same. */
+export const Icon = ({ name }: { readonly name: IconName }): JSX.Element => (
+  <svg class="i" viewBox="0 0 16 16" aria-hidden="true">
+    <path d={ICONS[name]} />
+  </svg>
+);
+
+/** The shape of a state in its colour. */
+export const Mark = ({ state }: { readonly state: State }): JSX.Element => {
+  const { tone, mark } = STATES[state];
+  return (
+    <svg class={`m ${tone}`} viewBox="0 0 14 14" aria-hidden="true">
+      {MARKS[mark].map(([className, d]) => (
+        <path key={d} class={className} d={d} />
+      ))}
+    </svg>
+  );
+};
+
+/** Shape, colour and word. @param word instead of the state's own. */
+export const Status = ({ state, word }: { readonly state: State; readonly word?: string }): JSX.Element => (
+  <span class={`status ${STATES[state].tone}`}>
+    <Mark state={state} />
+    {word ?? STATES[state].word}
+  </span>
+);
+
+export const Pill = ({ state, word }: { readonly state: State; readonly word?: string }): JSX.Element => (
+  <span class={`pill ${STATES[state].tone}`}>
+    <Mark state={state} />
+    {word ?? STATES[state].word}
+  </span>
+);

@@ -1,0 +1,124 @@
+/** Shapes of icons and states. A state is always a shape, a colour and a word. */
+
+export type Tone = 'ok' | 'wait' | 'bad' | 'go' | 'plan' | 'mute' | 'cry' | 'seen';
+
+/** Paths in a box of 16. */
+export const ICONS = {
+  down: 'M4.500 6.300 8 9.800l3.500-3.500',
+  right: 'M6.300 4.500 9.800 8l-3.500 3.500',
+  search: 'M7 3a4 4 0 1 1 0 8 4 4 0 0 1 0-8zM10 10l3.500 3.500',
+  home: 'M2.500 7 8 2.500 13.500 7v5.600a.9.9 0 0 1-.9.9H9.700V9.800H6.300v3.700H3.400a.9.9 0 0 1-.9-.9z',
+  mail: 'M3.400 3.500h9.200a1.400 1.400 0 0 1 1.400 1.400v6.200a1.400 1.400 0 0 1-1.400 1.400H3.400A1.400 1.400 0 0 1 2 11.100V4.900a1.400 1.400 0 0 1 1.400-1.400zM2.600 4.400 8 8.800l5.400-4.400',
+  key: 'M5.600 7.700a2.700 2.700 0 1 1 0 5.400 2.700 2.700 0 0 1 0-5.400zM7.600 8.400 13.500 2.500M10.700 5.300l1.900 1.900',
+  globe:
+    'M8 2.500a5.500 5.500 0 1 1 0 11 5.500 5.500 0 0 1 0-11zM2.500 8h11M8 2.500c1.700 1.600 2.400 3.400 2.400 5.500S9.700 11.900 8 13.500C6.300 11.900 5.600 10.100 5.600 8S6.300 4.100 8 2.500',
+  forbid: 'M8 2.500a5.500 5.500 0 1 1 0 11 5.500 5.500 0 0 1 0-11zM4.200 4.200l7.600 7.600',
+  shield:
+    'M8 1.900l5 1.900v4c0 2.900-1.900 5.100-5 6.300-3.100-1.200-5-3.400-5-6.300v-4zM5.800 8l1.600 1.600 2.900-3.200',
+  menu: 'M2.500 4.500h11M2.500 8h11M2.500 11.500h11',
+  copy: 'M6.800 5.500h5.400a1.300 1.300 0 0 1 1.300 1.300v5.400a1.300 1.300 0 0 1-1.300 1.300H6.800a1.300 1.300 0 0 1-1.300-1.300V6.800a1.300 1.300 0 0 1 1.300-1.300zM3.600 10.500a1.100 1.100 0 0 1-1.100-1.100V3.600a1.100 1.100 0 0 1 1.100-1.100h5.800a1.100 1.100 0 0 1 1.100 1.100',
+  rotate: 'M13 8a5 5 0 1 1-1.500-3.600L13 5.900M13 2.700v3.200H9.800',
+  plus: 'M8 3.300v9.400M3.300 8h9.400',
+  lock: 'M4.600 7.200h6.800a1.100 1.100 0 0 1 1.100 1.100v4.100a1.100 1.100 0 0 1-1.100 1.100H4.600a1.100 1.100 0 0 1-1.100-1.100V8.300a1.100 1.100 0 0 1 1.100-1.100zM5.500 7.200V5a2.500 2.500 0 0 1 5 0v2.200',
+  clock: 'M8 2.500a5.500 5.500 0 1 1 0 11 5.500 5.500 0 0 1 0-11zM8 5v3.200l2.200 1.300',
+  check: 'M3.500 8.600 6.500 11.500 12.500 4.700',
+  cross: 'M4.200 4.200l7.600 7.600M11.800 4.200l-7.600 7.600',
+  code: 'M5.500 4.500 2 8l3.500 3.500M10.500 4.500 14 8l-3.500 3.500',
+  filter: 'M2.500 4.200h11M4.800 8h6.400M6.900 11.800h2.200',
+  sliders:
+    'M2.500 5h6M12 5h1.500M2.500 11h1.500M7.500 11h6M10.200 3.300a1.700 1.700 0 1 1 0 3.400 1.700 1.700 0 0 1 0-3.400zM5.700 9.300a1.700 1.700 0 1 1 0 3.400 1.700 1.700 0 0 1 0-3.400z',
+  theme: 'M8 2.500a5.500 5.500 0 1 1 0 11zM8 2.500a5.500 5.500 0 1 0 0 11M8 5v6M10 4.200v7.600',
+  leave: 'M6.500 13.500H3.400a.9.9 0 0 1-.9-.9V3.400a.9.9 0 0 1 .9-.9h3.100M10 5l3 3-3 3M13 8H6',
+} as const;
+export type IconName = keyof typeof ICONS;
+
+const circle = (radius: number): string =>
+  `M7 ${7 - radius}a${radius} ${radius} 0 1 1 0 ${2 * radius}a${radius} ${radius} 0 1 1 0-${2 * radius}z`;
+const RING = circle(5.2);
+const DISC = circle(6);
+const CLOCK = 'M7 4.200v3l2 1.200';
+const CROSS = 'M5.200 5.200l3.600 3.600M8.800 5.200 5.200 8.800';
+
+/** Paths in a box of 14: `f` filled, `s` and `l` drawn, `w` cut out. */
+export const MARKS = {
+  ring: [['s', RING]],
+  clock: [
+    ['s', RING],
+    ['l', CLOCK],
+  ],
+  half: [
+    ['s', RING],
+    ['f', 'M7 1.800a5.200 5.200 0 0 1 0 10.400z'],
+  ],
+  check: [
+    ['f', DISC],
+    ['w', 'M4.300 7.200l1.900 1.900 3.500-3.900'],
+  ],
+  later: [
+    ['s dash', RING],
+    ['l', CLOCK],
+  ],
+  stop: [
+    ['f', 'M4.500 1h5L13 4.500v5L9.500 13h-5L1 9.500v-5z'],
+    ['w', 'M4.900 4.900l4.200 4.200M9.100 4.900 4.900 9.100'],
+  ],
+  fault: [
+    ['s', 'M4.700 1.600h4.600l3.100 3.100v4.600l-3.100 3.100H4.700L1.600 9.300V4.700z'],
+    ['l', CROSS],
+  ],
+  slash: [
+    ['s', RING],
+    ['l', 'M3.500 3.500l7 7'],
+  ],
+  crossed: [
+    ['s', RING],
+    ['l', CROSS],
+  ],
+  glass: [
+    [
+      's',
+      'M3.500 1.800h7M3.500 12.200h7M4.200 1.800c0 3 5.600 3.400 5.600 5.200S4.200 9.200 4.200 12.200M9.800 1.800c0 3-5.600 3.400-5.600 5.200s5.600 2.200 5.600 5.200',
+    ],
+  ],
+  eye: [
+    ['s', RING],
+    ['f', circle(2)],
+  ],
+  pointer: [
+    ['f', DISC],
+    ['w', 'M5.400 4.600l4 2-1.800.7-.7 1.800z'],
+  ],
+  warning: [
+    ['f', 'M7 1.200 13.200 12.300H.8z'],
+    ['w', 'M7 5.200v3.200M7 10.200v.1'],
+  ],
+  minus: [
+    ['s', RING],
+    ['l', 'M4.500 7h5'],
+  ],
+} as const;
+
+/** States of messages, and of what else has one. */
+export const STATES = {
+  accepted: { word: 'Accepted', tone: 'go', mark: 'ring' },
+  scheduled: { word: 'Scheduled', tone: 'plan', mark: 'clock' },
+  sending: { word: 'Sending', tone: 'go', mark: 'half' },
+  delivered: { word: 'Delivered', tone: 'ok', mark: 'check' },
+  deferred: { word: 'Deferred', tone: 'wait', mark: 'later' },
+  bounced: { word: 'Bounced', tone: 'bad', mark: 'stop' },
+  failed: { word: 'Failed', tone: 'bad', mark: 'fault' },
+  suppressed: { word: 'Suppressed', tone: 'mute', mark: 'slash' },
+  cancelled: { word: 'Cancelled', tone: 'mute', mark: 'crossed' },
+  expired: { word: 'Expired', tone: 'wait', mark: 'glass' },
+  opened: { word: 'Opened', tone: 'seen', mark: 'eye' },
+  clicked: { word: 'Clicked', tone: 'seen', mark: 'pointer' },
+  complained: { word: 'Complained', tone: 'cry', mark: 'warning' },
+  unsubscribed: { word: 'Unsubscribed', tone: 'mute', mark: 'minus' },
+  active: { word: 'Active', tone: 'ok', mark: 'check' },
+  revoked: { word: 'Revoked', tone: 'mute', mark: 'crossed' },
+  warning: { word: 'Warning', tone: 'wait', mark: 'warning' },
+  fault: { word: 'Fault', tone: 'bad', mark: 'stop' },
+} as const satisfies Readonly<
+  Record<string, { readonly word: string; readonly tone: Tone; readonly mark: keyof typeof MARKS }>
+>;
+export type State = keyof typeof STATES;

@@ -1,0 +1,191 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { keys, signOut } from '../data/credentials.ts';
+import { liveness } from '../data/live.ts';
+import { environmentOf, linkTo, usePlace, withParameters } from '../data/location.ts';
+import { theme, zone } from '../data/preferences.ts';
+import { useStore } from '../data/store.ts';
+import { useTimes } from '../data/time.ts';
+import { Icon } from './icons.tsx';
+import type { IconName } from './shapes.ts';
+import { Notice } from './states.tsx';
+
+interface Entry {
+  readonly path: string;
+  readonly word: string;
+  readonly icon: IconName;
+}
+
+const GROUPS: readonly { readonly name: string | null; readonly entries: readonly Entry[] }[] = [
+  {
+    name: null,
+    entries: [{ path: '/messages', word: 'Messages', icon: 'mail' }],
+  },
+];
+
+const Logo = (): JSX.Element => (
+  <span class="logo" aria-hidden="true">
+    <svg viewBox="0 0 20 20" aria-hidden="true">
+      <path d="M3 11.500 6.200 4.300A1.300 1.300 0 0 1 7.400 3.500h5.200a1.300 1.300 0 0 1 1.200.8L17 11.500v3.700a1.300 1.300 0 0 1-1.300 1.300H4.300A1.300 1.300 0 0 1 3 15.200z" />
+      <path d="M3 11.500h4l1.200 2h3.600l1.200-2h4M10 9.700V5.800M8.300 7.300 10 5.600l1.700 1.700" />
+    </svg>
+  </span>
+);
+
+const Brand = ({ name }: { readonly name: string }): JSX.Element => (
+  <div class="org">
+    <Logo />
+    <span class="orgname">
+      {name}
+      <small>{name === 'Outbox' ? 'Email for your systems' : 'Outbox'}</small>
+    </span>
+  </div>
+);
+
+const isAt = (path: string, entry: string): boolean => path === entry || (entry !== '' && path.startsWith(`${entry}/`));
+
+const Navigation = ({ path }: { readonly path: string }): JSX.Element => (
+  <>
+    {GROUPS.map(({ name, entries }) => (
+      <div class="group" key={name}>
+        {name !== null && <p>{name}</p>}
+        {entries.map((entry) => (
+          <a key={entry.path} href={linkTo(entry.path)} {...(isAt(path, entry.path) && { 'aria-current': 'page' })}>
+            <Icon name={entry.icon} />
+            <span>{entry.word}</span>
+          </a>
+        ))}
+      </div>
+    ))}
+  </>
+);
+
+const Switches = (): JSX.Element => {
+  const shown = useStore(theme);
+  const times = useTimes();
+  const next = { system: 'light', light: 'dark', dark: 'system' } as const;
+  const words = { system: 'As the system', light: 'Light', dark: 'Dark' } as const;
+  return (
+    <div class="switches">
+      <button type="button" class="btn ghost small" onClick={() => theme.set(next[shown])}>
+        <Icon name="theme" />
+        <span class="vh">Theme: </span>
+        {words[shown]}
+      </button>
+      <button
+        type="button"
+        class="btn ghost small"
+        aria-label={`Times are in ${times.zone}. Switch between local time and UTC`}
+        onClick={() => zone.set(zone.get() === 'UTC' ? 'local' : 'UTC')}
+      >
+        <Icon name="clock" />
+        {times.zone}
+      </button>
+    </div>
+  );
+};
+
+const LIVE_WORDS = {
+  live: 'Live: events arrive as they happen',
+  connecting: 'Connecting to live events',
+  off: 'Not live',
+} as const;
+
+const Foot = (): JSX.Element => {
+  const environment = environmentOf(usePlace());
+  const live = useStore(liveness);
+  const key = useStore(keys)[environment] ?? '';
+  return (
+    <div class="foot">
+      <Switches />
+      <nav class="seg env" aria-label="Environment">
+        {(['live', 'test'] as const).map((one) => (
+          <a
+            key={one}
+            href={withParameters({ environment: one === 'test' ? 'test' : null })}
+            {...(one === environment && { 'aria-current': 'true' })}
+          >
+            {one === 'live' ? 'Live' : 'Test'}
+          </a>
+        ))}
+      </nav>
+      <div class="me">
+        <span class="ava">
+          <Icon name="key" />
+        </span>
+        <span class="orgname">
+          API key
+          <small>…{key.slice(-4)}</small>
+        </span>
+        <span
+          class={`livedot ${live.state}`}
+          role="img"
+          title={LIVE_WORDS[live.state]}
+          aria-label={LIVE_WORDS[live.state]}
+        />
+        <button type="button" class="btn ghost small square" aria-label="Sign out" title="Sign out" onClick={signOut}>
+          <Icon name="leave" />
+        </button>
+      </div>
+    </div>
+  );
+};
+
+const NotLive = (): JSX.Element | null => {
+  const { state, since } = useStore(liveness);
+  const times = useTimes();
+  if (state !== 'off' || since === null) return null;
+  return (
+    <Notice tone="wait" state="warning">
+      <b>Not live since {times.clock(since)}.</b> What you see may be older. Connecting again.
+    </Notice>
+  );
+};
+
+interface ShellProps {
+  /** Of the screen, for the head of small windows and the tab. */
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+/** Navigation beside the screen; on small windows in a drawer. */
+export const Shell = ({ title, children }: ShellProps): JSX.Element => {
+  const { path } = usePlace();
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    document.title = `${title} · Outbox`;
+  }, [title]);
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <div class="app">
+      <a class="skip" href="#main">
+        Skip to the screen
+      </a>
+      <aside class={`side ${isOpen ? 'open' : ''}`} aria-label="Sidebar">
+        <Brand name="Outbox" />
+        <nav aria-label="Main">
+          <Navigation path={path} />
+        </nav>
+        <Foot />
+      </aside>
+      <div>
+        <header class="mobile">
+          <button
+            type="button"
+            class="btn ghost square"
+            aria-label="Menu"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Icon name="menu" />
+          </button>
+          <b>{title}</b>
+        </header>
+        <main id="main" tabIndex={-1}>
+          <NotLive />
+          {children}
+        </main>
+      </div>
+    </div>
+  );
+};

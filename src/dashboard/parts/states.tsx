@@ -1,0 +1,113 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { ApiFault } from '../data/api.ts';
+import { Icon, Mark } from './icons.tsx';
+import type { IconName, State, Tone } from './shapes.ts';
+
+/** What a screen shows while it loads, when there is nothing, and when something is wrong. */
+
+/** Shorter waits show nothing, so that nothing flickers. */
+const SKELETON_AFTER_MS = 200;
+
+const WIDTHS = [
+  ['64%', '76%', '56%'],
+  ['80%', '92%', '72%'],
+  ['52%', '64%', '44%'],
+  ['70%', '58%', '80%'],
+];
+
+/** Rows in the shape of what comes. */
+export const Skeleton = ({ rows = 8 }: { readonly rows?: number }): JSX.Element | null => {
+  const [isShown, show] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => show(true), SKELETON_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!isShown) return null;
+  return (
+    <div class="list" role="status">
+      <span class="vh">Loading</span>
+      {Array.from({ length: rows }, (_, index) => (
+        <div class="sk" key={index} aria-hidden="true">
+          {WIDTHS[index % WIDTHS.length]?.map((width) => (
+            <i key={width} style={{ width }} />
+          ))}
+          <i />
+        </div>
+      ))}
+    </div>
+  );
+};
+
+interface EmptyProps {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children: ComponentChildren;
+  readonly actions?: ComponentChildren;
+}
+
+/** Says what would be here, or what would match. */
+export const Empty = ({ icon, title, children, actions }: EmptyProps): JSX.Element => (
+  <div class="card empty">
+    <span class="ic">
+      <Icon name={icon} />
+    </span>
+    <b class="b">{title}</b>
+    <p>{children}</p>
+    {actions !== undefined && <div class="choices">{actions}</div>}
+  </div>
+);
+
+interface NoticeProps {
+  readonly tone: Tone;
+  readonly state: State;
+  readonly children: ComponentChildren;
+}
+
+export const Notice = ({ tone, state, children }: NoticeProps): JSX.Element => (
+  <div class={`note ${tone}`} role="status">
+    <Mark state={state} />
+    <span>{children}</span>
+  </div>
+);
+
+const NEEDED = /lacks '(?<permission>\w+)' permission/;
+
+const wordsFor = (error: Error): { readonly title: string; readonly text: string } => {
+  if (!(error instanceof ApiFault)) return { title: 'This cannot be shown.', text: error.message };
+  const permission = NEEDED.exec(error.message)?.groups?.permission;
+  if (permission !== undefined) {
+    const text = `It needs the permission “${permission}”, which a key with “admin” can give.`;
+    return { title: 'This key may not see it.', text };
+  }
+  if (error.status === 404)
+    return { title: 'It is not here.', text: 'It may be of the other environment, or deleted.' };
+  if (error.isTransient) return { title: 'It could not be read.', text: `${error.message} Nothing is lost.` };
+  return { title: 'It was refused.', text: error.message };
+};
+
+interface FaultProps {
+  readonly error: Error;
+  /** Absent: trying again is of no use. */
+  readonly retry?: () => void;
+}
+
+/** A fault says whether anything was lost, names its request and can be tried again; a refusal says what is missing. */
+export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
+  const { title, text } = wordsFor(error);
+  const isTransient = !(error instanceof ApiFault) || error.isTransient;
+  return (
+    <div class={`note ${isTransient ? 'bad' : 'mute'}`} role="alert">
+      <Mark state={isTransient ? 'fault' : 'suppressed'} />
+      <span>
+        <b>{title}</b> {text}{' '}
+        {error instanceof ApiFault && error.requestId !== null && <code class="muted">{error.requestId}</code>}{' '}
+        {isTransient && retry !== undefined && (
+          <button type="button" class="lnk" onClick={retry}>
+            Try now
+          </button>
+        )}
+      </span>
+    </div>
+  );
+};

@@ -1,0 +1,79 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiFault, request } from '../data/api.ts';
+import { environmentOfKey, signIn } from '../data/credentials.ts';
+import { currentEnvironment, navigate, withParameters } from '../data/location.ts';
+
+/** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
+const isAccepted = async (key: string): Promise<boolean> => {
+  try {
+    await request('/v1/messages', { query: { limit: 1 }, key });
+    return true;
+  } catch (error) {
+    if (error instanceof ApiFault && error.code === 'permission_missing') return true;
+    throw error;
+  }
+};
+
+const problemOf = (error: unknown): string =>
+  error instanceof ApiFault && error.status === 401
+    ? 'The service knows no such key, or it has ended.'
+    : `It could not be checked: ${String(error instanceof Error ? error.message : error)}`;
+
+/** Asks for an API key of the environment. */
+export const SignIn = (): JSX.Element => {
+  const environment = currentEnvironment();
+  const [text, setText] = useState('');
+  const [problem, setProblem] = useState<string | null>(null);
+  const enter = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const key = text.trim();
+    const of = environmentOfKey(key);
+    if (of === null) return setProblem('A key begins with ob_live_ or ob_test_.');
+    try {
+      if (await isAccepted(key)) signIn(of, key);
+      navigate(withParameters({ environment: of === 'test' ? 'test' : null }), 'replace');
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+  };
+  return (
+    <main class="si">
+      <div class="box">
+        <h1>Outbox</h1>
+        <p class="sub">Sign in with an API key of the {environment} environment.</p>
+        <form class="panel" onSubmit={(event) => void enter(event)}>
+          <label>
+            API key
+            <input
+              class="inp mono"
+              type="password"
+              autocomplete="off"
+              spellcheck={false}
+              placeholder={`ob_${environment}_…`}
+              value={text}
+              aria-invalid={problem !== null}
+              {...(problem !== null && { 'aria-describedby': 'problem' })}
+              onInput={(event) => {
+                setText(event.currentTarget.value);
+                setProblem(null);
+              }}
+            />
+          </label>
+          {problem !== null && (
+            <p id="problem" class="problem" role="alert">
+              {problem}
+            </p>
+          )}
+          <button type="submit" class="btn primary">
+            Sign in
+          </button>
+        </form>
+        <p class="tip">
+          The first start of the service prints a key. It stays in this tab, is forgotten when the tab is closed, and is
+          sent to this service alone.
+        </p>
+      </div>
+    </main>
+  );
+};

@@ -1,0 +1,81 @@
+import { mkdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { CHROMIUM, type Theme } from './chromium.ts';
+
+/** Chromium as somebody who uses the dashboard. */
+
+/** Not in git. Each screen as it is shown, to be looked at beside its mockup. */
+const PICTURES = fileURLToPath(new URL('../../coverage/dashboard/', import.meta.url));
+
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+
+export interface Window {
+  readonly page: Page;
+  /** What the page, and the browser about it, complained of. */
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface WindowOptions {
+  readonly baseUrl: string;
+  readonly theme: Theme;
+  /** Pixels. */
+  readonly width: number;
+  /** Keys of the environments, as if they had been entered; absent: nobody has signed in. */
+  readonly keys?: Readonly<Record<string, string>>;
+}
+
+export const openWindow = async (browser: Browser, { baseUrl, theme, width, keys }: WindowOptions): Promise<Window> => {
+  const context = await browser.newContext({
+    baseURL: baseUrl,
+    colorScheme: theme,
+    viewport: { width, height: 860 },
+    // axe is put into the page, which its policy would forbid; another test sees that the policy is there.
+    bypassCSP: true,
+  });
+  context.setDefaultTimeout(60_000);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  if (keys !== undefined) {
+    await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify(keys));
+  }
+  return { page, complaints, close: () => context.close() };
+};
+
+export interface Looked {
+  readonly violations: readonly string[];
+  /** It has to be scrolled sideways. */
+  readonly isTooWide: boolean;
+}
+
+/** Takes a picture, and has axe look at the page as it is. */
+export const look = async (page: Page, name: string): Promise<Looked> => {
+  await mkdir(PICTURES, { recursive: true });
+  await page.screenshot({ path: `${PICTURES}${name}.png` });
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const { axe: loaded } = globalThis as unknown as { readonly axe: typeof axe };
+    const { documentElement } = (globalThis as unknown as { readonly document: { documentElement: Measured } })
+      .document;
+    const { violations } = await loaded.run();
+    return {
+      violations: violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join(' ')),
+      ),
+      isTooWide: documentElement.scrollWidth > documentElement.clientWidth,
+    };
+  });
+};
+
+/** Of an element, in pixels. */
+interface Measured {
+  readonly scrollWidth: number;
+  readonly clientWidth: number;
+}
