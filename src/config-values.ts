@@ -85,6 +85,12 @@ export const mail = text((value) => readMail(value).kind !== 'smarthost' || isSm
   .default('capture:')
   .transform(readMail);
 
+/** null: never. */
+export const hour = text(
+  (value) => /^(?:off|1?\d|2[0-3])$/.test(value),
+  'set an hour from 0 to 23 in UTC, or `off`',
+).transform((value) => (value === 'off' ? null : Number(value)));
+
 export const limits = text(
   (value) => readLimits(value) !== undefined,
   'set three rising percentages, such as `2,4,5`, or `off`',

@@ -7,6 +7,7 @@ import {
   flag,
   HOST_NAME,
   host,
+  hour,
   integer,
   isUnder,
   limits,
@@ -136,6 +137,8 @@ const SETTINGS = {
   readingsPercent: ['READINGS_ON_RECORD', integer(0, 100).default(100)],
   /** Seconds between checkpoints of an audit tree that grows. */
   auditInterval: ['AUDIT_INTERVAL', integer(1, 86_400).default(60)],
+  /** Hour of the day (UTC) in which the audit trees are checked. null: never. */
+  auditCheckHour: ['AUDIT_CHECK_HOUR', hour.default(3)],
   /** Path of a tlog-policy file. Absent: no witness is asked. */
   auditWitnesses: ['AUDIT_WITNESSES', z.string().optional()],
   /** 0: a free port. Absent: no submission over SMTP. */

@@ -44,6 +44,7 @@ describe('the configuration', () => {
       plansFile: undefined,
       readingsPercent: 100,
       auditInterval: 60,
+      auditCheckHour: 3,
       auditWitnesses: undefined,
       metricsPort: undefined,
       metricsHost: '127.0.0.1',
@@ -96,6 +97,7 @@ describe('the configuration', () => {
       WEBHOOK_CERT_FILE: '/tls/webhooks.pem',
       WEBHOOK_KEY_FILE: '/tls/webhooks-key.pem',
       AUDIT_INTERVAL: '5',
+      AUDIT_CHECK_HOUR: 'off',
       AUDIT_WITNESSES: '/etc/outbox/witnesses.policy',
       READINGS_ON_RECORD: '20',
     });
@@ -118,6 +120,7 @@ describe('the configuration', () => {
       sendingLimits: { bounces: [1, 2.5, 3], complaints: null },
       readingsPercent: 20,
       auditInterval: 5,
+      auditCheckHour: null,
       auditWitnesses: '/etc/outbox/witnesses.policy',
       ehloName: 'mail.example.com',
       logLevel: 'debug',
@@ -183,6 +186,7 @@ describe('the configuration', () => {
       BOUNCE_RATES: '5,4,2',
       COMPLAINT_RATES: 'none',
       AUDIT_INTERVAL: '0',
+      AUDIT_CHECK_HOUR: '24',
       READINGS_ON_RECORD: '101',
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(

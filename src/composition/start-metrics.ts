@@ -60,6 +60,17 @@ export const measureExpiry = (registry: Registry | undefined): ((contents: numbe
   return (contents) => counter.inc(contents);
 };
 
+/** Shows what the last check of the audit trees by this process found. */
+export const measureAuditFaults = (registry: Registry | undefined): ((faults: number) => void) | undefined => {
+  if (registry === undefined) return undefined;
+  const gauge = new Gauge({
+    name: 'outbox_audit_faults',
+    help: 'Faults that the last nightly check of the audit trees found; 0 before the first',
+    registers: [registry],
+  });
+  return (faults) => gauge.set(faults);
+};
+
 /** Overlapping calls share one query, so that all figures of a scrape agree. */
 const sharing = (look: () => Promise<Backlog>): (() => Promise<Backlog>) => {
   let looking: Promise<Backlog> | undefined;

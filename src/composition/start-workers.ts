@@ -11,6 +11,7 @@ import type { Config } from '../config.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { withAbsentSuppressions } from '../projections/absent-suppressions.ts';
+import { checkTrees } from '../projections/audit/check/check-trees.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import {
   createWorkers,
@@ -23,7 +24,7 @@ import { type Engines, type ServiceOverrides, withOwnConnections } from './open-
 import { openMail } from './open-mail.ts';
 import { readWitnesses } from './read-service-config.ts';
 import { startInboundReport } from './start-inbound-reports.ts';
-import { measureDeliveries, measureExpiry } from './start-metrics.ts';
+import { measureAuditFaults, measureDeliveries, measureExpiry } from './start-metrics.ts';
 
 const SECOND_MS = 1_000;
 
@@ -38,6 +39,19 @@ const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }:
     );
   }
 };
+
+/** Rest after each page of the log, in times of what it took: a fifth of a processor's time, next to mail and requests. */
+const CHECK_REST_SHARE = 4;
+
+const nightlyCheck = (
+  hour: number,
+  { pool: db, store, system }: Engines,
+  registry: Registry | undefined,
+): NonNullable<WorkersDependencies['auditCheck']> => ({
+  hour,
+  check: (signal) => checkTrees({ db, store, system, restShare: CHECK_REST_SHARE, signal }),
+  onChecked: measureAuditFaults(registry),
+});
 
 export interface OpenedWorkers extends RunningRole {
   /** Nothing is sent before. */
@@ -108,6 +122,7 @@ export const openWorkers = async (
       witnesses: await readWitnesses(config.auditWitnesses),
       way: witnesses,
     },
+    ...(config.auditCheckHour === null ? {} : { auditCheck: nightlyCheck(config.auditCheckHour, engines, registry) }),
     expiredKeys: readModels.apiKeys.expired,
     expiring: {
       retention,

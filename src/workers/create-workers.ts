@@ -21,6 +21,7 @@ import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
 import { type AskWitnesses, askWitnesses, type Witness } from './audit/ask-witnesses.ts';
+import { type CheckTreesNightly, checkTreesNightly } from './audit/check-trees-nightly.ts';
 import { type SignCheckpoints, signCheckpoints } from './audit/sign-checkpoints.ts';
 import { type BillingQueries, closePeriods, watchQuotas } from './billing/close-periods.ts';
 import type { DeliveryMetrics } from './delivery/attempt-log.ts';
@@ -77,6 +78,8 @@ export interface WorkersDependencies {
     readonly witnesses: readonly Witness[];
     readonly way: AskWitnesses['way'];
   };
+  /** How the audit trees are checked, and when. Absent: they are not. */
+  readonly auditCheck?: Pick<CheckTreesNightly, 'hour' | 'check' | 'onChecked'>;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
   /** What is no longer kept, and the status of messages. Absent: everything is kept. */
@@ -217,6 +220,8 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     const asking = { ...shared, trees, way, everyMs: Math.min(intervalMs, ASK_WITNESSES_MS) };
     Object.assign(jobs, askWitnesses(asking, witnesses));
   }
+  if (deps.auditCheck !== undefined)
+    jobs['check of audit trees'] = checkTreesNightly({ ...shared, ...deps.auditCheck });
   const loops: Loop[] = [];
   let stopping = false;
 

@@ -1,0 +1,84 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Logger } from '../../../src/domain/ports/logger.ts';
+import type { TreesChecked } from '../../../src/projections/audit/check/check-trees.ts';
+import { checkTreesNightly } from '../../../src/workers/audit/check-trees-nightly.ts';
+import { createSteppableSystem } from '../../support/system.ts';
+
+const HOUR_MS = 3_600_000;
+
+const SOUND: TreesChecked = {
+  ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
+  ...{ trees: 1, leaves: 10, checkpoints: 1 },
+};
+const FAULTY: TreesChecked = { ...SOUND, verdict: 'faults', faults: ['leaf 3 of org_mine'], faultCount: 2 };
+const UNDECIDED: TreesChecked = { ...SOUND, verdict: 'undecided', doubts: ['a partition is detached'] };
+
+/** The worker from a time on, with the results of its checks in turn. */
+const start = (startsAt: string, results: readonly (TreesChecked | Error)[] = [], isLeader = () => true) => {
+  const system = createSteppableSystem({ start: startsAt });
+  const checkedAt: string[] = [];
+  const counted: number[] = [];
+  const said: string[] = [];
+  const at = (level: string) => (fields: object, sentence: string) => {
+    said.push(`${level}${'alarm' in fields ? ` ${fields.alarm}` : ''}: ${sentence}`);
+  };
+  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const ending = new AbortController();
+  const check = async (): Promise<TreesChecked> => {
+    const result = results[checkedAt.length] ?? SOUND;
+    checkedAt.push(system.now().toISOString());
+    if (result instanceof Error) throw result;
+    return result;
+  };
+  const onChecked = (faults: number) => counted.push(faults);
+  const work = checkTreesNightly({ hour: 3, check, onChecked, leadership: { isLeader }, system, logger });
+  const ended = work(ending.signal, () => undefined);
+  const stop = (): Promise<void> => {
+    ending.abort();
+    return ended;
+  };
+  onTestFinished(stop);
+  return { system, checkedAt, counted, said, stop };
+};
+
+test('checks when the hour begins, once a day', async () => {
+  const { system, checkedAt } = start('2026-01-01T22:00:00.000Z');
+  await system.advance(4 * HOUR_MS);
+  expect(checkedAt).toEqual([]);
+  await system.advance(48 * HOUR_MS);
+  expect(checkedAt).toEqual(['2026-01-02T03:00:00.000Z', '2026-01-03T03:00:00.000Z']);
+});
+
+test('does not check again for a restart within the hour', async () => {
+  for (const startsAt of ['2026-01-01T03:00:00.000Z', '2026-01-01T03:30:00.000Z']) {
+    const { system, checkedAt } = start(startsAt);
+    await system.advance(20 * HOUR_MS);
+    expect(checkedAt).toEqual([]);
+    await system.advance(4 * HOUR_MS);
+    expect(checkedAt).toEqual(['2026-01-02T03:00:00.000Z']);
+  }
+});
+
+test('leaves it to the process that leads', async () => {
+  const { system, checkedAt } = start('2026-01-01T02:00:00.000Z', [], () => false);
+  await system.advance(30 * HOUR_MS);
+  expect(checkedAt).toEqual([]);
+});
+
+test('logs each fault with an alarm, counts them, and goes on', async () => {
+  const results = [FAULTY, UNDECIDED, new Error('the log is away'), SOUND];
+  const { system, counted, said } = start('2026-01-01T02:00:00.000Z', results);
+  await system.advance(2 * HOUR_MS);
+  expect(counted).toEqual([2]);
+  expect(said).toEqual([
+    'error audit: a check of the audit trees found a fault: leaf 3 of org_mine',
+    'error audit: the audit trees were checked, and there are faults',
+  ]);
+  await system.advance(48 * HOUR_MS);
+  expect(said.slice(2)).toEqual(Array(2).fill('warn: the audit trees could not be checked'));
+  // What is undecided leaves the number of faults as it was.
+  expect(counted).toEqual([2]);
+  await system.advance(24 * HOUR_MS);
+  expect(said.at(-1)).toBe('info: the audit trees were checked, and there is no fault');
+  expect(counted).toEqual([2, 0]);
+});
