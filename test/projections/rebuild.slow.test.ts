@@ -9,6 +9,9 @@ import { openLiveHistory } from './support/live-history.ts';
 import { caughtUp, openPool, openReadModels, startRunner } from './support/open.ts';
 import { allRows } from './support/read-model-rows.ts';
 
+/** A bundle takes 256 events of one organization, which not every history has. */
+const OF_FULL_BUNDLES: ReadonlySet<string> = new Set(['audit_bundles', 'audit_tiles']);
+
 /** Live rows of a random history, applied part by part as it happens; and the same rows made anew. */
 const liveAndRebuilt = async (seed: number) => {
   const pool = await openPool();
@@ -29,7 +32,9 @@ describe('rebuilding a read model', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), async (seed) => {
         const { live, rebuilt } = await liveAndRebuilt(seed);
-        const empty = live.flatMap((tables) => Object.entries(tables).filter(([, rows]) => rows.length === 0));
+        const empty = live.flatMap((tables) =>
+          Object.entries(tables).filter(([table, rows]) => rows.length === 0 && !OF_FULL_BUNDLES.has(table)),
+        );
         expect(empty).toEqual([]);
         expect(rebuilt).toEqual(live);
       }),
