@@ -7,6 +7,9 @@ import { environmentOf, followLinks, usePlace } from './data/location.ts';
 import { useStore } from './data/store.ts';
 import { Shell } from './parts/shell.tsx';
 import { Empty } from './parts/states.tsx';
+import { Key } from './screens/key.tsx';
+import { Keys } from './screens/keys.tsx';
+import { Message } from './screens/message.tsx';
 import { Messages } from './screens/messages.tsx';
 import { SignIn } from './screens/sign-in.tsx';
 
@@ -17,6 +20,9 @@ interface Screen {
 
 const SCREENS: readonly (readonly [RegExp, (id: string) => Screen])[] = [
   [/^(?:\/messages)?$/, () => ({ title: 'Messages', shown: <Messages /> })],
+  [/^\/messages\/([^/]+)$/, (id) => ({ title: 'Message', shown: <Message key={id} id={id} /> })],
+  [/^\/keys$/, () => ({ title: 'API keys', shown: <Keys /> })],
+  [/^\/keys\/([^/]+)$/, (id) => ({ title: 'API key', shown: <Key key={id} id={id} /> })],
 ];
 
 const NOWHERE: Screen = {

@@ -17,6 +17,8 @@ describe('the dashboard', () => {
   let program: Program;
   let api: ApiClient;
   let browser: Browser | undefined;
+  /** Id of a message that says what would run if it could. */
+  let hostile: string;
 
   const send = async (to: string, subject: string): Promise<string> => {
     const mail = {
@@ -40,7 +42,7 @@ describe('the dashboard', () => {
     const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
     program = await startProgram({ dataDir: data.path, env });
     api = apiClient(program.baseUrl, program.keys.live);
-    const hostile = await send('ann@example.net', HOSTILE);
+    hostile = await send('ann@example.net', HOSTILE);
     for (let at = 0; at < 20; at += 1) await send(`ann${at}@example.net`, `Your order ${at} has shipped`);
     await eventually(
       () => api.get(`/v1/messages/${hostile}`),
@@ -94,6 +96,43 @@ describe('the dashboard', () => {
     await page.goto('/dashboard/messages');
     await page.getByText('Your order 19 has shipped').waitFor();
     expect(await look(page, `messages-${window.theme}-${window.width}`)).toEqual({ violations: [], isTooWide: false });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.skipIf(chromiumIsMissing).each(windows)('explains a message, $theme, $width pixels wide', async (window) => {
+    const { page, complaints, close } = await open(window.theme, window.width);
+    await page.goto(`/dashboard/messages/${hostile}`);
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    const name = `${window.theme}-${window.width}`;
+    expect(await look(page, `message-${name}`)).toEqual({ violations: [], isTooWide: false });
+    await page.getByRole('link', { name: 'HTML' }).click();
+    await page.getByText('<h1>On its way</h1>').waitFor();
+    expect(await look(page, `message-html-${name}`)).toEqual({ violations: [], isTooWide: false });
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.skipIf(chromiumIsMissing).each(windows)('rotates a key, $theme, $width pixels wide', async (window) => {
+    const { page, complaints, close } = await open(window.theme, window.width);
+    await page.goto('/dashboard/keys');
+    await page.getByText(/^first test admin key/).waitFor();
+    const name = `${window.theme}-${window.width}`;
+    expect(await look(page, `keys-${name}`)).toEqual({ violations: [], isTooWide: false });
+    await page.getByText(/^first test admin key/).click();
+    await page.getByText('Created with').waitFor();
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByLabel('End the old value now').check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await page.getByText(/^ob_test_/).waitFor();
+    expect(await look(page, `key-value-${name}`)).toEqual({ violations: [], isTooWide: false });
+    await page.getByRole('button', { name: 'It is stored' }).click();
+    await page
+      .getByText(/ended at once/)
+      .first()
+      .waitFor();
+    expect(await look(page, `key-${name}`)).toEqual({ violations: [], isTooWide: false });
     expect(complaints).toEqual([]);
     await close();
   });

@@ -12,3 +12,13 @@ export const useKeyNames = (): ReadonlyMap<string, string> => {
 
 /** An id without a name, short enough for a cell. */
 export const shortId = (id: string): string => `${id.slice(0, 10)}…`;
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+export const useDomains = (): readonly Named[] =>
+  useResource<List<Named>>({ path: '/v1/domains', query: { limit: 100 } }).data?.data ?? [];
+
+export const useDomainNames = (): ReadonlyMap<string, string> =>
+  new Map(useDomains().map(({ id, name }) => [id, name]));

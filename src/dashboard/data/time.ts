@@ -4,7 +4,9 @@ import { useStore } from './store.ts';
 /** Times as people read them, in their own zone or in UTC. */
 
 const LOCALE = 'en-GB';
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 type At = string | number;
 
@@ -54,3 +56,28 @@ const made = { local: make(undefined), UTC: make('UTC') };
 export const useTimes = (): Times => made[useStore(zone)];
 
 export const count = (value: number): string => value.toLocaleString(LOCALE);
+const UNITS = [
+  [DAY_MS, 'd'],
+  [HOUR_MS, 'h'],
+  [MINUTE_MS, 'min'],
+  [1000, 's'],
+] as const;
+
+/** 840 ms, 16.2 s, 2 min 12 s, 3 d 4 h. */
+export const duration = (ms: number): string => {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < MINUTE_MS) return `${Number((ms / 1000).toFixed(1))} s`;
+  const at = UNITS.findIndex(([unit]) => ms >= unit);
+  const [large, small] = [UNITS[at], UNITS[at + 1]];
+  if (large === undefined || small === undefined) return `${Math.round(ms / 1000)} s`;
+  const rest = Math.floor((ms % large[0]) / small[0]);
+  const first = `${Math.floor(ms / large[0])} ${large[1]}`;
+  return rest === 0 ? first : `${first} ${rest} ${small[1]}`;
+};
+
+/** 4 s ago, 3 d ago. */
+export const ago = (at: At): string => {
+  const ms = Date.now() - new Date(at).getTime();
+  const [unit, name] = UNITS.find(([size]) => ms >= size) ?? [1000, 's'];
+  return ms < 1000 ? 'just now' : `${Math.floor(ms / unit)} ${name} ago`;
+};

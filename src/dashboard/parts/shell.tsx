@@ -21,6 +21,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     name: null,
     entries: [{ path: '/messages', word: 'Messages', icon: 'mail' }],
   },
+  { name: 'Build', entries: [{ path: '/keys', word: 'API keys', icon: 'key' }] },
 ];
 
 const Logo = (): JSX.Element => (

@@ -1,36 +1,17 @@
 import { z } from 'zod';
-import { SECRET_ENDS, type SecretLife, secretHistory } from '../../../domain/api-key/secret-history.ts';
+import { type SecretLife, secretHistory } from '../../../domain/api-key/secret-history.ts';
 import type { SecretSends } from '../../../projections/messages/key-sends.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodePlace, encodePlace } from '../../lists.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { actorSchema, addressSchema, type RequestFacts, serializeActor } from '../../schemas/key-history.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { type RequestFacts, serializeActor } from '../../schemas/key-history.ts';
+import { keySecretSchema, type SerializedKeySecret } from '../../schemas/key-secret.ts';
 import { pageParameters } from '../../validation/fields.ts';
 import { readKeyLife } from './key-history.ts';
 import { readRequestFacts } from './request-facts.ts';
 
 /** Every secret that a key ever had, and what was sent with it. */
-
-const secretSchema = z
-  .strictObject({
-    object: z.literal('api_key_secret'),
-    number: z.number().int().describe('1 for the key’s first value, one more with each rotation.'),
-    last4: z.string(),
-    status: z.enum(['current', 'grace', 'ended']).describe('`grace`: replaced, and works until `ends_at`.'),
-    created_at: timeSchema(),
-    created_by: actorSchema,
-    address: addressSchema(),
-    request_id: z.string().nullable(),
-    ends_at: timeSchema().nullable().describe('Past or to come; null: nothing ends it yet.'),
-    end_reason: z.enum(SECRET_ENDS).nullable(),
-    sends: z.number().int().describe('Messages that were accepted with it.'),
-    recipients: z.number().int().describe('Of those messages.'),
-    first_send_at: timeSchema().nullable(),
-    last_send_at: timeSchema().nullable(),
-  })
-  .meta({ id: 'ApiKeySecret' });
-type SerializedSecret = z.infer<typeof secretSchema>;
 
 /** What a secret is shown with. */
 interface SecretContext {
@@ -42,12 +23,12 @@ interface SecretContext {
   readonly facts: RequestFacts;
 }
 
-const statusOf = ({ number, end }: SecretLife, { now, newest }: SecretContext): SerializedSecret['status'] => {
+const statusOf = ({ number, end }: SecretLife, { now, newest }: SecretContext): SerializedKeySecret['status'] => {
   if (end !== null && end.at <= now) return 'ended';
   return number === newest ? 'current' : 'grace';
 };
 
-const serializeSecret = (life: SecretLife, context: SecretContext): SerializedSecret => {
+const serializeSecret = (life: SecretLife, context: SecretContext): SerializedKeySecret => {
   const { data, metadata } = life.created;
   const sends = context.sends.get(life.number);
   return {
@@ -76,7 +57,7 @@ export const listKeySecretsRoute = endpoint(
       'Who made each value, when it ended and why, and how much was sent with it; also of a deleted key. Never the values ' +
       'themselves. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages.',
     query: z.strictObject(pageParameters),
-    answer: listSchema(secretSchema),
+    answer: listSchema(keySecretSchema),
   },
   async ({ caller, id, query: { limit, after } }, { deps }) => {
     const { context, readModels } = deps;

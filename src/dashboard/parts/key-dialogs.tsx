@@ -1,0 +1,217 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
+import { request } from '../data/api.ts';
+import { useDomains } from '../data/names.ts';
+import { client } from '../data/queries.ts';
+import { ago, useTimes } from '../data/time.ts';
+import { CopyButton } from './facts.tsx';
+import { Icon } from './icons.tsx';
+import type { IconName } from './shapes.ts';
+import { Fault } from './states.tsx';
+
+interface Made {
+  readonly key: string;
+  readonly previous_key_expires_at?: string;
+}
+
+/** A new value, shown this once. */
+const NewValue = ({ made, name }: { readonly made: Made; readonly name: string }): JSX.Element => {
+  const times = useTimes();
+  return (
+    <>
+      <h2>
+        <bdi>{name}</bdi> has a new value
+      </h2>
+      <div class="secret cp">
+        <code>{made.key}</code>
+        <CopyButton text={made.key} label="Copy the value" />
+      </div>
+      <p class="muted">
+        Store it now: nobody can show it again.
+        {made.previous_key_expires_at !== undefined &&
+          ` The value before works until ${times.short(made.previous_key_expires_at)}.`}
+      </p>
+    </>
+  );
+};
+
+interface ActionProps {
+  readonly word: string;
+  readonly icon: IconName;
+  readonly tone: 'primary' | 'danger';
+  readonly title: string;
+  /** What the made thing is called. */
+  readonly name: string;
+  readonly children: ComponentChildren;
+  /** @returns a new value, if one was made. */
+  act(form: FormData): Promise<Made | undefined>;
+}
+
+/** A button, a dialog that says what follows, and what came of it. */
+const Action = ({ word, icon, tone, title, name, children, act }: ActionProps): JSX.Element => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [made, setMade] = useState<Made | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
+    event.preventDefault();
+    try {
+      const answer = await act(new FormData(event.currentTarget));
+      setError(null);
+      if (answer === undefined) dialog.current?.close();
+      else setMade(answer);
+      await client.invalidateQueries();
+    } catch (refused) {
+      setError(refused instanceof Error ? refused : new Error(String(refused)));
+    }
+  };
+  return (
+    <>
+      <button type="button" class={`btn ${tone}`} onClick={() => dialog.current?.showModal()}>
+        <Icon name={icon} />
+        {word}
+      </button>
+      <dialog ref={dialog} class="dlg" aria-label={title} onClose={() => setMade(null)}>
+        {made === null ? (
+          <form onSubmit={(event) => void submit(event)}>
+            <h2>{title}</h2>
+            {children}
+            {error !== null && <Fault error={error} />}
+            <div class="acts">
+              <button type="button" class="btn" onClick={() => dialog.current?.close()}>
+                Not now
+              </button>
+              <button type="submit" class={`btn ${tone}`}>
+                {word}
+              </button>
+            </div>
+          </form>
+        ) : (
+          <>
+            <NewValue made={made} name={name} />
+            <div class="acts">
+              <button type="button" class="btn" onClick={() => dialog.current?.close()}>
+                It is stored
+              </button>
+            </div>
+          </>
+        )}
+      </dialog>
+    </>
+  );
+};
+
+const used = ({ last_used_at: at, last_used_address: address }: SerializedApiKey): string =>
+  at === null ? 'never used' : `last used ${ago(at)}${address === null ? '' : ` from ${address}`}`;
+
+const DAY_MINUTES = 1_440;
+
+interface ChoiceProps {
+  readonly value: number;
+  readonly word: string;
+  readonly text: string;
+}
+
+const Choice = ({ value, word, text }: ChoiceProps): JSX.Element => (
+  <label class="opt">
+    <input type="radio" name="minutes" value={value} defaultChecked={value === DAY_MINUTES} />
+    <span>
+      {word}
+      <small>{text}</small>
+    </span>
+  </label>
+);
+
+export const RotateKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.Element => {
+  const rotate = (form: FormData): Promise<Made> => {
+    const minutes = Number(form.get('minutes'));
+    const body = { grace_period_minutes: minutes, revoke_previous: minutes === 0 };
+    return request<Made>(`/v1/api-keys/${apiKey.id}/rotate`, { method: 'POST', body });
+  };
+  return (
+    <Action word="Rotate" icon="rotate" tone="primary" title={`Rotate ${apiKey.name}?`} name={apiKey.name} act={rotate}>
+      <p class="two">
+        A new value is made. The one in use now, …{apiKey.last4}, was {used(apiKey)}.
+      </p>
+      <Choice value={DAY_MINUTES} word="Both work for 24 hours" text="time to deploy the new one" />
+      <Choice value={7 * DAY_MINUTES} word="Both work for 7 days" text="for what is deployed rarely" />
+      <Choice value={0} word="End the old value now" text="everything that uses it fails within a second" />
+    </Action>
+  );
+};
+
+export const RevokeKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.Element => {
+  const revoke = async (): Promise<undefined> => {
+    await request(`/v1/api-keys/${apiKey.id}/revoke`, { method: 'POST' });
+  };
+  return (
+    <Action word="Revoke" icon="forbid" tone="danger" title={`Revoke ${apiKey.name}?`} name={apiKey.name} act={revoke}>
+      <p class="two">All of its values end within a second, for good. It was {used(apiKey)}. Its history stays.</p>
+    </Action>
+  );
+};
+
+const PERMISSIONS = {
+  send: 'send and cancel messages',
+  read: 'read messages, events and statistics',
+  manage: 'change templates, webhooks, domains and keys',
+  admin: 'everything, with audit, billing and erasures',
+} as const;
+
+export const MakeKey = (): JSX.Element => {
+  const domains = useDomains();
+  const [name, setName] = useState('');
+  const make = (form: FormData): Promise<Made> =>
+    request<Made>('/v1/api-keys', {
+      method: 'POST',
+      body: {
+        name,
+        domain_id: form.get('domain'),
+        environment: form.get('environment'),
+        permissions: form.getAll('permission'),
+      },
+    });
+  return (
+    <Action word="Make a key" icon="plus" tone="primary" title="Make a key" name={name} act={make}>
+      <label class="row">
+        What it is for
+        <input
+          class="inp"
+          name="name"
+          required
+          maxLength={200}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      </label>
+      <label class="row">
+        Domain it sends from
+        <select class="inp" name="domain" required>
+          {domains.map(({ id, name: domain }) => (
+            <option key={id} value={id}>
+              {domain}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="row">
+        Environment
+        <select class="inp" name="environment">
+          <option value="live">Live: mail is delivered</option>
+          <option value="test">Test: outcomes are simulated</option>
+        </select>
+      </label>
+      <fieldset class="row">
+        <legend>It may</legend>
+        {Object.entries(PERMISSIONS).map(([permission, text]) => (
+          <label class="opt" key={permission}>
+            <input type="checkbox" name="permission" value={permission} defaultChecked={permission === 'send'} />
+            <span>
+              {permission}
+              <small>{text}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </Action>
+  );
+};

@@ -1,0 +1,66 @@
+import type { JSX } from 'preact';
+import type { SerializedKeySecret } from '../../http/schemas/key-secret.ts';
+import { count, useTimes } from '../data/time.ts';
+import type { Tone } from './shapes.ts';
+
+export type Secret = SerializedKeySecret;
+
+const TONES: Readonly<Record<Secret['status'], Tone>> = { current: 'ok', grace: 'go', ended: 'mute' };
+/** So that a value of a moment can be seen. */
+const PERCENT_MIN = 1.5;
+const TICKS = [0, 0.5];
+
+const timeOf = (at: string): number => new Date(at).getTime();
+
+/** All values of a key on one axis of time: when each was the newest, and, hatched, how long it worked beside the next. */
+export const SecretAxis = ({ secrets }: { readonly secrets: readonly Secret[] }): JSX.Element => {
+  const times = useTimes();
+  const now = Date.now();
+  const from = Math.min(...secrets.map(({ created_at }) => timeOf(created_at)));
+  const ends = secrets.flatMap(({ ends_at }) => (ends_at === null ? [] : [timeOf(ends_at)]));
+  const to = Math.max(now, ...ends.filter((end) => end - now < now - from + 86_400_000)) + 1;
+  const at = (time: number): number => Math.min(100, Math.max(0, ((time - from) / (to - from)) * 100));
+  const words = ({ status, ends_at: end, sends }: Secret): string => {
+    const sent = sends === 1 ? '1 send' : `${count(sends)} sends`;
+    if (end === null) return sent;
+    return `${status === 'ended' ? 'ended' : 'grace until'} ${times.short(end)}`;
+  };
+  return (
+    <div class="gantt">
+      {secrets.map((secret, index) => {
+        const begin = timeOf(secret.created_at);
+        const next = secrets[index - 1];
+        const end = secret.ends_at === null ? now : timeOf(secret.ends_at);
+        const replaced = next === undefined ? end : Math.min(end, timeOf(next.created_at));
+        const width = Math.max(PERCENT_MIN, at(replaced) - at(begin));
+        const left = Math.min(at(begin), 100 - PERCENT_MIN);
+        return (
+          <div class="g" key={secret.number}>
+            <code>…{secret.last4}</code>
+            <div class={`t ${TONES[secret.status]}`}>
+              <i class="bar" style={{ left: `${left}%`, width: `${width}%` }} />
+              {end > replaced && (
+                <i
+                  class="grace"
+                  style={{ left: `${left + width}%`, width: `${Math.max(0, at(end) - left - width)}%` }}
+                />
+              )}
+            </div>
+            <div class="end">{words(secret)}</div>
+          </div>
+        );
+      })}
+      <div class="gx" aria-hidden="true">
+        <i />
+        <div>
+          {TICKS.map((tick) => (
+            <span key={tick} style={{ left: `${tick * 100}%`, transform: 'none' }}>
+              {times.short(from + (to - from) * tick)}
+            </span>
+          ))}
+        </div>
+        <i />
+      </div>
+    </div>
+  );
+};

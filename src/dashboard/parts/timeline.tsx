@@ -1,0 +1,144 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { SerializedMessage } from '../../http/schemas/message.ts';
+import { duration, useTimes } from '../data/time.ts';
+import { Icon, Mark } from './icons.tsx';
+import { isOf } from './lanes.tsx';
+import type { Explanation } from './peek.tsx';
+import { STATES, type State } from './shapes.ts';
+
+type Step = Explanation['steps'][number];
+type Smtp = NonNullable<Step['facts']['smtp']>;
+
+const stateOf = (type: string): State | null => {
+  if (type === 'attempt_started') return 'sending';
+  return Object.hasOwn(STATES, type) ? (type as State) : null;
+};
+
+const POLICIES: Readonly<Record<string, string>> = {
+  dane: 'DANE verified',
+  mta_sts: 'MTA-STS enforced',
+};
+
+/** Empty: the connection was not encrypted. */
+const transportOf = ({ tls, cipher, policy }: Smtp): string =>
+  tls === null
+    ? ''
+    : [tls, cipher, policy === null ? null : (POLICIES[policy] ?? policy)].filter((one) => one !== null).join(', ');
+
+/** The reply of a mail server, to the letter. */
+const SmtpReply = ({ smtp, state }: { readonly smtp: Smtp; readonly state: State }): JSX.Element => {
+  const { code, enhanced, text, mx, address, stage } = smtp;
+  const transport = transportOf(smtp);
+  return (
+    <div class={`reply ${STATES[state].tone}`}>
+      <pre>
+        <b>{[code === 0 ? 'No reply' : code, enhanced].filter((one) => one !== null).join(' ')}</b>{' '}
+        <bdi>{text ?? (code === 0 ? '' : '(no longer stored)')}</bdi>
+      </pre>
+      <div class="meta">
+        {stage !== null && <span>after {stage}</span>}
+        {mx !== null && <span>{address === null ? mx : `${mx}, ${address}`}</span>}
+        {transport !== '' && (
+          <span>
+            <Icon name="lock" />
+            {transport}
+          </span>
+        )}
+      </div>
+    </div>
+  );
+};
+
+const StepEntry = ({ step, began }: { readonly step: Step; readonly began: number }): JSX.Element => {
+  const times = useTimes();
+  const state = stateOf(step.type);
+  const afterMs = new Date(step.at).getTime() - began;
+  return (
+    <li class="step">
+      <time dateTime={step.at}>
+        {times.exactly(step.at)}
+        {afterMs > 0 && <small>+{duration(afterMs)}</small>}
+      </time>
+      {state === null ? <span class="node" /> : <Mark state={state} />}
+      <div class="body">
+        <p>
+          <bdi>{step.sentence}</bdi>
+        </p>
+        {step.facts.smtp !== undefined && <SmtpReply smtp={step.facts.smtp} state={state ?? 'sending'} />}
+      </div>
+    </li>
+  );
+};
+
+const NextEntry = ({ wait }: { readonly wait: Explanation['waiting_because'][number] }): JSX.Element => {
+  const times = useTimes();
+  const { next_attempt_at: next } = wait;
+  const inMs = next === null ? 0 : new Date(next).getTime() - Date.now();
+  return (
+    <li class="step next">
+      <time {...(next !== null && { dateTime: next })}>
+        {next === null ? 'any moment' : times.clock(next)}
+        {inMs > 0 && <small>in {duration(inMs)}</small>}
+      </time>
+      <Mark state="accepted" />
+      <div class="body">
+        <p>
+          <bdi>{wait.sentence}</bdi>
+        </p>
+      </div>
+    </li>
+  );
+};
+
+/** More buttons than these are more than a row. */
+const BUTTONS_MAX = 4;
+
+interface TimelineProps {
+  readonly message: SerializedMessage;
+  readonly explanation: Explanation;
+}
+
+/** Everything that happened, newest first, for one recipient or for all. The next attempt comes before it. */
+export const Timeline = ({ message, explanation }: TimelineProps): JSX.Element => {
+  const times = useTimes();
+  const [only, setOnly] = useState<string | null>(null);
+  const began = new Date(message.created_at).getTime();
+  const isShown = (step: Step): boolean => only === null || step.recipient === undefined || isOf(step, only);
+  const waits = explanation.waiting_because.filter(({ recipient }) => only === null || recipient.id === only);
+  const { recipients } = message;
+  return (
+    <>
+      <div class="tools">
+        {recipients.length > 1 && recipients.length <= BUTTONS_MAX && (
+          <fieldset class="seg">
+            <legend class="vh">Recipient</legend>
+            <button type="button" aria-pressed={only === null} onClick={() => setOnly(null)}>
+              Everyone
+            </button>
+            {recipients.map(({ id, status, address }) => (
+              <button key={id} type="button" aria-pressed={only === id} onClick={() => setOnly(id)}>
+                <Mark state={status} />
+                <bdi class="ell">{address?.split('@')[0] ?? id.slice(-4)}</bdi>
+              </button>
+            ))}
+          </fieldset>
+        )}
+        <span class="sp" />
+        <span class="muted">Newest first, {times.zone}</span>
+      </div>
+      <ol class="steps">
+        {waits.map((wait) => (
+          <NextEntry key={wait.recipient.id} wait={wait} />
+        ))}
+        {explanation.steps
+          .filter(isShown)
+          .toReversed()
+          .map((step, index) => (
+            <StepEntry key={`${step.at} ${step.type} ${index}`} step={step} began={began} />
+          ))}
+      </ol>
+      {explanation.left_out !== null && <p class="muted">{explanation.left_out}</p>}
+    </>
+  );
+};
