@@ -3,6 +3,7 @@ import { accept } from './accept.ts';
 import { append } from './append.ts';
 import { batch } from './batch.ts';
 import { catchUp } from './catch-up.ts';
+import { contentRoots } from './content-roots.ts';
 import { endToEnd } from './end-to-end.ts';
 import { endToEndRedis } from './end-to-end-redis.ts';
 import { eventStreams } from './event-streams.ts';
@@ -34,6 +35,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
   readLog,
   rebuildAll,
   keyCheck,
+  contentRoots,
   redirect,
   statistics,
   endToEnd,

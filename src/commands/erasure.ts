@@ -121,14 +121,15 @@ export interface Person extends Pick<ExistingErasure, 'organizationId' | 'digest
 }
 
 /** What is to be removed; a message that has not ended for all recipients is waited for. */
-export interface Found extends Pick<Going, 'contentIds' | 'deliveryIds' | 'mail'> {
+export interface Found extends Pick<Going, 'contentIds' | 'recipientIds' | 'deliveryIds' | 'mail'> {
   readonly waitingMessages: number;
 }
 
-const NOTHING: Found = { contentIds: [], deliveryIds: [], mail: [], waitingMessages: 0 };
+const NOTHING: Found = { contentIds: [], recipientIds: [], deliveryIds: [], mail: [], waitingMessages: 0 };
 
 export const together = (found: readonly Found[]): Found => ({
   contentIds: found.flatMap(({ contentIds }) => contentIds),
+  recipientIds: found.flatMap(({ recipientIds }) => recipientIds),
   deliveryIds: found.flatMap(({ deliveryIds }) => deliveryIds),
   mail: found.flatMap(({ mail }) => mail),
   waitingMessages: found.reduce((sum, { waitingMessages }) => sum + waitingMessages, 0),
@@ -181,7 +182,7 @@ export async function* pagesTo(
   }
 }
 
-/** What a message holds: all of it, as it was one body for all of its recipients. */
+/** What a message holds: all of it, as it was one body for all of its recipients, but who the others are. */
 export const findInMessage = async (
   { store }: Pick<CommandContext, 'store'>,
   person: Person,
@@ -193,7 +194,13 @@ export const findInMessage = async (
   const { accepted, recipients } = requireOwn(state, person.organizationId, 'message');
   if (recipients.some(({ status }) => isOpen(status))) return { ...NOTHING, waitingMessages: 1 };
   const { internetMessageId, fromDomain } = accepted;
-  return { ...inStream(events, person), mail: [{ internetMessageId, fromDomain }], waitingMessages: 0 };
+  const own = accepted.recipients.filter(({ digest }) => digest === person.digest);
+  return {
+    ...inStream(events, person),
+    recipientIds: own.map(({ id }) => id),
+    mail: [{ internetMessageId, fromDomain }],
+    waitingMessages: 0,
+  };
 };
 
 /** Addresses and evidence on the lists of both environments. */
@@ -232,5 +239,5 @@ export const erasedRecord = async (
   contentId: string,
 ): Promise<ErasedContent | null> => {
   const found = (await contents.heads([contentId])).get(contentId);
-  return found?.kind === 'erased' ? found : null;
+  return found?.kind === 'erased' ? { kind: 'erased', at: found.at, erasureId: found.erasureId } : null;
 };

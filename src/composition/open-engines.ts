@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { createContentsCodec } from '../adapters/contents/contents-codec.ts';
+import { type ContentsCodec, createContentsCodec } from '../adapters/contents/contents-codec.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createGeneratedDkimKeys } from '../adapters/dkim-keys/generated.ts';
 import { createStubResolver } from '../adapters/dns/stub-resolver.ts';
@@ -99,6 +99,7 @@ export interface Engines {
   readonly context: CommandContext;
   /** The vault on other connections: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
+  readonly contentsCodec: ContentsCodec;
   /** How often contents were asked for in vain, although an event names them. */
   missingContents(): number;
   /** For ports that a role opens; those above are decorated already. */
@@ -212,6 +213,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     log,
     context,
     vaultOn,
+    contentsCodec,
     missingContents: () => missing,
     decorate,
     places: [database.place, ...logPlace],

@@ -124,7 +124,7 @@ export const startApi = async (
     readModels,
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
-    retention: createPostgresRetention({ pool }),
+    retention: createPostgresRetention({ pool, codec: engines.contentsCodec }),
     ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),
     trustedProxies: config.trustedProxies,
     publicUrl: baseUrlOf(config, config.port),

@@ -88,7 +88,7 @@ export const openWorkers = async (
     'hold after a restore',
     await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger)),
   );
-  const retention = decorate.retention(createPostgresRetention({ pool }));
+  const retention = decorate.retention(createPostgresRetention({ pool, codec: engines.contentsCodec }));
   const witnesses = createHttpWitnesses();
   closers.add('witnesses', witnesses.close);
   const workers = createWorkers({

@@ -40,6 +40,7 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
 /** Pure functions of the platform that the domain may use. */
 const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
   'node:crypto': [
+    'createHash',
     'createHmac',
     'createPrivateKey',
     'createPublicKey',

@@ -146,6 +146,7 @@ export const createErasing = () => {
     rounds,
     dump: () => dumpOf(pool),
     pool: () => pool,
+    organizationId: () => organizationId,
     secret: () => secret,
     otherKey: () => otherKey,
     context: () => service.deps.context,

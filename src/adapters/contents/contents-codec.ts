@@ -2,9 +2,10 @@ import { inTurns, type Pausing } from '../../async/turns.ts';
 import { isBase64 } from '../../domain/base64.ts';
 import {
   headOf,
+  isPartlyErased,
+  isRemoved,
   type MessageBody,
   type MessageContents,
-  type NewBody,
   type StoredAttachment,
   type StoredBody,
   type StoredHead,
@@ -29,7 +30,7 @@ export type Part = 'head' | 'body';
 
 export interface ContentsCodec {
   /** Others have turns of the event loop while megabytes are encrypted. */
-  encode(contents: MessageContents): Promise<EncodedContents>;
+  encode(contents: Omit<MessageContents, 'body'> & { readonly body: StoredBody }): Promise<EncodedContents>;
   /** @param found the column's value, parsed. @throws {WrongSecretKey} */
   decodeBody(id: string, found: unknown): Promise<StoredBody>;
   /** The same for megabytes, with turns for others. @param json the column's value as text. */
@@ -143,9 +144,9 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
   const written = async (id: string, part: Part, json: string): Promise<string> =>
     encrypts && box !== undefined && json !== '' ? sealContents(box, id, part, json) : json;
 
-  /** The record of an erasure says nothing of anybody: it is in clear, as where it takes the place of a content. */
-  const bodyOf = async (id: string, body: NewBody): Promise<string> => {
-    if (body.kind === 'erased') return JSON.stringify(body);
+  /** The record of a removal says nothing of anybody, unless parts are kept: it is in clear. */
+  const bodyOf = async (id: string, body: StoredBody): Promise<string> => {
+    if (isRemoved(body) && !isPartlyErased(body)) return JSON.stringify(body);
     return await written(id, 'body', body.kind === 'message' ? encodeBody(body) : JSON.stringify(body));
   };
 
@@ -159,7 +160,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
     encode: async ({ id, organizationId, body }) => ({
       id,
       organizationId,
-      kind: body.kind,
+      kind: isPartlyErased(body) ? 'partly_erased' : body.kind,
       messageId: 'messageId' in body ? body.messageId : '',
       head: body.kind === 'message' ? await written(id, 'head', JSON.stringify(headOf(body))) : '',
       body: await bodyOf(id, body),

@@ -1,14 +1,16 @@
 import type { Pool } from 'pg';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
-import type { ErasedContent, ExpiredContent, RemovedContent } from '../../domain/ports/contents.ts';
 import type { ErasureProgress, Going, OldContent, OldRows, Retention } from '../../domain/ports/retention.ts';
+import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
+import { createPostgresContents } from '../contents/postgres.ts';
 import { orUnavailable } from '../postgres/pool.ts';
+import { createRemovedContents, type Reason, type Removable, type Removal } from './removed-contents.ts';
 
 /** Removes rows of the vault and the inbox: by their age, or because a person is erased. */
 
 /** The condition of the index `contents_by_age`, word by word. */
-const KINDS = `kind in ('message', 'reply', 'link', 'contact')`;
-const KINDS_OF_PEOPLE = `kind in ('message', 'reply', 'link', 'suppression')`;
+const KINDS = `kind in ('message', 'reply', 'link', 'contact', 'partly_erased')`;
+const KINDS_OF_PEOPLE = `kind in ('message', 'reply', 'link', 'suppression', 'partly_erased')`;
 
 const CONTENTS = {
   name: 'retention-contents',
@@ -21,25 +23,44 @@ const CONTENTS = {
     limit $5`,
 };
 
+/** `xmin` changes with the row: what was found is removed only as it was found. */
+const REMOVABLE_COLUMNS = 'id, kind, organization_id as "organizationId", xmin::text as version';
+
+const EXPIRABLE = {
+  name: 'retention-expirable',
+  text: `select ${REMOVABLE_COLUMNS} from vault.contents where id = any ($1::uuid[]) and ${KINDS}`,
+};
+
+const ERASABLE = {
+  name: 'retention-erasable',
+  text: `
+    select ${REMOVABLE_COLUMNS} from vault.contents
+    where id = any ($1::uuid[]) and ${KINDS_OF_PEOPLE} and organization_id = $2`,
+};
+
 /**
- * How contents are removed: the record `$2` takes the place of those among the ids `$1`. The tables `removing` and
- * `removed` have the kind that each was of.
+ * How contents are removed: the records `$4` of kinds `$3` take the place of those with the ids `$1`, unless these are not
+ * of the versions `$2` any more. The table `removed` has the kind that each was of.
  */
-const removal = (as: RemovedContent['kind'], condition: string, lock = ''): string => `
+const removal = (lock = ''): string => `
   removing as (
-    select id, kind from vault.contents where id = any ($1::uuid[]) and ${condition} order by id for update ${lock}
+    select c.id, c.kind, n.kind as becomes, n.body
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as n (id, version, kind, body)
+    join vault.contents c on c.id = n.id and c.xmin::text = n.version
+    order by c.id for update of c ${lock}
   ),
   removed as (
     update vault.contents c
-    set kind = '${as}', head = null, body = $2::text::json, size_bytes = octet_length($2::text), message_id = null
+    set kind = removing.becomes, head = null, body = removing.body::json, size_bytes = octet_length(removing.body),
+      message_id = null
     from removing where c.id = removing.id
     returning removing.kind
   )`;
 
 /** Another process may expire the same: what it has locked is left to it. */
 const EXPIRE = {
-  name: 'retention-expire',
-  text: `with ${removal('expired', KINDS, 'skip locked')} select count(*)::int as removed from removed`,
+  name: 'retention-expire-found',
+  text: `with ${removal('skip locked')} select count(*)::int as removed from removed`,
 };
 
 const DELETE_DELIVERIES = {
@@ -98,12 +119,12 @@ const DELETE_CAPTURED = {
 };
 
 /** Captured mail by its Message-ID, which is in the head. The table is bounded, and empty where mail leaves. */
-const CAPTURED = `
-  cardinality($4::text[]) > 0 and lower(split_part(envelope_from, '@', -1)) = any ($5::text[])
-  and substring(encode(substring(raw from 1 for 65536), 'escape') from '(?in)^message-id:\\s*(<[^>]*>)') = any ($4)`;
+const captured = (ids: string, domains: string): string => `
+  cardinality(${ids}::text[]) > 0 and lower(split_part(envelope_from, '@', -1)) = any (${domains}::text[])
+  and substring(encode(substring(raw from 1 for 65536), 'escape') from '(?in)^message-id:\\s*(<[^>]*>)') = any (${ids})`;
 
 const counted = (contents: string): string => `
-  (select count(*) from ${contents} where kind = 'message')::int as messages,
+  (select count(*) from ${contents} where kind in ('message', 'partly_erased'))::int as messages,
   (select count(*) from ${contents} where kind = 'reply')::int as replies,
   (select count(*) from ${contents} where kind = 'link')::int as links,
   (select count(*) from ${contents} where kind = 'suppression')::int as suppression_evidence,
@@ -115,29 +136,27 @@ type CountRow = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
 /** One statement: what is removed is counted, whenever the process dies. */
 const ERASE = {
-  name: 'erase',
+  name: 'erase-found',
   text: `
-    with ${removal('erased', `${KINDS_OF_PEOPLE} and organization_id = $7`)},
-    tries as (delete from vault.webhook_tries where delivery_id = any ($3::text[]) returning 1),
-    mail as (delete from inbox.captured_mail where ${CAPTURED} returning 1),
+    with ${removal()},
+    tries as (delete from vault.webhook_tries where delivery_id = any ($5::text[]) returning 1),
+    mail as (delete from inbox.captured_mail where ${captured('$6', '$7')} returning 1),
     counted as (select ${counted('removed')}),
     noted as (
       insert into vault.erasures as e (erasure_id, organization_id, updated_at, ${COLUMNS.join()})
-      select $6, $7, $8::timestamptz, ${COLUMNS.join()} from counted
+      select $8, $9, $10::timestamptz, ${COLUMNS.join()} from counted
       on conflict (erasure_id) do update
       set updated_at = excluded.updated_at, ${COLUMNS.map((name) => `${name} = e.${name} + excluded.${name}`).join()}
     )
-    select ${COLUMNS.join(' + ')} as removed from counted`,
+    select ${COLUMNS.join(' + ')} as removed, (select count(*)::int from removed) as contents from counted`,
 };
 
 const COUNT = {
-  name: 'count-erasable',
+  name: 'count-erasable-found',
   text: `
-    with erasable as (
-      select kind from vault.contents where id = any ($1::uuid[]) and ${KINDS_OF_PEOPLE} and organization_id = $2
-    ),
-    tries as (select from vault.webhook_tries where delivery_id = any ($3::text[])),
-    mail as (select from inbox.captured_mail where ${CAPTURED})
+    with erasable as (select kind from vault.contents where id = any ($1::uuid[])),
+    tries as (select from vault.webhook_tries where delivery_id = any ($2::text[])),
+    mail as (select from inbox.captured_mail where ${captured('$3', '$4')})
     select ${counted('erasable')}`,
 };
 
@@ -185,7 +204,34 @@ interface Removed {
   readonly removed: number;
 }
 
-export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Retention => {
+/** The time is not told. */
+const PREVIEW: Reason = { kind: 'expired', at: '' };
+
+/** An erasure begins again if another one, or a change of `SECRET_KEY`, came between. More would hide a loop. */
+const ERASE_TRIES = 5;
+
+const columnsOf = (removals: readonly Removal[]): readonly string[][] => [
+  removals.map(({ id }) => id),
+  removals.map(({ version }) => version),
+  removals.map(({ as }) => as),
+  removals.map(({ body }) => body),
+];
+
+export interface PostgresRetentionOptions {
+  readonly pool: Pool;
+  /** Absent: contents are in clear. */
+  readonly codec?: ContentsCodec;
+}
+
+export const createPostgresRetention = ({ pool, codec = PLAIN_CONTENTS }: PostgresRetentionOptions): Retention => {
+  const { removals } = createRemovedContents(createPostgresContents({ pool, codec }), codec);
+
+  const erasable = async ({
+    contentIds,
+    organizationId,
+  }: Pick<Going, 'contentIds' | 'organizationId'>): Promise<readonly Removable[]> =>
+    (await orUnavailable(pool.query<Removable>({ ...ERASABLE, values: [contentIds, organizationId] }))).rows;
+
   const remove = async (statement: { readonly name: string; readonly text: string }, { before, limit }: OldRows) =>
     (await pool.query({ ...statement, values: [before, limit] })).rowCount ?? 0;
 
@@ -195,8 +241,9 @@ export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Rete
       return (await pool.query<OldContent>({ ...CONTENTS, values })).rows;
     },
     expire: async (ids, at) => {
-      const record: ExpiredContent = { kind: 'expired', at: at.toISOString() };
-      const { rows } = await pool.query<Removed>({ ...EXPIRE, values: [ids, JSON.stringify(record)] });
+      const { rows: found } = await pool.query<Removable>({ ...EXPIRABLE, values: [ids] });
+      const going = await removals(found, { kind: 'expired', at: at.toISOString() });
+      const { rows } = await pool.query<Removed>({ ...EXPIRE, values: [...columnsOf(going)] });
       return rows[0]?.removed ?? 0;
     },
     deleteWebhookTries: async (rows) =>
@@ -213,22 +260,25 @@ export const createPostgresRetention = ({ pool }: { readonly pool: Pool }): Rete
       (await pool.query({ ...DELETE_PENDING, values: [webhookId, limit] })).rowCount ?? 0,
     deleteCapturedMail: (rows) => remove(DELETE_CAPTURED, rows),
     erase: async (going) => {
-      const { erasureId, organizationId, contentIds, deliveryIds, at } = going;
-      const record: ErasedContent = { kind: 'erased', at: at.toISOString(), erasureId };
-      const values = [
-        contentIds,
-        JSON.stringify(record),
-        deliveryIds,
-        ...mailValues(going),
-        erasureId,
-        organizationId,
-        at,
-      ];
-      const { rows } = await pool.query<Removed>({ ...ERASE, values });
-      return rows[0]?.removed ?? 0;
+      const { erasureId, organizationId, deliveryIds, at } = going;
+      const others = [deliveryIds, ...mailValues(going), erasureId, organizationId, at];
+      let removed = 0;
+      for (let tries = 1; tries <= ERASE_TRIES; tries += 1) {
+        const reason = { kind: 'erased', at: at.toISOString(), erasureId } as const;
+        const found = await removals(await erasable(going), reason, going.recipientIds);
+        const values = [...columnsOf(found), ...others];
+        const { rows } = await pool.query<Removed & { readonly contents: number }>({ ...ERASE, values });
+        removed += rows[0]?.removed ?? 0;
+        if (rows[0]?.contents === found.length) return removed;
+      }
+      throw new Error('other erasures keep changing the same contents');
     },
     countErasable: async (going) => {
-      const values = [going.contentIds, going.organizationId, going.deliveryIds, ...mailValues(going)];
+      const found = await erasable(going);
+      const isPartly = ({ kind }: Removable): boolean => kind === 'partly_erased';
+      const partly = await removals(found.filter(isPartly), PREVIEW, going.recipientIds);
+      const counted = [...found.filter((each) => !isPartly(each)), ...partly];
+      const values = [counted.map(({ id }) => id), going.deliveryIds, ...mailValues(going)];
       return countsOf((await orUnavailable(pool.query<CountRow>({ ...COUNT, values }))).rows[0]);
     },
     noteErasure: async ({ erasureId, organizationId, waitingMessages, isDone, at }) => {

@@ -1,12 +1,15 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
+import { inTurns } from '../../async/turns.ts';
 import type { Analysis } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
+import { contentParts, contentRoot } from '../../domain/message/content-parts.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -76,15 +79,30 @@ const topicIn = ({ topic }: SendRequest): Pick<AcceptMessage['accepted'], 'topic
   topic === undefined || topic instanceof DomainError ? {} : { topic: { id: topic.topicId, default: topic.default } };
 
 /**
+ * Each part has a salt of its own, stored beside it: were they derived from one seed, whoever has the parts that are left
+ * after an erasure would have the salts of those that are gone.
+ */
+const withSalts = async (
+  { randomBytes }: System,
+  body: MessageBody,
+): Promise<{ readonly body: MessageBody; readonly root: string }> => {
+  const parts = await inTurns(contentParts(body));
+  const bytes = Buffer.from(randomBytes(SALT_BYTES * parts.length));
+  const salts = parts.map((_, index) => bytes.toString('base64url', index * SALT_BYTES, (index + 1) * SALT_BYTES));
+  const root = contentRoot(parts.map((part, index) => ({ ...part, salt: salts[index] as string })));
+  return { body: { ...body, salts }, root };
+};
+
+/**
  * Everything about a message that needs the clock, randomness or a secret, so that the decision needs none.
  * @throws {DomainError} `from_domain_mismatch`.
  */
-export const prepareMessage = (
+export const prepareMessage = async (
   system: System,
   { caller, secret }: Sender,
   { messageId, bodyDigest, idempotent }: MessageIdentity,
   request: SendRequest,
-): PreparedMessage => {
+): Promise<PreparedMessage> => {
   const { draft, analysed } = request;
   requireFromDomain(caller, draft.from.address);
   const { domain, keyId, environment, organizationId } = caller;
@@ -106,12 +124,9 @@ export const prepareMessage = (
   }));
   const now = system.now();
   const leavesMs = scheduledAt === null ? now.getTime() : Date.parse(scheduledAt);
+  const salted = await withSalts(system, { kind: 'message', messageId, ...rest, recipients, ...told(request) });
   return {
-    contents: {
-      id: contentId,
-      organizationId,
-      body: { kind: 'message', messageId, ...rest, recipients, ...told(request) },
-    },
+    contents: { id: contentId, organizationId, body: salted.body },
     accept: {
       now: now.toISOString(),
       scheduledAt,
@@ -145,6 +160,7 @@ export const prepareMessage = (
         sizeBytes: sizeOf(draft),
         expiresAt: new Date(leavesMs + ttlSeconds * SECOND_MS).toISOString(),
         ...(isTracked(tracking) ? { tracking } : {}),
+        contentRoot: salted.root,
       },
     },
   };

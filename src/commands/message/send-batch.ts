@@ -55,9 +55,9 @@ interface Opening {
   readonly sent?: SentMessage;
 }
 
-const orRefusal = <T>(work: () => T): T | DomainError => {
+const orRefusal = async <T>(work: () => T | Promise<T>): Promise<T | DomainError> => {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (error instanceof DomainError) return error;
     throw error;
@@ -66,11 +66,11 @@ const orRefusal = <T>(work: () => T): T | DomainError => {
 
 const judge =
   ({ system }: CommandContext, sender: Sender, identities: BatchIdentities) =>
-  (item: SendRequest | DomainError, index: number): Judged => {
+  async (item: SendRequest | DomainError, index: number): Promise<Judged> => {
     if (item instanceof DomainError) return { prepared: null, refusal: item };
-    const prepared = orRefusal(() => prepareMessage(system, sender, identities.of(index, 0), item));
+    const prepared = await orRefusal(() => prepareMessage(system, sender, identities.of(index, 0), item));
     if (prepared instanceof DomainError) return { prepared: null, refusal: prepared };
-    const decided = orRefusal(() => acceptMessage(message.initial, prepared.accept));
+    const decided = await orRefusal(() => acceptMessage(message.initial, prepared.accept));
     return { prepared, request: item, refusal: decided instanceof DomainError ? decided : null };
   };
 
@@ -84,7 +84,7 @@ const acceptOne = async (
   if (one === undefined || one.prepared === null) throw one?.refusal ?? new RangeError(`no message ${index}`);
   const isMoved = index !== opener ? index === 0 : opener !== 0;
   const prepared = isMoved
-    ? prepareMessage(context.system, sender, identities.of(index, opener), one.request)
+    ? await prepareMessage(context.system, sender, identities.of(index, opener), one.request)
     : one.prepared;
   return acceptPrepared(context, origin, prepared);
 };

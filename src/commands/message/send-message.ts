@@ -136,7 +136,7 @@ export const sendMessage = async (
   let accepted = 0;
   try {
     const limited = withRefusal(request, reservation.refusals[0] ?? null);
-    const sent = await acceptPrepared(context, origin, prepareMessage(context.system, sender, identity, limited));
+    const sent = await acceptPrepared(context, origin, await prepareMessage(context.system, sender, identity, limited));
     accepted = sent.replayed ? 0 : billableOf(request);
     return sent;
   } finally {

@@ -122,6 +122,8 @@ export const messageEvents = {
     expiresAt: z.string(),
     /** What of its html is tracked; absent: nothing. */
     tracking: z.object({ opens: z.boolean(), clicks: z.boolean() }).optional(),
+    /** Root over the salted parts of the content, base64; absent: its parts have no salts. */
+    contentRoot: z.string().optional(),
   }),
   /** In the same append as `MessageAccepted`: not to be sent before `scheduledAt`. */
   MessageScheduled: z.object(schedule),

@@ -1,4 +1,5 @@
 import type { Analysis } from '../analysis/analysis.ts';
+import type { SaltedPart } from '../audit/content-proof.ts';
 import type { TemplateContent } from '../template/content.ts';
 
 /**
@@ -79,11 +80,13 @@ export interface MessageBody {
   readonly unsubscribe?: UnsubscribeWays | 'managed';
   /** What the sender was answered, where they asked for it: a replay answers the same. */
   readonly analysis?: ToldAnalysis;
+  /** Of its parts (`domain/message/content-parts.ts`) in their order, base64url; absent: no event is bound to them. */
+  readonly salts?: readonly string[];
 }
 
 /** What lists, events and webhooks show of a message: the body without its parts that can be large. */
 export interface MessageHead
-  extends Omit<MessageBody, 'html' | 'text' | 'alternatives' | 'attachments' | 'analysis' | 'shown'> {
+  extends Omit<MessageBody, 'html' | 'text' | 'alternatives' | 'attachments' | 'analysis' | 'shown' | 'salts'> {
   readonly attachments: readonly Omit<StoredAttachment, 'content'>[];
 }
 
@@ -125,11 +128,22 @@ export interface ContactAddress {
   readonly auditor?: { readonly id: string; readonly name: string };
 }
 
+/** What is left of a part: the root in the event can still be computed, and the value cannot be found by trying. */
+export interface RemovedPart {
+  readonly name: string;
+  /** base64 */
+  readonly hash: string;
+  /** It was kept when the others were removed, and removed later. */
+  readonly later?: Pick<ExpiredContent, 'kind' | 'at'> | Pick<ErasedContent, 'kind' | 'at' | 'erasureId'>;
+}
+
 /** In the place of a content that retention removed: its time was over, and no delivery needed it any more. */
 export interface ExpiredContent {
   readonly kind: 'expired';
   /** ISO 8601. */
   readonly at: string;
+  /** Of a message whose event is bound to them. */
+  readonly parts?: readonly RemovedPart[];
 }
 
 /** In the place of a content that an erasure removed, and of one about an erased message that came later. */
@@ -138,7 +152,15 @@ export interface ErasedContent {
   /** ISO 8601. */
   readonly at: string;
   readonly erasureId: string;
+  /** Of a message whose event is bound to them. Those that say who the other recipients are stay as they were. */
+  readonly parts?: readonly (RemovedPart | SaltedPart)[];
 }
+
+export const isKeptPart = (part: RemovedPart | SaltedPart): part is SaltedPart => 'salt' in part;
+
+/** It still says who some recipients were. */
+export const isPartlyErased = (body: StoredBody): body is ErasedContent =>
+  body.kind === 'erased' && body.parts?.some(isKeptPart) === true;
 
 /** Why a content is no longer there: the record that takes its place. */
 export type RemovedContent = ExpiredContent | ErasedContent;
@@ -168,7 +190,7 @@ export interface MessageContents {
 /** What is no message is its own head. */
 export const headOf = (body: StoredBody): StoredHead => {
   if (body.kind !== 'message') return body;
-  const { html, text, alternatives, attachments, analysis, shown, ...head } = body;
+  const { html, text, alternatives, attachments, analysis, shown, salts, ...head } = body;
   return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
 };
 

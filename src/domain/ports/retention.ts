@@ -3,7 +3,8 @@ import type { ErasureCounts } from '../erasure/events.ts';
 /** A content that retention may remove. */
 export interface OldContent {
   readonly id: string;
-  readonly kind: 'message' | 'reply' | 'link' | 'contact';
+  /** `partly_erased`: a message of which only other recipients than the erased ones are left. */
+  readonly kind: 'message' | 'reply' | 'link' | 'contact' | 'partly_erased';
   /** null: it is not of a message. */
   readonly messageId: string | null;
   /** When it was stored, in the form of the adapter. */
@@ -29,6 +30,8 @@ export interface Going {
   readonly organizationId: string;
   /** Of messages, replies, links and suppressions. */
   readonly contentIds: readonly string[];
+  /** The person, as recipient of these messages. Who the other recipients were is kept. */
+  readonly recipientIds: readonly string[];
   /** Webhook deliveries whose tries go: the posts named the person, and the answers may quote them. */
   readonly deliveryIds: readonly string[];
   /** Captured mail goes by the Message-ID and the sender's domain. */
@@ -59,8 +62,8 @@ export interface Retention {
   /** Contents of an organization stored before a time, oldest first. */
   contents(query: StoredBefore): Promise<readonly OldContent[]>;
   /**
-   * Puts the record that they expired in the place of contents, in one step: nothing is removed without it. @returns how
-   * many; what expired before, or is just expiring, is left out.
+   * Puts the record that they expired in the place of contents, in one step: nothing is removed without it. Hashes of the
+   * parts that an event is bound to stay in it. @returns how many; what expired before, or is just expiring, is left out.
    */
   expire(ids: readonly string[], at: Date): Promise<number>;
   /**

@@ -2,7 +2,8 @@
 create schema if not exists vault;
 
 -- Personal data that events name by id. Insert-only; retention puts kind `expired` in the place of a content, and an
--- erasure `erased`, so that what is missing without such a row is known to be lost. json, not jsonb: stored as it was written, read whole, never searched.
+-- erasure `erased`, or `partly_erased` while it still says who other recipients were, so that what is missing without such a
+-- row is known to be lost. json, not jsonb: stored as it was written, read whole, never searched.
 create table vault.contents (
   id uuid primary key,
   organization_id text not null,
@@ -32,7 +33,7 @@ $$;
 
 -- What retention looks at, oldest first. A row leaves it with its content, so that a look costs what is left to do.
 create index contents_by_age on vault.contents (organization_id, created_at, id)
-  where kind in ('message', 'reply', 'link', 'contact');
+  where kind in ('message', 'reply', 'link', 'contact', 'partly_erased');
 
 -- AES-256-GCM under a key derived from SECRET_KEY, bound to the id. Insert-only.
 create table vault.secrets (

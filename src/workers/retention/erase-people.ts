@@ -71,9 +71,10 @@ export const erasePeople = (parts: ErasePeople): Work => {
   const nextWalkMs = new Map<string, number>();
 
   const remove = async ({ erasureId, organizationId }: ExistingErasure, found: Found): Promise<number> => {
-    const { contentIds, deliveryIds, mail } = found;
+    const { contentIds, recipientIds, deliveryIds, mail } = found;
     if (contentIds.length === 0 || (await isHeld(context, organizationId))) return 0;
-    return retention.erase({ erasureId, organizationId, contentIds, deliveryIds, mail, at: system.now() });
+    const going = { erasureId, organizationId, contentIds, recipientIds, deliveryIds, mail };
+    return retention.erase({ ...going, at: system.now() });
   };
 
   const removePage = async (running: ExistingErasure, person: Person, ids: readonly string[]): Promise<Walked> => {

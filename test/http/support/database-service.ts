@@ -52,7 +52,7 @@ export const startDatabaseService = async ({
   const service = await startService({
     usageMarks,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
-    retention: createPostgresRetention({ pool }),
+    retention: createPostgresRetention({ pool, codec: contentsCodec }),
     readModels,
     liveFeed,
     context: {

@@ -1,0 +1,37 @@
+import { canonicalJson } from '../canonical-json.ts';
+import { joined, leafHash, nodeHash, subtreesOf } from './merkle-tree.ts';
+
+/**
+ * How an event is bound to a content in the vault: the event has the root (RFC 9162) over the parts of the content. A
+ * part's leaf is `[salt, name, value]` as canonical JSON, so that each part can be shown alone. The salt is as secret as the
+ * value: without it nobody can try values against the hash, which stays once both are removed.
+ */
+
+/** 128 bits. Fewer could be searched. */
+export const SALT_BYTES = 16;
+
+export interface ContentPart {
+  /** `recipient/<id>`, `head`, `shown`, `html`, `text`, `alternative/<n>`, `attachment/<n>`. */
+  readonly name: string;
+  /** JSON. */
+  readonly value: unknown;
+}
+
+export interface SaltedPart extends ContentPart {
+  /** base64url */
+  readonly salt: string;
+}
+
+export const partHash = ({ salt, name, value }: SaltedPart): Buffer => leafHash(canonicalJson([salt, name, value]));
+
+/** `MTH` of the parts' hashes in their order. */
+export const rootOfParts = (hashes: readonly Buffer[]): Buffer =>
+  joined(
+    subtreesOf({ from: 0, to: hashes.length }).map(({ level, index }) => {
+      let nodes = hashes.slice(index * 2 ** level, (index + 1) * 2 ** level);
+      while (nodes.length > 1) {
+        nodes = nodes.flatMap((node, at) => (at % 2 === 0 ? [nodeHash(node, nodes[at + 1] as Buffer)] : []));
+      }
+      return nodes[0] as Buffer;
+    }),
+  );
