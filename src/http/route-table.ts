@@ -77,6 +77,11 @@ export const ROUTES = {
   'GET /v1/audit/proof/:id': { ...AUDIT, errors: ['not_found', 'environment_not_allowed', 'not_signed_yet'] },
   'GET /v1/audit/consistency': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet'] },
   'GET /v1/audit/export': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet', 'resource_conflict'] },
+  'GET /v1/audit/tlog/:organization/checkpoint': {
+    ...AUDIT,
+    errors: [...ONE, 'environment_not_allowed', 'not_signed_yet'],
+  },
+  'GET /v1/audit/tlog/:organization/tile/*': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
   'POST /v1/audit/auditors': {
     ...ADMIN_CHANGE_LIVE,
     status: 201,
@@ -125,6 +130,10 @@ export const ROUTES = {
   'GET /dashboard/:screen/:id': { ...DASHBOARD, errors: [] },
   'GET /dashboard/assets/:name': { ...DASHBOARD, errors: [] },
 
+  'GET /.well-known/outbox-audit/:organization': {
+    ...OPEN,
+    errors: ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'],
+  },
   'GET /': { ...OPEN, status: 302, errors: [] },
   'GET /livez': { ...OPEN, errors: [] },
   'GET /readyz': { ...OPEN, errors: ['unavailable'] },
@@ -170,7 +179,7 @@ const PATHS = Object.keys(ROUTES)
     name,
     method,
     url,
-    pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`),
+    pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replace('*', '.+')}$`),
   }));
 
 /** Paths without a parameter. */

@@ -19,6 +19,7 @@ import {
   listCheckpointsRoute,
 } from './routes/audit/checkpoints.ts';
 import { exportAuditLogRoute } from './routes/audit/export.ts';
+import { getTlogCheckpointRoute, getTlogPolicyRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
 import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './routes/billing.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
 import {
@@ -199,6 +200,8 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getAuditProofRoute,
   getConsistencyProofRoute,
   exportAuditLogRoute,
+  getTlogCheckpointRoute,
+  getTlogTileRoute,
   addAuditorRoute,
   listAuditorsRoute,
   getAuditorRoute,
@@ -227,6 +230,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   savePreferencesRoute,
   dashboardRoute,
   dashboardAssetRoute,
+  getTlogPolicyRoute,
   rootRoute,
   livezRoute,
   readyzRoute,

@@ -95,6 +95,8 @@ const pathsTo = ({ ids }: Pick<Tenant, 'ids'>) =>
       operation,
       path: operation.path
         .replace('{id}', id)
+        .replace('{organization}', id)
+        .replace('{tile}', '0/000.p/1')
         .replace('{version}', '1')
         .replace('{replay}', 'rpl_aaaaaaaaaaaaaaaaaaaaaaaaaa')
         .replace('{delivery}', 'dlv_aaaaaaaaaaaaaaaaaaaaaaaaaa')

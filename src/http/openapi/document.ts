@@ -47,6 +47,12 @@ const parameterOf = (name: string, description: string, pattern: string): Json =
 
 /** What paths name inside a resource. */
 const PARTS: Readonly<Record<string, Json>> = {
+  ':organization': parameterOf('organization', 'Id of the organization.', '^org_[a-z2-7]{26}$'),
+  '*': parameterOf(
+    'tile',
+    'Path of the tile, its slashes as they are or encoded.',
+    '^(?:[0-9]{1,2}|entries)/[x0-9/.p]{3,40}$',
+  ),
   ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
   ':replay': parameterOf('replay', 'Id of the replay.', '^rpl_[a-z2-7]{26}$'),
   ':delivery': parameterOf('delivery', 'Id of the delivery.', '^dlv_[a-z2-7]{26}$'),
@@ -175,7 +181,7 @@ const pathsOf = (operations: readonly Operation[], schemas: Schemas): Json => {
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const { method, url } = methodAndUrl(operation.name);
-    const path = url.replaceAll(/:(\w+)/g, '{$1}');
+    const path = url.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{tile}');
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationObject(operation, schemas) };
   }
   return paths;

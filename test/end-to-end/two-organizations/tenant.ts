@@ -140,6 +140,7 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
     neighbour,
     neighboursMessage,
     ids: {
+      org: [organizationId],
       msg: messages,
       key: keyIds,
       dom: [domain.id, second.id],

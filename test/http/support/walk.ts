@@ -141,7 +141,7 @@ const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
   method: method as 'GET',
-  url: `${url.replace(':id', id).replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id))}${QUERIES[name] ?? ''}`,
+  url: `${url.replace(':id', id).replace(':organization', tenant.organizationId).replace('*', 'entries/000.p/1').replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id))}${QUERIES[name] ?? ''}`,
   remoteAddress: nextAddress(), // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });

@@ -15,7 +15,9 @@ const ELSEWHERE: Readonly<Record<number, string>> = {
   503: 'Unavailable',
 };
 
-const asPattern = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]*')}$`);
+/** The path of a tile has slashes, encoded or as they are. */
+const asPattern = (template: string): RegExp =>
+  new RegExp(`^${template.replace('{tile}', '.*').replaceAll(/\{\w+\}/g, '[^/]*')}$`);
 
 const parameters = (template: string): number => template.split('{').length;
 
