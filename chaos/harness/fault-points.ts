@@ -86,6 +86,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   AuditKeyRetired: 'append-checkpoint',
   CheckpointSigned: 'append-checkpoint',
   CheckpointCosigned: 'append-other',
+  AuditDisputed: 'append-other',
+  AuditReopened: 'append-other',
   AuditExported: 'append-other',
   AuditorAdded: 'append-other',
   AuditorRemoved: 'append-other',

@@ -1,5 +1,6 @@
 import { createAnalystCommand, listAnalystsCommand, removeAnalystCommand } from './analysts.ts';
 import { checkAuditCommand, rotateAuditKeyCommand, verifyAuditCommand } from './audit/commands.ts';
+import { reopenAuditLogCommand } from './audit/reopen.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
@@ -59,6 +60,7 @@ export const COMMANDS: readonly Command[] = [
   reencryptCommand,
   verifyAuditCommand,
   rotateAuditKeyCommand,
+  reopenAuditLogCommand,
   witnessCommand,
   checkAuditCommand,
   doctorCommand,

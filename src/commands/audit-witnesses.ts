@@ -1,6 +1,8 @@
+import type { AuditKey } from '../domain/audit/audit-log.ts';
 import { parseCheckpoint, parseNote, signatoryOf } from '../domain/audit/signed-note.ts';
+import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEvent } from '../domain/events.ts';
-import { type AuditContext, appendToAuditLog, loadAuditLog, organizationOf } from './audit.ts';
+import { type AuditContext, appendToAuditLog, loadAuditLog, newKey, organizationOf } from './audit.ts';
 import { internalOrigin, type Origin } from './context.ts';
 import { retryConflicts } from './execute.ts';
 
@@ -16,6 +18,72 @@ export interface NoteCosignature {
   /** Verified by the caller. */
   readonly line: string;
 }
+
+export interface NoteDispute {
+  readonly tree: string;
+  /** The checkpoint that the witness was shown. */
+  readonly note: string;
+  readonly witness: string;
+  /** Leaves that it has cosigned. */
+  readonly cosignedSize: number;
+}
+
+/**
+ * Puts on record that a witness contradicts the log, which ends the signing.
+ * @returns false: it was shown what is not the newest checkpoint, and may know a later one.
+ */
+export const noteDispute = (
+  context: AuditContext,
+  { tree, note, witness, cosignedSize }: NoteDispute,
+): Promise<boolean> =>
+  retryConflicts(async () => {
+    const loaded = await loadAuditLog(context, tree);
+    const { last, signing } = loaded.state;
+    const { origin, size } = parseCheckpoint(parseNote(note).text);
+    if (last?.note !== note || signing?.origin !== origin) return { isNoted: false };
+    if (loaded.state.dispute !== null) return { isNoted: true };
+    const data = { organizationId: organizationOf(tree), origin, size, witness, cosignedSize };
+    const events: AuditEvent[] = [{ type: 'AuditDisputed', data }];
+    const isNoted = await appendToAuditLog(context, tree, loaded, { events, origin: workerOrigin(tree) });
+    return isNoted ? { isNoted } : null;
+  }).then(({ isNoted }) => isNoted);
+
+const NUMBERED = /^(?<first>.*\/tlog\/[^/]+)\/(?<number>\d+)$/;
+
+/** `<origin>/2` behind the first, then `/3`. */
+const originAfter = (origin: string): string => {
+  const { first = origin, number = '1' } = NUMBERED.exec(origin)?.groups ?? {};
+  return `${first}/${Number(number) + 1}`;
+};
+
+/**
+ * Goes on under another origin with another key, although what was signed may not be in the log any more. The key before
+ * signs the first checkpoint too, so that whoever trusts it can follow.
+ * @throws {DomainError} `not_found`: nothing was signed yet.
+ */
+export const reopenAuditLog = (
+  context: AuditContext,
+  origin: Origin,
+  { tree, reason }: { readonly tree: string; readonly reason: string },
+): Promise<AuditKey & { readonly origin: string }> =>
+  retryConflicts(async () => {
+    const loaded = await loadAuditLog(context, tree);
+    const { signing, last } = loaded.state;
+    if (signing === null || last === null) throw new DomainError('not_found', 'nothing was signed yet');
+    const organizationId = organizationOf(tree);
+    const next = originAfter(signing.origin);
+    const key = await newKey(context, organizationId, next);
+    const { vkey, secretId } = key;
+    const events: AuditEvent[] = [
+      {
+        type: 'AuditReopened',
+        data: { organizationId, origin: next, previousOrigin: signing.origin, previous: last.note, reason },
+      },
+      { type: 'AuditKeyAdded', data: { organizationId, origin: next, vkey, secretId } },
+    ];
+    const isAppended = await appendToAuditLog(context, tree, loaded, { events, origin });
+    return isAppended ? { ...key, origin: next } : null;
+  });
 
 /** Puts a witness's line on record; once, if two processes have asked. */
 export const noteCosignature = async (context: AuditContext, { tree, note, line }: NoteCosignature): Promise<void> => {

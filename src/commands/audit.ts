@@ -1,7 +1,13 @@
 import { fold } from '../domain/aggregate.ts';
 import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit-log.ts';
 import type { READINGS } from '../domain/audit/events.ts';
-import { checkpointText, createSigner, type Signer, signedNote } from '../domain/audit/signed-note.ts';
+import {
+  checkpointText,
+  createSigner,
+  parseVerifierKey,
+  type Signer,
+  signedNote,
+} from '../domain/audit/signed-note.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEvent } from '../domain/events.ts';
 import type { AuditTrees } from '../domain/ports/audit-trees.ts';
@@ -44,17 +50,32 @@ export interface SignCheckpoint {
   readonly origin?: Origin;
 }
 
-const newKey = async ({ secrets, system }: AuditContext, organizationId: string, origin: string): Promise<AuditKey> => {
+/** A key of a tree, the private half in the vault. */
+export const newKey = async (
+  { secrets, system }: AuditContext,
+  organizationId: string,
+  origin: string,
+): Promise<AuditKey> => {
   const seed = system.randomBytes(SEED_BYTES);
   const secretId = system.uuid();
   await secrets.put(secretId, organizationId, Buffer.from(seed).toString('base64'));
   return { secretId, vkey: createSigner(origin, seed).verifierKey.text };
 };
 
-const signerOf = async ({ secrets }: AuditContext, origin: string, { secretId }: AuditKey): Promise<Signer> => {
+const signerOf = async ({ secrets }: AuditContext, { secretId, vkey }: AuditKey): Promise<Signer> => {
+  const { name } = parseVerifierKey(vkey); // the origin before, if the log was reopened
   const seed = await secrets.get(secretId);
-  if (seed === undefined) throw new Contradicted(`the signing key of ${origin} is not in the vault`);
-  return createSigner(origin, Buffer.from(seed, 'base64'));
+  if (seed === undefined) throw new Contradicted(`the signing key of ${name} is not in the vault`);
+  return createSigner(name, Buffer.from(seed, 'base64'));
+};
+
+/** @throws {Contradicted} */
+const requireUndisputed = ({ tree }: SignCheckpoint, { dispute }: AuditLog): void => {
+  if (dispute === null) return;
+  throw new Contradicted(
+    `the witness ${dispute.witness} has cosigned ${dispute.cosignedSize} leaves of ${tree} that the log does not ` +
+      'continue: it was restored from an older copy, or changed. See `npm run outbox -- audit reopen`',
+  );
 };
 
 /** @throws {Contradicted} */
@@ -108,6 +129,7 @@ export const signCheckpoint = async (context: AuditContext, command: SignCheckpo
   const { tree, trees, host } = command;
   const loaded = await loadAuditLog(context, tree);
   const { state } = loaded;
+  requireUndisputed(command, state);
   const size = await trees.size(tree);
   if (size === 0 || size === state.last?.size) return;
   await requireConsistent(command, size, state);
@@ -117,7 +139,7 @@ export const signCheckpoint = async (context: AuditContext, command: SignCheckpo
   const keys = state.former === null ? [key] : [state.former, key];
   const root = await trees.root(tree, size);
   const text = checkpointText({ origin, size, root });
-  const signers = await Promise.all(keys.map((one) => signerOf(context, origin, one)));
+  const signers = await Promise.all(keys.map((one) => signerOf(context, one)));
   const note = signedNote(
     text,
     signers.map((signer) => signer.signatureLine(text)),

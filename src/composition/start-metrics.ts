@@ -20,9 +20,10 @@ export const startMetrics = async (
 ): Promise<Registry | undefined> => {
   if (metricsPort === undefined) return undefined;
   const { pool, store, system, logger, closers } = engines;
-  const { lag, deliveries } = createReadModels({ pool, store, system });
+  const { lag, deliveries, audit } = createReadModels({ pool, store, system });
   const registry = new Registry();
   measureBacklog(registry, deliveries.backlog);
+  measureDisputes(registry, audit.disputed);
   measureMissingContents(registry, engines.missingContents);
   const server = createMetricsServer({ registry, lag }).listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
@@ -35,6 +36,17 @@ export const startMetrics = async (
   const { port } = server.address() as AddressInfo;
   logger.info({ port }, 'metrics are served');
   return registry;
+};
+
+const measureDisputes = (registry: Registry, trees: () => Promise<number>): void => {
+  new Gauge({
+    name: 'outbox_audit_logs_disputed',
+    help: 'Audit logs that are not signed because a witness has seen another history',
+    registers: [registry],
+    async collect() {
+      this.set(await trees());
+    },
+  });
 };
 
 const measureMissingContents = (registry: Registry, total: () => number): void => {

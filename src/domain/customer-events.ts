@@ -120,6 +120,8 @@ const kindsOf = (
     case 'AuditKeyAdded':
     case 'AuditKeyRetired':
     case 'CheckpointCosigned':
+    case 'AuditDisputed':
+    case 'AuditReopened':
     case 'AuditExported':
     case 'AuditorAdded':
     case 'AuditorRemoved':
@@ -128,11 +130,8 @@ const kindsOf = (
       return null;
     case 'CheckpointSigned': {
       const { organizationId, origin, size, root, note } = event.data;
-      return {
-        subjectId: organizationId,
-        sequence,
-        kinds: about('audit.checkpoint', { checkpoint: { origin, size, root, note } }),
-      };
+      const kinds = about('audit.checkpoint', { checkpoint: { origin, size, root, note } });
+      return { subjectId: organizationId, sequence, kinds };
     }
     case 'QuotaWarned':
     case 'QuotaExceeded': {

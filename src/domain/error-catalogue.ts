@@ -63,6 +63,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'No signed checkpoint is about it yet.',
     remedy: 'Ask again after `Retry-After`, or sign a checkpoint with `POST /v1/audit/checkpoints`.',
   },
+  signing_stopped: {
+    meaning: 'The log is not the one that was signed: it was restored from an older copy, or changed.',
+    remedy: 'Tell the operator, who reopens the log once the reason is known.',
+  },
   method_not_allowed: {
     meaning: 'The path does not support this method.',
     remedy: 'Use one of the methods in the `Allow` header.',

@@ -72,7 +72,7 @@ export const ROUTES = {
   'GET /v1/audit/checkpoints': { ...AUDIT, errors: [...LIST, 'environment_not_allowed'] },
   'POST /v1/audit/checkpoints': {
     ...ADMIN_CHANGE_LIVE,
-    errors: [...BODY, 'environment_not_allowed', 'not_signed_yet'],
+    errors: [...BODY, 'environment_not_allowed', 'not_signed_yet', 'signing_stopped'],
   },
   'GET /v1/audit/proof/:id': { ...AUDIT, errors: ['not_found', 'environment_not_allowed', 'not_signed_yet'] },
   'GET /v1/audit/consistency': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet'] },

@@ -20,6 +20,8 @@ export const ORIGIN = 'mail.example/v1/audit/tlog/org_mine';
 export interface AuditLogWriter {
   readonly leaves: string[];
   readonly signer: Signer;
+  /** Notes and exports are of this origin from now on. */
+  reopen(origin: string): void;
   /** An event of a stream; of the next revision unless it is given. */
   add(event: { type?: string; stream?: string; data?: object; id?: string; revision?: number }): string;
   /** So many events of as many messages, two for each. */
@@ -38,6 +40,7 @@ export const rangeOf = (leaves: readonly string[], size: number): CompactRange =
 export const createAuditLog = (leaves: string[] = []): AuditLogWriter => {
   const signer = createSigner(ORIGIN, randomBytes(32));
   const revisions = new Map<string, number>();
+  let origin = ORIGIN;
 
   const add: AuditLogWriter['add'] = ({ type = 'MessageAccepted', stream = 'message-msg_1', data = {}, ...more }) => {
     const { id = randomUUID(), revision = (revisions.get(stream) ?? -1) + 1 } = more;
@@ -50,7 +53,7 @@ export const createAuditLog = (leaves: string[] = []): AuditLogWriter => {
   const root = (size: number): Buffer => joined(rangeOf(leaves, size).hashes);
 
   const note: AuditLogWriter['note'] = (size, lines = [signer.signatureLine]) => {
-    const text = checkpointText({ origin: ORIGIN, size, root: root(size) });
+    const text = checkpointText({ origin, size, root: root(size) });
     return signedNote(
       text,
       lines.map((line) => line(text)),
@@ -60,6 +63,9 @@ export const createAuditLog = (leaves: string[] = []): AuditLogWriter => {
   return {
     leaves,
     signer,
+    reopen: (next) => {
+      origin = next;
+    },
     add,
     fill: (to) => {
       while (leaves.length < to) {
@@ -79,11 +85,12 @@ export const createAuditLog = (leaves: string[] = []): AuditLogWriter => {
       add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data });
     },
     export: ({ from = 0, size = leaves.length, note: end = note(size) } = {}) =>
-      exportOf(leaves.slice(from, size), { from, size, edge: rangeOf(leaves, from).hashes, note: end }),
+      exportOf(leaves.slice(from, size), { origin, from, size, edge: rangeOf(leaves, from).hashes, note: end }),
   };
 };
 
 interface Frame {
+  readonly origin?: string;
   readonly from: number;
   readonly size: number;
   readonly edge: readonly Buffer[];
@@ -91,8 +98,8 @@ interface Frame {
 }
 
 /** The text of an export with these leaves. */
-export const exportOf = (leaves: readonly string[], { from, size, edge, note }: Frame): string => {
-  const lines = [exportHeader({ origin: ORIGIN, from, size, edge })];
+export const exportOf = (leaves: readonly string[], { origin = ORIGIN, from, size, edge, note }: Frame): string => {
+  const lines = [exportHeader({ origin, from, size, edge })];
   let bundle: Buffer[] = [];
   for (const [at, leaf] of leaves.entries()) {
     lines.push(leaf);

@@ -114,6 +114,7 @@ const undecided = (doubt: string): Verdict => ({
   root: '',
   faults: [],
   doubts: [doubt],
+  notices: [],
   checkpoints: 0,
   cosigners: [],
 });
@@ -134,8 +135,8 @@ const CODES = { verified: 0, 'not verified': 1, undecided: 2 } as const;
 export const exitCodeOf = ({ verdict }: Verdict): number => CODES[verdict];
 
 export const verdictText = (result: Verdict): string => {
-  const { verdict, origin, size, root, faults, doubts, checkpoints, cosigners } = result;
-  const lines = [...faults, ...doubts];
+  const { verdict, origin, size, root, faults, doubts, notices, checkpoints, cosigners } = result;
+  const lines = [...faults, ...doubts, ...notices];
   if (origin !== '') lines.push(`${size} leaves of ${origin}`, `root ${root}`);
   if (checkpoints > 0) lines.push(`compared with ${checkpoints} other checkpoint${checkpoints === 1 ? '' : 's'}`);
   if (cosigners.length > 0) lines.push(`cosigned by ${cosigners.join(', ')}`);

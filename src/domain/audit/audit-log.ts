@@ -25,13 +25,19 @@ export interface AuditLog {
   /** Keys before the current one that still sign. */
   readonly former: AuditKey | null;
   readonly last: SignedCheckpoint | null;
+  /** Why nothing is signed; null: it is. */
+  readonly dispute: { readonly witness: string; readonly cosignedSize: number } | null;
 }
 
 const evolve = (state: AuditLog, { type, data }: AuditEvent): AuditLog => {
   switch (type) {
     case 'AuditKeyAdded': {
       const { origin, vkey, secretId } = data;
-      return { ...state, signing: { origin, key: { vkey, secretId } }, former: state.signing?.key ?? null };
+      return {
+        ...state,
+        signing: { origin, key: { vkey, secretId } },
+        former: state.former ?? state.signing?.key ?? null,
+      };
     }
     case 'AuditKeyRetired':
       return { ...state, former: null };
@@ -44,6 +50,12 @@ const evolve = (state: AuditLog, { type, data }: AuditEvent): AuditLog => {
       if (last?.size !== data.size) return state;
       return { ...state, last: { ...last, cosignatures: [...last.cosignatures, ...data.lines] } };
     }
+    case 'AuditDisputed': {
+      const { witness, cosignedSize } = data;
+      return { ...state, dispute: { witness, cosignedSize } };
+    }
+    case 'AuditReopened':
+      return { ...state, dispute: null };
     default:
       return state;
   }
@@ -51,6 +63,6 @@ const evolve = (state: AuditLog, { type, data }: AuditEvent): AuditLog => {
 
 export const auditLog: Aggregate<AuditLog, AuditEvent> = {
   category: CATEGORIES.audit,
-  initial: { signing: null, former: null, last: null },
+  initial: { signing: null, former: null, last: null, dispute: null },
   evolve,
 };

@@ -26,6 +26,25 @@ export const auditEvents = {
     /** Of a signed note (C2SP tlog-cosignature), without their line feeds. */
     lines: z.array(z.string()),
   }),
+  /** A witness has cosigned leaves of this origin that the log does not continue. Nothing is signed any more. */
+  AuditDisputed: z.object({
+    organizationId: z.string(),
+    origin: z.string(),
+    /** Of the checkpoint that it was shown, the last one of the log. */
+    size: z.number().int(),
+    /** Its name, and how many leaves it has cosigned. */
+    witness: z.string(),
+    cosignedSize: z.number().int(),
+  }),
+  /** The log goes on under another origin. What was signed of the one before may not be in it. */
+  AuditReopened: z.object({
+    organizationId: z.string(),
+    origin: z.string(),
+    previousOrigin: z.string(),
+    /** The last checkpoint that the log still has. */
+    previous: z.string(),
+    reason: z.string(),
+  }),
   /** Somebody has taken leaves out. */
   AuditExported: z.object({ organizationId: z.string(), from: z.number().int(), to: z.number().int() }),
 };

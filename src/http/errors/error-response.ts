@@ -36,6 +36,7 @@ export const ERROR_STATUSES = {
   resource_conflict: 409,
   content_gone: 410,
   not_signed_yet: 409,
+  signing_stopped: 409,
   precondition_failed: 412,
   body_too_large: 413,
   unsupported_media_type: 415,

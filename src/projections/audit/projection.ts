@@ -43,11 +43,11 @@ interface Growing extends Tree {
 const TREES = {
   name: 'audit-trees',
   text: `
-    select tree, size::float8 as size, latest, signed_size::float8 as "signedSize", grown_to::float8 as "grownTo"
+    select tree, size::float8 as size, latest, signed_size::float8 as "signedSize", grown_to::float8 as "grownTo", disputed
     from audit_trees where tree = any($1)`,
 };
 
-const EMPTY = { size: 0, latest: '', signedSize: 0, grownTo: 0 };
+const EMPTY = { size: 0, latest: '', signedSize: 0, grownTo: 0, disputed: false };
 
 const growingOf = async (db: Database, events: readonly RecordedEvent[]): Promise<readonly Growing[]> => {
   const byTree = Map.groupBy(events, treeOf);
@@ -190,11 +190,12 @@ const fillBundles = async (db: Database, growing: Growing): Promise<readonly Pen
 const PUT_TREES = {
   name: 'audit-put-trees',
   text: `
-    insert into audit_trees (tree, size, latest, signed_size, grown_to)
-    select tree, size, latest, "signedSize", "grownTo"
-    from json_to_recordset($1) as t(tree text, size bigint, latest text, "signedSize" bigint, "grownTo" bigint)
+    insert into audit_trees (tree, size, latest, signed_size, grown_to, disputed)
+    select tree, size, latest, "signedSize", "grownTo", disputed
+    from json_to_recordset($1)
+      as t(tree text, size bigint, latest text, "signedSize" bigint, "grownTo" bigint, disputed boolean)
     on conflict (tree) do update set size = excluded.size, latest = excluded.latest,
-      signed_size = excluded.signed_size, grown_to = excluded.grown_to`,
+      signed_size = excluded.signed_size, grown_to = excluded.grown_to, disputed = excluded.disputed`,
 };
 
 /** @returns the rows of the tail that the batch adds: what was in it before is in a bundle now, or stays. */

@@ -21,15 +21,21 @@ export interface SignedPart {
   readonly signedSize: number;
   /** Leaves up to the last one that is not about checkpoints itself: those are no reason for another. */
   readonly grownTo: number;
+  /** A witness contradicts it. */
+  readonly disputed: boolean;
 }
 
 /** @param events the next ones of a tree of `size` leaves. */
 export const signedAfter = (before: SignedPart, size: number, events: readonly RecordedEvent[]): SignedPart => {
   const last = events.findLast(isSigned);
-  const grown = events.findLastIndex(({ stream }) => categoryOf(stream) !== CATEGORIES.audit);
+  const grown = events.findLastIndex(
+    ({ stream, type }) => categoryOf(stream) !== CATEGORIES.audit || type === 'AuditReopened',
+  );
+  const opened = events.findLast(({ type }) => type === 'AuditDisputed' || type === 'AuditReopened');
   return {
     signedSize: last?.data.size ?? before.signedSize,
     grownTo: grown === -1 ? before.grownTo : size + grown + 1,
+    disputed: opened === undefined ? before.disputed : opened.type === 'AuditDisputed',
   };
 };
 

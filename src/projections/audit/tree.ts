@@ -89,8 +89,9 @@ const statements = (schema: string) => {
       'uncosigned',
       `select c.tree, c.note from ${schema}audit_trees t
        join ${schema}audit_checkpoints c on c.tree = t.tree and c.size = t.signed_size
-       where not $1 = any(c.cosigners) and t.tree <> all($2::text[]) limit $3`,
+       where not t.disputed and not $1 = any(c.cosigners) and t.tree <> all($2::text[]) limit $3`,
     ),
+    disputed: named('disputed', `select count(*)::integer as trees from ${schema}audit_trees where disputed`),
     bundlesOfId: named(
       'bundles-of-id',
       `select bundle::float8 as bundle from ${schema}audit_bundles where tree = $1 and id_to >= $2 and id_from <= $2
@@ -138,6 +139,8 @@ export interface AuditTreesAndCheckpoints extends AuditTrees {
   unsigned(limit: number): Promise<readonly string[]>;
   checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
   uncosigned(by: AskUncosigned): Promise<readonly UncosignedCheckpoint[]>;
+  /** How many trees are not signed because a witness contradicts them. */
+  disputed(): Promise<number>;
   search(by: SearchLeaves): Promise<LeafPage>;
   /** Leaves of a tree at a time (`leavesAt`). */
   sizeAt(tree: string, time: string): Promise<number>;
@@ -204,6 +207,7 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
       const values = [tree, below, limit];
       return (await db.query<StoredCheckpoint>({ ...sql.checkpoints, values })).rows;
     },
+    disputed: async () => (await db.query<{ trees: number }>(sql.disputed)).rows[0]?.trees ?? 0,
     uncosigned: async ({ signatory, without, limit }) => {
       const values = [signatory, without, limit];
       return (await db.query<UncosignedCheckpoint>({ ...sql.uncosigned, values })).rows;

@@ -203,6 +203,8 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     AuditKeyRetired: 'ignored',
     CheckpointSigned: ofOrganization,
     CheckpointCosigned: 'ignored',
+    AuditDisputed: 'ignored',
+    AuditReopened: 'ignored',
     AuditExported: 'ignored',
   },
   begin,

@@ -384,7 +384,9 @@ create table read_models.audit_trees (
   latest text collate "C" not null,
   -- Leaves that the last checkpoint is about, and those up to the last one that is not about checkpoints itself.
   signed_size bigint not null,
-  grown_to bigint not null
+  grown_to bigint not null,
+  -- A witness contradicts the tree: nothing is signed.
+  disputed boolean not null default false
 );
 create index audit_trees_unsigned on read_models.audit_trees (tree) where grown_to > signed_size;
 

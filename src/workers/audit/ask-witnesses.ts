@@ -1,6 +1,6 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
-import { type AuditContext, loadAuditLog } from '../../commands/audit.ts';
-import { noteCosignature } from '../../commands/audit-witnesses.ts';
+import type { AuditContext } from '../../commands/audit.ts';
+import { noteCosignature, noteDispute } from '../../commands/audit-witnesses.ts';
 import { ADD_CHECKPOINT } from '../../domain/audit/add-checkpoint.ts';
 import { consistencyRanges } from '../../domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
@@ -60,7 +60,7 @@ interface Wait {
   readonly untilMs: number;
 }
 
-const CAUSES = 'the log was restored or changed';
+const CAUSES = 'the log was restored or changed, and is not signed any more';
 
 /** The loop of one witness. */
 const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work => {
@@ -85,9 +85,7 @@ const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work =>
       if (ms === WAIT_MS_MIN) logger.error(fields, `a witness does not cosign: ${outcome.why}`);
       return;
     }
-    // What it has seen may be a later checkpoint of this log, which another process has asked it about.
-    const { last } = (await loadAuditLog(options, tree)).state;
-    if (last?.note !== note) return;
+    if (!(await noteDispute(options, { tree, note, witness: name, cosignedSize: outcome.size }))) return;
     logger.error(fields, `a witness has cosigned ${outcome.size} leaves that these do not continue: ${CAUSES}`);
   };
 

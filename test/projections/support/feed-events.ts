@@ -66,6 +66,20 @@ export const AUDIT: readonly OutboxEvent[] = [
     type: 'CheckpointCosigned',
     data: { organizationId: 'org_mine', origin: 'mail.example/v1/audit/tlog/org_mine', size: 3, lines: [] },
   },
+  {
+    type: 'AuditDisputed',
+    data: { organizationId: 'org_mine', origin: 'mail.example', size: 3, witness: 'north', cosignedSize: 9 },
+  },
+  {
+    type: 'AuditReopened',
+    data: {
+      organizationId: 'org_mine',
+      origin: 'mail.example/2',
+      previousOrigin: 'mail.example',
+      previous: '',
+      reason: 'restored',
+    },
+  },
   { type: 'AuditExported', data: { organizationId: 'org_mine', from: 0, to: 3 } },
 ];
 

@@ -59,6 +59,30 @@ export interface Quorum {
 export const isQuorum = ({ policy, count }: Quorum, cosigners: ReadonlySet<string>): boolean =>
   count === null ? meetsQuorum(policy, cosigners) : cosigners.size >= count;
 
+const textIn = ({ data }: Leaf, member: string): string => {
+  const value = data[member];
+  return typeof value === 'string' ? value : '';
+};
+
+/** The log went on under another origin: what was signed before may not be in it. */
+export interface Reopening {
+  readonly leaf: number;
+  readonly previousOrigin: string;
+  /** Leaves of the last checkpoint of that origin that the log still has. */
+  readonly kept: number;
+  readonly reason: string;
+}
+
+/** More are not named. */
+const REOPENINGS_MAX = 100;
+
+const reopeningOf = (event: Leaf, leaf: number): Reopening => ({
+  leaf,
+  previousOrigin: textIn(event, 'previousOrigin'),
+  kept: readCheckpoint(textIn(event, 'previous'))?.checkpoint.size ?? 0,
+  reason: textIn(event, 'reason'),
+});
+
 export interface InnerCheckpoints {
   /** A leaf that is a checkpoint, a cosignature or about a key. @returns what is wrong with it. */
   next(event: Leaf, leaf: number): readonly string[];
@@ -68,6 +92,7 @@ export interface InnerCheckpoints {
   readonly contradictedFrom: number;
   /** Checkpoints that were checked. */
   readonly count: number;
+  readonly reopenings: readonly Reopening[];
   /** The most leaves that a quorum of witnesses has cosigned. */
   readonly quorumUpTo: number;
 }
@@ -79,11 +104,6 @@ interface Parts {
   readonly quorum: Quorum;
 }
 
-const textIn = ({ data }: Leaf, member: string): string => {
-  const value = data[member];
-  return typeof value === 'string' ? value : '';
-};
-
 const linesIn = ({ data }: Leaf): string =>
   Array.isArray(data.lines) ? data.lines.map((line) => `${String(line).trimEnd()}\n`).join('') : '';
 
@@ -94,6 +114,7 @@ const problemOf = ({ data }: Leaf, { size, root }: Checkpoint, leaf: number): st
 };
 
 export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): InnerCheckpoints => {
+  const reopenings: Reopening[] = [];
   let [verifiedUpTo, contradictedFrom, count, quorumUpTo] = [0, Number.POSITIVE_INFINITY, 0, 0];
 
   /** Compares the root, and lets a checkpoint that holds vouch for the keys in the leaves before it. */
@@ -119,24 +140,40 @@ export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): I
     return [];
   };
 
+  /** Of cosignatures: the log may have been reopened since. */
+  const originIn = (event: Leaf): string => textIn(event, 'origin') || origin;
+
   const checkCosigned = (event: Leaf, leaf: number): readonly string[] => {
     const size = Number(event.data.size);
     const root = Number.isSafeInteger(size) ? tree.rootAt(size) : null;
     if (root === null) return [];
-    const read = readCheckpoint(`${checkpointText({ origin, size, root })}\n${linesIn(event)}`);
+    const read = readCheckpoint(`${checkpointText({ origin: originIn(event), size, root })}\n${linesIn(event)}`);
     if (read === null) return [`the cosignatures in leaf ${leaf} are malformed`];
     const { times, forged } = cosignersOf(read.note, quorum.policy.witnesses);
     if (isQuorum(quorum, new Set(times.keys()))) quorumUpTo = Math.max(quorumUpTo, size);
     return forged.map((name) => `the cosignature of ${name} in leaf ${leaf} is of another tree`);
   };
 
+  const noted = (note: (event: Leaf, leaf: number) => void) => (event: Leaf, leaf: number) => {
+    note(event, leaf);
+    return [];
+  };
+
+  const reopen = (event: Leaf, leaf: number): void => {
+    if (reopenings.length < REOPENINGS_MAX) reopenings.push(reopeningOf(event, leaf));
+  };
+
+  const checks = new Map<string, (event: Leaf, leaf: number) => readonly string[]>([
+    ['AuditKeyAdded', noted((event, leaf) => keys.add(textIn(event, 'vkey'), leaf))],
+    ['AuditKeyRetired', noted((event, leaf) => keys.retire(textIn(event, 'vkey'), leaf))],
+    ['AuditReopened', noted(reopen)],
+    ['CheckpointSigned', checkSigned],
+    ['CheckpointCosigned', checkCosigned],
+  ]);
+
   return {
-    next: (event, leaf) => {
-      if (event.type === 'AuditKeyAdded') keys.add(textIn(event, 'vkey'), leaf);
-      if (event.type === 'AuditKeyRetired') keys.retire(textIn(event, 'vkey'), leaf);
-      if (event.type === 'CheckpointSigned') return checkSigned(event, leaf);
-      return event.type === 'CheckpointCosigned' ? checkCosigned(event, leaf) : [];
-    },
+    next: (event, leaf) => checks.get(event.type)?.(event, leaf) ?? [],
+    reopenings,
     get verifiedUpTo() {
       return verifiedUpTo;
     },

@@ -1,3 +1,4 @@
+import type { Checkpoint } from '../signed-note.ts';
 import { cosignersOf, type EarlierCheckpoint, isQuorum, readCheckpoint, type SignedCheckpoint } from './checkpoints.ts';
 import type { Finding } from './compare-bundle.ts';
 import type { Parts } from './export-body.ts';
@@ -13,6 +14,8 @@ export interface Verdict {
   readonly root: string;
   readonly faults: readonly string[];
   readonly doubts: readonly string[];
+  /** What a reader has to know, whatever the verdict. */
+  readonly notices: readonly string[];
   /** Checkpoints of trusted keys that were compared, in leaves and from elsewhere. */
   readonly checkpoints: number;
   /** Witnesses that have cosigned the checkpoint, with their times. */
@@ -104,29 +107,54 @@ const contradiction = (name: string, size: number): string =>
   `the earlier checkpoint says another root at ${size} leaves than this export: the log was rewritten. ` +
   `Keep both, ${name} and the export: together they prove it`;
 
-const earlierFindings = ({ header, keys }: Parts, { each, root }: Earlier): readonly Finding[] => {
-  const { name, signed } = each;
-  if (signed === null) return [fault(`${name} is no signed checkpoint`)];
-  const { origin, size, root: said } = signed.checkpoint;
-  if (origin !== header.origin) return [doubt(`${name} is of another log, ${origin}`)];
-  if (keys.check(signed.note, size) !== 'trusted') return [doubt(`${name} is not signed by a key of this log`)];
-  if (size > header.size) {
+/** As it stands there, without what a terminal would take for commands. */
+const quoted = (text: string): string => JSON.stringify(text).replaceAll(/[^\x20-\x7e\xa0-\ud7ff\ue000-\uffff]/g, '?');
+
+const compareEarlier = ({ header, inner }: Parts, name: string, said: Checkpoint, root: Buffer | undefined) => {
+  const { origin, size } = said;
+  const reopened = inner.reopenings.find(({ previousOrigin }) => previousOrigin === origin);
+  if (root?.equals(said.root) === true) return [];
+  if (root === undefined && size <= header.size)
+    return [doubt(`${name} is of ${size} leaves, which end before the export`)];
+  const what = `the earlier checkpoint ${name} is of ${size} leaves`;
+  if (reopened !== undefined) {
     return [
       fault(
-        `the earlier checkpoint ${name} is of ${size} leaves, and this export ends behind ${header.size}: keep both`,
+        `${what} of ${origin}, not all of which are in this log: it was ` +
+          `reopened at leaf ${reopened.leaf}: ${quoted(reopened.reason)}. Keep both`,
       ),
     ];
   }
-  if (root === undefined) return [doubt(`${name} is of ${size} leaves, which end before the export`)];
-  return root.equals(said) ? [] : [fault(contradiction(name, size))];
+  if (root !== undefined) return [fault(contradiction(name, size))];
+  return [fault(`${what}, and this export ends behind ${header.size}: keep both`)];
 };
+
+const earlierFindings = (parts: Parts, { each, root }: Earlier): readonly Finding[] => {
+  const { header, keys, inner } = parts;
+  const { name, signed } = each;
+  if (signed === null) return [fault(`${name} is no signed checkpoint`)];
+  const { origin, size } = signed.checkpoint;
+  const isFormer = inner.reopenings.some(({ previousOrigin }) => previousOrigin === origin);
+  if (origin !== header.origin && !isFormer) return [doubt(`${name} is of another log, ${origin}`)];
+  // A key that was retired when the log was reopened has signed leaves that the log lost, too.
+  const signature = keys.check(signed.note, isFormer ? 0 : size);
+  if (signature !== 'trusted') return [doubt(`${name} is not signed by a key of this log`)];
+  return compareEarlier(parts, name, signed.checkpoint, root);
+};
+
+const noticesOf = ({ inner }: Parts): readonly string[] =>
+  inner.reopenings.map(
+    ({ leaf, previousOrigin, kept, reason }) =>
+      `the log was reopened at leaf ${leaf}: ${quoted(reason)}. Of ${quoted(previousOrigin)} ` +
+      `it has what was signed up to ${kept} leaves`,
+  );
 
 const verdictOf = (faults: number, doubts: number): Verdict['verdict'] => {
   if (faults > 0) return 'not verified';
   return doubts > 0 ? 'undecided' : 'verified';
 };
 
-const NOTHING = { origin: '', size: 0, root: '', checkpoints: 0, cosigners: [] };
+const NOTHING = { notices: [], origin: '', size: 0, root: '', checkpoints: 0, cosigners: [] };
 
 const sentencesOf = (findings: readonly Finding[], isDoubt: boolean): readonly string[] => [
   ...new Set(findings.filter(({ kind }) => (kind === 'doubt') === isDoubt).map(({ sentence }) => sentence)),
@@ -168,6 +196,7 @@ export const judge = (evidence: Evidence): Verdict => {
     origin: header.origin,
     size: header.size,
     root: tree.rootAt(tree.size)?.toString('base64') ?? '',
+    notices: noticesOf(parts),
     checkpoints: inner.count + earlier.length,
   };
   const missing = events.missing().map(fault);

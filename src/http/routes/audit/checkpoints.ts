@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { signCheckpoint } from '../../../commands/audit.ts';
+import { Contradicted, signCheckpoint } from '../../../commands/audit.ts';
 import { consistencyRanges, inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
@@ -89,6 +89,10 @@ export const requireCheckpoint = async (
   return checkpoint;
 };
 
+const signingStopped = (error: unknown): never => {
+  throw error instanceof Contradicted ? new DomainError('signing_stopped', error.message) : error;
+};
+
 export const createCheckpointRoute = endpoint(
   'POST /v1/audit/checkpoints',
   {
@@ -99,7 +103,7 @@ export const createCheckpointRoute = endpoint(
   async ({ caller: { organizationId: tree }, origin }, { deps }) => {
     await readYourWrites(deps, ['audit']);
     const { host } = new URL(deps.publicUrl);
-    await signCheckpoint(deps.context, { tree, trees: deps.readModels.audit, host, origin });
+    await signCheckpoint(deps.context, { tree, trees: deps.readModels.audit, host, origin }).catch(signingStopped);
     await readYourWrites(deps, ['audit']);
     return serializeCheckpoint(await requireCheckpoint(deps, tree, 'the organization'));
   },

@@ -52,7 +52,8 @@ export const createLogTree = (tree: string): LogTree => {
   /** Hashes of the last tile of level 1, 2, … */
   const above: Buffer[] = [];
   const counts: number[] = [];
-  const state = { size: 0, latest: '', latestInBundles: '', signed: { signedSize: 0, grownTo: 0 } };
+  const signed = { signedSize: 0, grownTo: 0, disputed: false };
+  const state = { size: 0, latest: '', latestInBundles: '', signed };
 
   const addRoot = (at: number, root: Buffer): readonly FullTile[] => {
     const hashes = Buffer.concat([above[at] ?? NOTHING, root]);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createCosigner, createSigner, parseNote, type Signer } from '../../../../src/domain/audit/signed-note.ts';
 import { parsePolicy } from '../../../../src/domain/audit/tlog-policy.ts';
-import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
+import { type EarlierCheckpoint, readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
 import { type AuditLogWriter, createAuditLog, mended, ORIGIN, verify } from '../../../support/audit-export.ts';
 
 const keyOf = ({ signer }: AuditLogWriter) => ({ keys: [signer.verifierKey] });
@@ -107,6 +107,45 @@ describe('the signature of an export', () => {
     expect((await verify(log.export({ note: log.note(3, [() => line]) }), keyOf(log))).faults).toEqual([
       'the signature of the checkpoint is forged',
     ]);
+  });
+
+  test('is followed through a reopening, which is said', async () => {
+    const log = createAuditLog();
+    addKey(log, log.signer);
+    log.fill(10);
+    log.sign();
+    const lost = createAuditLog([...log.leaves]);
+    lost.fill(40);
+    const noteOf = (name: string, leaves: AuditLogWriter, size: number): EarlierCheckpoint => ({
+      name,
+      signed: readCheckpoint(leaves.note(size, [log.signer.signatureLine])),
+    });
+    const [kept, gone] = [noteOf('kept.note', log, 8), noteOf('lost.note', lost, 40)];
+    const rewritten = noteOf('rewritten.note', createAuditLog(lost.leaves.toReversed()), 9);
+    const second = createSigner(`${ORIGIN}/2`, randomBytes(32));
+    const data = { origin: `${ORIGIN}/2`, previousOrigin: ORIGIN, previous: log.note(10), reason: 'restored\u001b[2J' };
+    log.reopen(`${ORIGIN}/2`);
+    log.add({ type: 'AuditReopened', stream: 'audit-org_mine', data });
+    addKey(log, second);
+    log.sign([log.signer, second]);
+    log.add({ type: 'AuditKeyRetired', stream: 'audit-org_mine', data: { vkey: log.signer.verifierKey.text } });
+    log.fill(50);
+    const bytes = log.export({ note: log.note(50, [second.signatureLine]) });
+    const verified = (since: readonly EarlierCheckpoint[]) => verify(bytes, { keys: [log.signer.verifierKey], since });
+    expect(await verified([kept])).toMatchObject({
+      verdict: 'verified',
+      notices: [
+        `the log was reopened at leaf 11: "restored\\u001b[2J". Of "${ORIGIN}" ` +
+          'it has what was signed up to 10 leaves',
+      ],
+    });
+    for (const each of [gone, rewritten]) {
+      const { verdict, faults } = await verified([each]);
+      expect([verdict, faults[0]]).toEqual([
+        'not verified',
+        expect.stringContaining('not all of which are in this log: it was reopened at leaf 11'),
+      ]);
+    }
   });
 
   test('is of a later key that a trusted one vouches for', async () => {

@@ -1,0 +1,17 @@
+import { reopenAuditLog } from '../../commands/audit-witnesses.ts';
+import { type OperatorCommand, operatorOrigin, required, UsageError } from '../command.ts';
+
+const REASON = /^[^\p{Cc}]{1,500}$/u;
+
+export const reopenAuditLogCommand: OperatorCommand = {
+  name: 'audit reopen',
+  usage: '--organization ORG_ID --reason TEXT',
+  summary: 'lets the audit log of an organization be signed again after a restore, under another origin',
+  run: async ({ context }, invocation) => {
+    const tree = required(invocation, 'organization');
+    const reason = required(invocation, 'reason');
+    if (!REASON.test(reason)) throw new UsageError('--reason is a sentence of 500 characters at most');
+    const { origin, vkey } = await reopenAuditLog(context, await operatorOrigin(context, tree), { tree, reason });
+    return { organization_id: tree, origin, verifier_key: vkey };
+  },
+};

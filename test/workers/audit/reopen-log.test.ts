@@ -1,0 +1,81 @@
+import { describe, expect, test, vi } from 'vitest';
+import { Contradicted, loadAuditLog } from '../../../src/commands/audit.ts';
+import { reopenAuditLog } from '../../../src/commands/audit-witnesses.ts';
+import { internalOrigin } from '../../../src/commands/context.ts';
+import { ADD_CHECKPOINT, addCheckpointBody } from '../../../src/domain/audit/add-checkpoint.ts';
+import { leafHash } from '../../../src/domain/audit/merkle-tree.ts';
+import {
+  checkpointText,
+  createSigner,
+  parseVerifierKey,
+  signedAt,
+  signedNote,
+} from '../../../src/domain/audit/signed-note.ts';
+import { auditStream } from '../../../src/domain/streams.ts';
+import { auditProjection } from '../../../src/projections/audit/projection.ts';
+import { rebuild } from '../../../src/projections/rebuild.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { startWitness } from '../../support/witness.ts';
+import { openWitnessed, PATIENCE, TREE } from './witnessed-log.ts';
+
+/** A log whose witness has cosigned more leaves than it has now: it was restored from an older copy. */
+const restored = async () => {
+  const opened = await openWitnessed();
+  const witness = await startWitness();
+  await opened.append(5);
+  const key = await opened.sign();
+  witness.logs.push(key);
+  const { signing } = (await loadAuditLog(opened.context, TREE)).state;
+  const seed = (await opened.context.secrets.get(signing?.key.secretId ?? '')) ?? '';
+  const text = checkpointText({ origin: key.name, size: 50, root: leafHash('lost') });
+  const lost = signedNote(text, [createSigner(key.name, Buffer.from(seed, 'base64')).signatureLine(text)]);
+  const body = addCheckpointBody({ oldSize: 0, proof: [], note: lost });
+  expect((await fetch(`${witness.url}${ADD_CHECKPOINT}`, { method: 'POST', body })).status).toBe(200);
+  opened.ask([{ key: witness.signer.verifierKey, url: witness.url }]);
+  await vi.waitFor(async () => expect(await opened.trees.disputed()).toBe(1), PATIENCE);
+  return { ...opened, key, witness };
+};
+
+const operator = internalOrigin({ actor: 'operator', organizationId: TREE, causeId: 'restore' });
+
+describe('a log that is shorter than what a witness has cosigned', () => {
+  test('is on record, once, and not signed any more', async () => {
+    const { append, sign, store, alarms, trees, pool } = await restored();
+    expect(alarms[0]).toMatch(/a witness has cosigned 50 leaves/);
+    await append(3);
+    for (let round = 0; round < 2; round += 1) await expect(sign()).rejects.toThrow(Contradicted);
+    const events = await store.readStream(auditStream(TREE));
+    expect(events.filter(({ type }) => type === 'AuditDisputed')).toMatchObject([
+      { data: { size: 5, witness: 'w0', cosignedSize: 50 } },
+    ]);
+    expect(await trees.unsigned(10)).toEqual([TREE]);
+    await rebuild({ pool, store, logger: silentLogger }, [auditProjection]);
+    expect(await trees.disputed()).toBe(1);
+  });
+
+  test('is signed again under another origin once it is reopened, by the key before for the first time', async () => {
+    const { append, sign, context, trees, witness, isCosignedBy, newest, key } = await restored();
+    const { vkey, origin } = await reopenAuditLog(context, operator, { tree: TREE, reason: 'restored' });
+    expect(origin).toBe(`${key.name}/2`);
+    const second = parseVerifierKey(vkey);
+    witness.logs.push(second);
+    await append();
+    expect(await trees.disputed()).toBe(0);
+    await sign();
+    expect((await newest()).text.startsWith(`${origin}\n`)).toBe(true);
+    expect([signedAt(await newest(), key), signedAt(await newest(), second)]).toEqual([0, 0]);
+    await isCosignedBy(witness.signer.verifierKey);
+    await append();
+    await sign();
+    expect([signedAt(await newest(), key), signedAt(await newest(), second)]).toEqual([null, 0]);
+    await isCosignedBy(witness.signer.verifierKey);
+    expect(await trees.disputed()).toBe(0);
+    const third = await reopenAuditLog(context, operator, { tree: TREE, reason: 'again' });
+    expect(third.origin).toBe(`${key.name}/3`);
+  });
+
+  test('cannot be reopened before anything was signed', async () => {
+    const { context } = await openWitnessed();
+    await expect(reopenAuditLog(context, operator, { tree: TREE, reason: 'x' })).rejects.toThrow('nothing was signed');
+  });
+});
