@@ -82,6 +82,8 @@ export const ROUTES = {
     errors: [...ONE, 'environment_not_allowed', 'not_signed_yet'],
   },
   'GET /v1/audit/tlog/:organization/tile/*': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
+  'GET /v1/audit/reports/api-keys/:id': { ...ADMIN_LIVE, errors: [...ONE, 'environment_not_allowed'] },
+  'GET /v1/audit/reports/messages/:id': { ...ADMIN_LIVE, errors: [...ONE, 'environment_not_allowed'] },
   'POST /v1/audit/auditors': {
     ...ADMIN_CHANGE_LIVE,
     status: 201,

@@ -19,6 +19,7 @@ import {
   listCheckpointsRoute,
 } from './routes/audit/checkpoints.ts';
 import { exportAuditLogRoute } from './routes/audit/export.ts';
+import { getKeyReportRoute, getMessageReportRoute } from './routes/audit/reports.ts';
 import { getTlogCheckpointRoute, getTlogPolicyRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
 import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './routes/billing.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
@@ -202,6 +203,8 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   exportAuditLogRoute,
   getTlogCheckpointRoute,
   getTlogTileRoute,
+  getKeyReportRoute,
+  getMessageReportRoute,
   addAuditorRoute,
   listAuditorsRoute,
   getAuditorRoute,

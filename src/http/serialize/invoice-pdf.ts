@@ -33,8 +33,9 @@ const KINDS = {
 
 const UNPRINTABLE = /[^\x20-\x7e\u00a1-\u00ff\u20ac\u2013\u2014\u2018-\u201e\u2022\u2026]/gu;
 
-const printable = (text: string): string =>
-  text.normalize('NFC').replace(UNPRINTABLE, '?').slice(0, NAME_CHARACTERS_MAX);
+/** What the font can show of a text. */
+export const printable = (text: string, charactersMax = NAME_CHARACTERS_MAX): string =>
+  text.normalize('NFC').replace(UNPRINTABLE, '?').slice(0, charactersMax);
 
 /** Exact: the currency's minor unit is shifted as text. */
 const money = (amount: number, currency: string): string => {

@@ -36,6 +36,8 @@ interface KindLaw {
   readonly ofOneDomain: boolean;
   /** It never changes and has no ETag; another organization's is answered as what does not exist. */
   readonly isUnrevised?: true;
+  /** It says what others became: it has no ETag. */
+  readonly isReport?: true;
   /** Only live keys see any. */
   readonly isOnlyLive?: true;
 }
@@ -62,6 +64,14 @@ export const KINDS = {
   'audit/proof': {
     ...{ prefix: null, noun: 'event', sees: () => true, ofOneDomain: false },
     ...{ isUnrevised: true, isOnlyLive: true },
+  },
+  'audit/reports/api-keys': {
+    ...{ prefix: 'key', noun: 'API key', sees: () => true, ofOneDomain: false },
+    ...{ isReport: true, isOnlyLive: true },
+  },
+  'audit/reports/messages': {
+    ...{ prefix: 'msg', noun: 'message', sees: () => true, ofOneDomain: false },
+    ...{ isReport: true, isOnlyLive: true },
   },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;

@@ -161,11 +161,16 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     const key = keyOf({ permission: 'admin', environment });
     return (await service.request({ method: 'POST', url, key, payload })).json().id;
   };
+  const makeMessage = (environment: Environment) =>
+    create('/v1/messages/send', environment, { ...messageFrom(domainName), scheduled_at: inAnHour() });
+  const makeKey = async (environment: Environment) =>
+    (await service.makeKey(organizationId, domainId, { permissions: ['send'], environment })).id;
   const makers: Readonly<Record<Kind, (environment: Environment) => Promise<string>>> = {
-    messages: (environment) =>
-      create('/v1/messages/send', environment, { ...messageFrom(domainName), scheduled_at: inAnHour() }),
-    'api-keys': async (environment) =>
-      (await service.makeKey(organizationId, domainId, { permissions: ['send'], environment })).id,
+    messages: makeMessage,
+    'api-keys': makeKey,
+    // Live keys alone read reports, and of their own environment's messages.
+    'audit/reports/messages': () => makeMessage('live'),
+    'audit/reports/api-keys': makeKey,
     domains: () => service.makeDomain(organizationId, newName()),
     suppressions: (environment) => create('/v1/suppressions', environment, { address: newPerson() }),
     // One that has a version, and a draft that could be the next.

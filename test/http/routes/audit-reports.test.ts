@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leafHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
+import { parseCheckpoint, parseNote } from '../../../src/domain/audit/signed-note.ts';
+import { writeCsv } from '../../../src/http/csv.ts';
+import { type Report, reportRows } from '../../../src/http/serialize/reports/report.ts';
+import { reportHtml } from '../../../src/http/serialize/reports/report-html.ts';
+import { reportPdf } from '../../../src/http/serialize/reports/report-pdf.ts';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+
+let service: DatabaseService;
+let organizationId: string;
+let domainId: string;
+let key: string;
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  organizationId = await service.makeOrganization();
+  domainId = await service.makeDomain(organizationId, 'reports.example');
+  key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
+});
+afterAll(() => service.close());
+
+const ask = (url: string, headers: Record<string, string> = {}, by = key) => service.request({ url, key: by, headers });
+const post = async (url: string, payload: object) =>
+  (await service.request({ method: 'POST', url, key, payload })).json();
+
+/** Each event that is signed is in the tree of the checkpoint. */
+const expectProofs = ({ events, checkpoint }: Report): void => {
+  const { root, size } = parseCheckpoint(parseNote(checkpoint?.note ?? '').text);
+  expect(size).toBe(checkpoint?.size);
+  expect(events.length).toBeGreaterThan(0);
+  for (const { leaf_index: index, proof } of events) {
+    const hashes = (proof?.hashes ?? []).map((hash) => Buffer.from(hash, 'base64'));
+    const proved = rootOfInclusion(index ?? -1, size, leafHash(proof?.leaf ?? ''), hashes);
+    expect(proved?.toString('hex')).toBe(root.toString('hex'));
+  }
+};
+
+const HOSTILE = '=HYPERLINK("x")<script>alert(1)</script>\u202e\u0007☃';
+
+describe('a report about an API key', () => {
+  test('says in sentences what happened, by whom and with which secret, and proves it', async () => {
+    const { id } = await post('/v1/api-keys', {
+      name: HOSTILE.replace('\u0007', ''),
+      domain_id: domainId,
+      permissions: ['send'],
+    });
+    await post(`/v1/api-keys/${id}/rotate`, { revoke_previous: true });
+    await post(`/v1/api-keys/${id}/revoke`, {});
+    await post('/v1/audit/checkpoints', {});
+    const report: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
+    expect(report.events.map(({ type }) => type)).toEqual(['KeyCreated', 'KeyRotated', 'KeyRevoked']);
+    expect(report.events[1]?.sentence).toMatch(
+      /^It was given its secret number 2, which ends in \w{4}\. All earlier secrets ended at once\.$/,
+    );
+    expect(report.events[1]?.by).toMatch(/^API key key_\w+, with its secret number 1, which ends in \w{4}$/);
+    expect(report.left_out).toBeNull();
+    expectProofs(report);
+
+    const html = await ask(`/v1/audit/reports/api-keys/${id}`, { accept: 'text/html,*/*;q=0.8' });
+    expect(html.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(html.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; /);
+    expect(html.body).not.toContain('<script');
+    expect(html.body).toContain('&lt;script&gt;');
+    const pdf = await ask(`/v1/audit/reports/api-keys/${id}?format=pdf`);
+    expect([pdf.headers['content-type'], pdf.rawPayload.subarray(0, 5).toString()]).toEqual([
+      'application/pdf',
+      '%PDF-',
+    ]);
+    expect(pdf.rawPayload.toString('latin1')).toContain(`(${id}.json)`);
+    const csv = await ask(`/v1/audit/reports/api-keys/${id}?format=csv`);
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(csv.body.split('\r\n')).toHaveLength(5);
+  });
+
+  test('of more events than it shows says so', async () => {
+    const { id } = await post('/v1/api-keys', { name: 'busy', domain_id: domainId, permissions: ['send'] });
+    for (
+      let n = 0;
+      n < 160;
+      n += 1 // more than a report shows
+    )
+      await service.request({ method: 'PATCH', url: `/v1/api-keys/${id}`, key, payload: { name: `busy ${n}` } });
+    const report: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
+    expect(report.events).toHaveLength(150);
+    expect(report.events.at(-1)?.sentence).toBe('It was changed. Its name is "busy 159" from now on.');
+    expect(report.left_out).toContain(`GET /v1/audit/log?key_id=${id}`);
+  });
+});
+
+describe('a report about a message', () => {
+  test('says what happened to it, and that it was read is on record', async () => {
+    const message = { from: 'shop@reports.example', to: 'ann@example.net', subject: 'Hello Ann', text: 'Hello' };
+    const { id } = await post('/v1/messages/send', message);
+    await post('/v1/audit/checkpoints', {});
+    const report: Report = (await ask(`/v1/audit/reports/messages/${id}`)).json();
+    expect(report.facts).toContainEqual({ name: 'Subject', value: 'Hello Ann' });
+    expect(report.events[0]?.sentence).toMatch(/^It was accepted for ann@example\.net, as transactional mail; /);
+    expectProofs(report);
+    const read = (await ask('/v1/audit/log?type=DataRead')).json().data;
+    expect(read[0].data).toMatchObject({ what: 'message_content', subjectId: id });
+  });
+
+  test('is shown to nobody else', async () => {
+    const { id } = await post('/v1/messages/send', {
+      from: 'shop@reports.example',
+      to: 'bo@example.net',
+      subject: 'x',
+      text: 'x',
+    });
+    const stranger = await service.makeOrganization();
+    const strange = await service.makeDomain(stranger, 'stranger.example');
+    const other = (await service.makeKey(stranger, strange, { permissions: ['admin'] })).value;
+    const reader = (await service.makeKey(organizationId, domainId, { permissions: ['read'] })).value;
+    const url = `/v1/audit/reports/messages/${id}`;
+    expect((await ask(url, {}, other)).json().error.code).toBe('other_organization');
+    expect((await ask(url, {}, reader)).json().error.code).toBe('permission_missing');
+    expect((await ask('/v1/audit/reports/messages/msg_none')).statusCode).toBe(404);
+    expect((await ask(`${url}?format=exe`)).statusCode).toBe(400);
+  });
+});
+
+test('hostile words are only words in each format', async () => {
+  const event = {
+    ...{ at: '2026-01-01T00:00:00.000Z', sentence: HOSTILE, by: HOSTILE, address: null, request_id: null },
+    ...{ type: 'KeyCreated', event_id: 'x', leaf_index: null, proof: null },
+  };
+  const report: Report = {
+    ...{ object: 'audit_report', type: 'api_key', id: 'key_x', title: HOSTILE, made_at: event.at },
+    ...{ facts: [{ name: HOSTILE, value: HOSTILE }], left_out: HOSTILE, events: [event], checkpoint: null },
+  };
+  expect(reportHtml(report)).not.toContain('<script');
+  expect(writeCsv(reportRows(report))).toContain(`"'=HYPERLINK(""x"")`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await reportPdf(report)) chunks.push(chunk);
+  expect(Buffer.concat(chunks).subarray(-6).toString().trim()).toBe('%%EOF');
+});
