@@ -125,6 +125,8 @@ describe.each(GUARDED)('$name', (route) => {
     const answer = await ask(route, bearer(own.keyOf(holder)), await idFor(route, holder));
     expectAnswer(answer, { status: rule.status, error: null });
     expectLimit(answer);
+    // What a transparency log serves says itself how long it may be kept.
+    if (route.url.startsWith('/v1/audit/tlog/')) return;
     expect(answer.headers['cache-control']).toBe(rule.secret === true ? 'no-store' : undefined);
   });
 
