@@ -22,7 +22,10 @@ const start = async (folder: string, ...more: readonly string[]) => {
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   let text = '';
-  while (!LISTENING.test(text)) text += String((await once(child.stdout, 'data'))[0]);
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    text += String(chunk);
+    if (LISTENING.test(text)) break;
+  }
   const { vkey = '', port = '' } = LISTENING.exec(text)?.groups ?? {};
   const end = async () => {
     child.kill('SIGTERM');
@@ -47,4 +50,4 @@ test('a witness keeps the key of its first start, alone in its folder, and ends 
   await expect(operator(nowhere, ...words, '--key', KEY, '--name', 'other')).rejects.toThrow(/leave out --name/);
   await expect(operator(nowhere, ...words)).rejects.toThrow(/name the logs/);
   await expect(operator(nowhere, ...words, '--key', 'x')).rejects.toThrow(/a verifier key is/);
-});
+}, 240_000);
