@@ -75,6 +75,7 @@ export const ROUTES = {
     errors: [...BODY, 'environment_not_allowed', 'not_signed_yet', 'signing_stopped'],
   },
   'GET /v1/audit/proof/:id': { ...AUDIT, errors: ['not_found', 'environment_not_allowed', 'not_signed_yet'] },
+  'GET /v1/audit/disclosures/:id': { ...AUDIT, secret: true, errors: ['not_found', 'environment_not_allowed'] },
   'GET /v1/audit/consistency': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet'] },
   'GET /v1/audit/export': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet', 'resource_conflict'] },
   'GET /v1/audit/tlog/:organization/checkpoint': {

@@ -18,6 +18,7 @@ import {
   getConsistencyProofRoute,
   listCheckpointsRoute,
 } from './routes/audit/checkpoints.ts';
+import { getDisclosureRoute } from './routes/audit/disclosures.ts';
 import { exportAuditLogRoute } from './routes/audit/export.ts';
 import { getKeyReportRoute, getMessageReportRoute } from './routes/audit/reports.ts';
 import { getTlogCheckpointRoute, getTlogPolicyRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
@@ -199,6 +200,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listCheckpointsRoute,
   createCheckpointRoute,
   getAuditProofRoute,
+  getDisclosureRoute,
   getConsistencyProofRoute,
   exportAuditLogRoute,
   getTlogCheckpointRoute,

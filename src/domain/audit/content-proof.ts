@@ -22,7 +22,10 @@ export interface SaltedPart extends ContentPart {
   readonly salt: string;
 }
 
-export const partHash = ({ salt, name, value }: SaltedPart): Buffer => leafHash(canonicalJson([salt, name, value]));
+/** What a part is hashed as. */
+export const partLeaf = ({ salt, name, value }: SaltedPart): string => canonicalJson([salt, name, value]);
+
+export const partHash = (part: SaltedPart): Buffer => leafHash(partLeaf(part));
 
 /** `MTH` of the parts' hashes in their order. */
 export const rootOfParts = (hashes: readonly Buffer[]): Buffer =>

@@ -73,6 +73,10 @@ export const KINDS = {
     ...{ prefix: 'msg', noun: 'message', sees: () => true, ofOneDomain: false },
     ...{ isReport: true, isOnlyLive: true },
   },
+  'audit/disclosures': {
+    ...{ prefix: null, noun: 'event', sees: () => true, ofOneDomain: false },
+    ...{ isUnrevised: true, isOnlyLive: true },
+  },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 

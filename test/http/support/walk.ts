@@ -165,6 +165,12 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     create('/v1/messages/send', environment, { ...messageFrom(domainName), scheduled_at: inAnHour() });
   const makeKey = async (environment: Environment) =>
     (await service.makeKey(organizationId, domainId, { permissions: ['send'], environment })).id;
+  const firstEvent = async (): Promise<string> => {
+    const key = keyOf({ permission: 'admin', environment: 'live' });
+    const log = await service.request({ url: '/v1/audit/log?order=asc&limit=1', key });
+    return log.json().data?.[0]?.event_id ?? '00000000-0000-7000-8000-000000000000'; // without a database: none
+  };
+
   const makers: Readonly<Record<Kind, (environment: Environment) => Promise<string>>> = {
     messages: makeMessage,
     'api-keys': makeKey,
@@ -207,11 +213,8 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return webhookId;
     },
     'audit/auditors': () => create('/v1/audit/auditors', 'live', newAuditor()),
-    'audit/proof': async () => {
-      const key = keyOf({ permission: 'admin', environment: 'live' });
-      const log = await service.request({ url: '/v1/audit/log?order=asc&limit=1', key });
-      return log.json().data?.[0]?.event_id ?? '00000000-0000-7000-8000-000000000000'; // without a database: none
-    },
+    'audit/proof': firstEvent,
+    'audit/disclosures': firstEvent,
     inbox: async (environment) => {
       const { inbox } = service.deps;
       const raw = Buffer.from('Subject: Walk\r\n\r\nWalk\r\n');
