@@ -224,12 +224,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     },
   };
   // What is asked for below is signed.
-  await service.request({
-    method: 'POST',
-    url: '/v1/audit/checkpoints',
-    key: keyOf({ permission: 'admin', environment: 'live' }),
-    payload: {},
-  });
+  await create('/v1/audit/checkpoints', 'live', {});
   return {
     organizationId,
     domainId,

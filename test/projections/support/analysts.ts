@@ -43,7 +43,7 @@ export const openAnalytics = async (
   readonly organizations: readonly string[];
 }> => {
   const pool = await openPool();
-  const history = await createHistory({ seed: 11 });
+  const history = await createHistory({ seed: 12 });
   const runner = startRunner(pool, history.store);
   await history.go(steps);
   if (!(await caughtUp(pool, history.store))) throw new Error('the read models did not catch up');
