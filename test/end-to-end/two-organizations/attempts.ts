@@ -52,6 +52,13 @@ const capturedMailOf = async (victim: Tenant): Promise<readonly Attempt[]> => {
   return body.data.map(({ id }: AnyBody) => ({ id, refused: [404, 'not_found'] as const }));
 };
 
+/** By their ids: an event of another organization is not in the caller's tree. */
+const eventsOf = async (victim: Tenant): Promise<readonly Attempt[]> => {
+  const { body } = await victim.live.get('/v1/audit/log?type=MessageAccepted&limit=2');
+  expect(body.data.length).toBeGreaterThan(0);
+  return body.data.map(({ event_id: id }: AnyBody) => ({ id, refused: [404, 'not_found'] as const }));
+};
+
 const sendings = ({ domain, second }: Tenant): readonly object[] =>
   [domain, second].map(({ name }) => messageFrom(name));
 const MISMATCH = [403, 'from_domain_mismatch'] as const;
@@ -148,13 +155,14 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     ...(ids.key ?? []).map((id) => ({ query: `?key_id=${id}`, check: isEmpty })),
   ],
   listCheckpoints: () => [{ query: '?limit=100' }],
-  // Of the caller's own tree: there is nothing to name another by, and an event of another is not in it.
+  // Of the caller's own tree: there is nothing to name another by.
   createCheckpoint: () => [],
   getConsistencyProof: () => [],
   exportAuditLog: () => [],
   addAuditor: () => [],
   listAuditors: () => [{}],
-  getAuditProof: () => [],
+  getAuditProof: (victim) => eventsOf(victim),
+  getDisclosure: (victim) => eventsOf(victim),
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getCapturedMail: (victim) => capturedMailOf(victim),
   deleteCapturedMail: (victim) => capturedMailOf(victim),
