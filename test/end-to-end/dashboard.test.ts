@@ -137,6 +137,28 @@ describe('the dashboard', () => {
     await close();
   });
 
+  test.skipIf(chromiumIsMissing)('does nothing on any screen that its policy forbids', async () => {
+    if (browser === undefined) return;
+    const window = {
+      baseUrl: program.baseUrl,
+      theme: 'light',
+      width: 1280,
+      keys: { live: program.keys.live },
+    } as const;
+    const { page, complaints, close } = await openWindow(browser, { ...window, keepsPolicy: true });
+    await page.goto('/dashboard/messages');
+    await page.getByText('Your order 19 has shipped').waitFor();
+    await page.goto(`/dashboard/messages/${hostile}`);
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    await page.getByRole('link', { name: 'HTML' }).click();
+    await page.getByText('<h1>On its way</h1>').waitFor();
+    await page.goto('/dashboard/keys');
+    await page.getByText(/^first test admin key/).click();
+    await page.getByText('Created with').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test.skipIf(chromiumIsMissing)('shows new mail by itself, and runs nothing that is in it', async () => {
     const { page, complaints, close } = await open('light', 1280);
     await page.goto('/dashboard/messages');

@@ -26,15 +26,20 @@ export interface WindowOptions {
   readonly width: number;
   /** Keys of the environments, as if they had been entered; absent: nobody has signed in. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** Keeps the policy of the page, under which `look` cannot work. */
+  readonly keepsPolicy?: true;
 }
 
-export const openWindow = async (browser: Browser, { baseUrl, theme, width, keys }: WindowOptions): Promise<Window> => {
+export const openWindow = async (
+  browser: Browser,
+  { baseUrl, theme, width, keys, keepsPolicy }: WindowOptions,
+): Promise<Window> => {
   const context = await browser.newContext({
     baseURL: baseUrl,
     colorScheme: theme,
     viewport: { width, height: 860 },
-    // axe is put into the page, which its policy would forbid; another test sees that the policy is there.
-    bypassCSP: true,
+    // axe is put into the page, which its policy forbids.
+    bypassCSP: keepsPolicy !== true,
   });
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
