@@ -1,6 +1,6 @@
 import { createPool } from '../adapters/postgres/pool.ts';
 import type { Operator } from '../composition/open-operator.ts';
-import type { Moment } from '../domain/audit/moment.ts';
+import { leafIn, type Moment } from '../domain/audit/moment.ts';
 import { EventsDetached } from '../domain/ports/event-store.ts';
 import { parseTime } from '../http/validation/fields.ts';
 import { ChangedLog } from '../projections/audit/signed-checkpoints.ts';
@@ -25,8 +25,6 @@ import {
   UsageError,
 } from './command.ts';
 
-const LEAF = /^leaf:(0|[1-9]\d{0,14})$/;
-
 const schemaFrom = (name: string): ReplaySchema => {
   if (isReplaySchema(name)) return name;
   throw new UsageError(
@@ -40,9 +38,9 @@ const momentFrom = async ({ context, system }: Operator, invocation: Invocation)
   const organization = optional(invocation, 'organization');
   const organizationId =
     organization === undefined ? null : (await operatorOrigin(context, organization)).organizationId;
-  const leaf = LEAF.exec(until)?.[1];
-  if (leaf !== undefined) {
-    if (organizationId !== null) return { organizationId, leaf: Number(leaf) };
+  const leaf = leafIn(until);
+  if (leaf !== null) {
+    if (organizationId !== null) return { organizationId, leaf };
     throw new UsageError('leaf:<n> needs --organization: each organization has its own tree');
   }
   const time = parseTime(until);

@@ -40,13 +40,12 @@ export const noteDispute = (
     const loaded = await loadAuditLog(context, tree);
     const { last, signing } = loaded.state;
     const { origin, size } = parseCheckpoint(parseNote(note).text);
-    if (last?.note !== note || signing?.origin !== origin) return { isNoted: false };
-    if (loaded.state.dispute !== null) return { isNoted: true };
+    if (last?.note !== note || signing?.origin !== origin) return false;
+    if (loaded.state.dispute !== null) return true;
     const data = { organizationId: organizationOf(tree), origin, size, witness, cosignedSize };
     const events: AuditEvent[] = [{ type: 'AuditDisputed', data }];
-    const isNoted = await appendToAuditLog(context, tree, loaded, { events, origin: workerOrigin(tree) });
-    return isNoted ? { isNoted } : null;
-  }).then(({ isNoted }) => isNoted);
+    return (await appendToAuditLog(context, tree, loaded, { events, origin: workerOrigin(tree) })) || null;
+  });
 
 const NUMBERED = /^(?<first>.*\/tlog\/[^/]+)\/(?<number>\d+)$/;
 

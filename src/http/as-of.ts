@@ -5,6 +5,7 @@ import { load } from '../commands/execute.ts';
 import type { Aggregate } from '../domain/aggregate.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { parseLeaf } from '../domain/audit/leaf.ts';
+import { leafIn } from '../domain/audit/moment.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { OutboxEvent } from '../domain/events.ts';
 import {
@@ -24,13 +25,11 @@ import { parseTime } from './validation/fields.ts';
 
 /** Resources as they were: the same rules, folded from the events up to a moment of the log. */
 
-const LEAF = /^leaf:(0|[1-9]\d{0,14})$/;
-
 export const atParameter = () =>
   z
     .string()
     .refine(
-      (text) => LEAF.test(text) || parseTime(text) !== null,
+      (text) => leafIn(text) !== null || parseTime(text) !== null,
       'must be a time in ISO 8601, 2026-01-31T12:00:00Z, or leaf:<leaf_index of an audit entry>',
     )
     .optional()
@@ -55,11 +54,11 @@ const invalid = (problem: string): DomainError =>
 
 /** How many leaves there were. @throws {DomainError} `invalid_request`: at what the log does not hold. */
 const leavesAt = async ({ readModels, context }: HttpDependencies, tree: string, at: string): Promise<number> => {
-  const leaf = LEAF.exec(at)?.[1];
-  if (leaf !== undefined) {
+  const leaf = leafIn(at);
+  if (leaf !== null) {
     const size = await readModels.audit.size(tree);
-    if (Number(leaf) >= size) throw invalid(`at must be below leaf:${size}: there are no more yet`);
-    return Number(leaf) + 1;
+    if (leaf >= size) throw invalid(`at must be below leaf:${size}: there are no more yet`);
+    return leaf + 1;
   }
   const time = parseTime(at) ?? '';
   if (time > context.system.now().toISOString()) throw invalid('at must not be in the future');
@@ -107,7 +106,7 @@ export const routeAsOf = async (route: RouteContext, caller: Caller, at: string)
   const then = {
     ...context,
     store: storeUpTo(context.store, position),
-    system: { ...context.system, now: () => new Date(LEAF.test(at) ? time : (parseTime(at) ?? time)) },
+    system: { ...context.system, now: () => new Date(parseTime(at) ?? time) },
   };
   return {
     route: { ...route, deps: { ...route.deps, context: then } },

@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import { readAtMost } from '../../async/read-at-most.ts';
 import { type WitnessAnswer, type Witnesses, WitnessUnreachable } from '../../domain/ports/witnesses.ts';
 
 /** Of a whole question and its answer. Longer waits for what is gone, shorter gives up on a witness far away. */
@@ -9,14 +10,9 @@ const CONNECTIONS = 8;
 const ANSWER_BYTES_MAX = 16_384;
 
 const textOf = async (body: AsyncIterable<Buffer>): Promise<string> => {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new WitnessUnreachable(`its answer has more than ${ANSWER_BYTES_MAX} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const bytes = await readAtMost(body, ANSWER_BYTES_MAX);
+  if (bytes === null) throw new WitnessUnreachable(`its answer has more than ${ANSWER_BYTES_MAX} bytes`);
+  return bytes.toString('utf8');
 };
 
 const problemOf = (error: unknown): string => {

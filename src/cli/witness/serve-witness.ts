@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { readAtMost } from '../../async/read-at-most.ts';
 import { ADD_CHECKPOINT, REQUEST_BYTES_MAX } from '../../domain/audit/add-checkpoint.ts';
 import { type Answer, readRequest } from '../../domain/audit/consider-checkpoint.ts';
 import { MalformedNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
@@ -27,18 +28,6 @@ const answerOf = (status: number, text: string): Answer => ({
   body: `${text}\n`,
 });
 
-/** null: it is longer than any request. */
-const readBody = async (request: IncomingMessage): Promise<Buffer | null> => {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > REQUEST_BYTES_MAX) return null;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-};
-
 export const createWitnessServer = ({ logs, cosigned, system, onFault }: ServeWitness): Server => {
   const cosign = async (body: Buffer): Promise<Answer> => {
     const shown = readRequest(body.toString(), logs);
@@ -48,7 +37,7 @@ export const createWitnessServer = ({ logs, cosigned, system, onFault }: ServeWi
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     if (request.url !== ADD_CHECKPOINT) return answerOf(404, 'a witness answers POST /add-checkpoint');
     if (request.method !== 'POST') return answerOf(405, 'use POST');
-    const body = await readBody(request);
+    const body = await readAtMost(request, REQUEST_BYTES_MAX);
     if (body === null) return answerOf(413, `a request has ${REQUEST_BYTES_MAX} bytes at most`);
     return isUtf8(body) ? cosign(body) : answerOf(400, 'the request is not UTF-8');
   };

@@ -18,7 +18,7 @@ export interface SignedCheckpoint {
   readonly cosignatures: readonly string[];
 }
 
-/** How the tree of an organization is signed. It follows from the last event of each type. */
+/** How the tree of an organization is signed. It follows from the last checkpoint and what came after it. */
 export interface AuditLog {
   /** null: nothing was signed yet. */
   readonly signing: { readonly origin: string; readonly key: AuditKey } | null;

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../canonical-json.ts';
-import { joined, leafHash, nodeHash, subtreesOf } from './merkle-tree.ts';
+import { completeRoots, joined, leafHash } from './merkle-tree.ts';
 
 /**
  * How an event is bound to a content in the vault: the event has the root (RFC 9162) over the parts of the content. A
@@ -28,13 +28,4 @@ export const partLeaf = ({ salt, name, value }: SaltedPart): string => canonical
 export const partHash = (part: SaltedPart): Buffer => leafHash(partLeaf(part));
 
 /** `MTH` of the parts' hashes in their order. */
-export const rootOfParts = (hashes: readonly Buffer[]): Buffer =>
-  joined(
-    subtreesOf({ from: 0, to: hashes.length }).map(({ level, index }) => {
-      let nodes = hashes.slice(index * 2 ** level, (index + 1) * 2 ** level);
-      while (nodes.length > 1) {
-        nodes = nodes.flatMap((node, at) => (at % 2 === 0 ? [nodeHash(node, nodes[at + 1] as Buffer)] : []));
-      }
-      return nodes[0] as Buffer;
-    }),
-  );
+export const rootOfParts = (hashes: readonly Buffer[]): Buffer => joined(completeRoots(Buffer.concat(hashes)));

@@ -182,3 +182,10 @@ export const rootOfComplete = (hashes: Buffer): Buffer => {
   }
   return level.subarray(0, HASH_BYTES);
 };
+
+/** Roots of the complete subtrees of leaves by their hashes one after another: joined, they are the root of all. */
+export const completeRoots = (hashes: Buffer): readonly Buffer[] =>
+  subtreesOf({ from: 0, to: hashes.length / HASH_BYTES }).map(({ level, index }) => {
+    const bytes = 2 ** level * HASH_BYTES;
+    return rootOfComplete(hashes.subarray(index * bytes, (index + 1) * bytes));
+  });

@@ -1,6 +1,14 @@
 import type { RecordedEvent } from '../ports/event-store.ts';
 import { treeOf } from './leaf.ts';
 
+const LEAF = /^leaf:(0|[1-9]\d{0,14})$/;
+
+/** The leaf that `leaf:<n>` names; null: the text names none. */
+export const leafIn = (text: string): number | null => {
+  const leaf = LEAF.exec(text)?.[1];
+  return leaf === undefined ? null : Number(leaf);
+};
+
 /**
  * Until when a log is read: a time (ISO 8601), or up to and with a leaf of an organization's tree. With an organization,
  * only its events; null: those of all.

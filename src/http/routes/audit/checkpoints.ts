@@ -3,6 +3,7 @@ import { Contradicted, signCheckpoint } from '../../../commands/audit.ts';
 import { consistencyRanges, inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
 import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
 import { acceptedIn } from '../../accept.ts';
 import { readYourWrites } from '../../consistency.ts';
@@ -130,6 +131,14 @@ const proofText = (index: number, hashes: readonly Buffer[], note: string): stri
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+/** The event of an audit entry. @throws {DomainError} `not_found`: it is not in this tree. */
+export const requireEvent = async (deps: HttpDependencies, tree: string, id: string): Promise<FoundLeaf> => {
+  await readYourWrites(deps, ['audit']);
+  const found = UUID.test(id) ? await deps.readModels.audit.find(tree, id) : null;
+  if (found === null) throw new DomainError('not_found', 'event not found');
+  return found;
+};
+
 export const getAuditProofRoute = endpoint(
   'GET /v1/audit/proof/:id',
   {
@@ -142,9 +151,7 @@ export const getAuditProofRoute = endpoint(
     otherMediaTypes: [PROOF],
   },
   async ({ caller: { organizationId: tree }, id, request, reply }, { deps }) => {
-    await readYourWrites(deps, ['audit']);
-    const found = UUID.test(id) ? await deps.readModels.audit.find(tree, id) : null;
-    if (found === null) throw new DomainError('not_found', 'event not found');
+    const found = await requireEvent(deps, tree, id);
     const { size, note } = await requireCheckpoint(deps, tree, 'the event', found.index);
     const hashes = await deps.readModels.audit.hashes(tree, inclusionRanges(found.index, size));
     reply.header('vary', 'accept');

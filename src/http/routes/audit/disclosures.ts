@@ -13,9 +13,9 @@ import {
   type RemovedPart,
   type StoredBody,
 } from '../../../domain/ports/contents.ts';
-import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
+import { requireEvent } from './checkpoints.ts';
 
 const partSchema = z.strictObject({
   name: z.string(),
@@ -74,8 +74,6 @@ const requireContents = ({ auditor }: Caller): void => {
   }
 };
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 export const getDisclosureRoute = endpoint(
   'GET /v1/audit/disclosures/:id',
   {
@@ -88,9 +86,7 @@ export const getDisclosureRoute = endpoint(
   },
   async ({ caller, id, origin }, { deps }) => {
     requireContents(caller);
-    await readYourWrites(deps, ['audit']);
-    const found = UUID.test(id) ? await deps.readModels.audit.find(caller.organizationId, id) : null;
-    if (found === null) throw new DomainError('not_found', 'event not found');
+    const found = await requireEvent(deps, caller.organizationId, id);
     const { contentId, contentRoot, messageId } = found.parsed.data;
     const answer = { object: 'audit_disclosure', event_id: id, leaf_index: found.index };
     if (typeof contentRoot !== 'string') return { ...answer, content_root: null, parts: [] };

@@ -1,5 +1,5 @@
 import { leafOf } from '../../../domain/audit/leaf.ts';
-import { HASH_BYTES, joined, leafHash, rootOfComplete, subtreesOf } from '../../../domain/audit/merkle-tree.ts';
+import { completeRoots, HASH_BYTES, joined, leafHash, rootOfComplete } from '../../../domain/audit/merkle-tree.ts';
 import type { Position, RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { type SignedPart, signedAfter } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
@@ -39,13 +39,6 @@ export interface LogTree {
 }
 
 const NOTHING = Buffer.alloc(0);
-
-/** Roots of the complete subtrees of the hashes of a tile. */
-const rootsOf = (hashes: Buffer): readonly Buffer[] =>
-  subtreesOf({ from: 0, to: hashes.length / HASH_BYTES }).map(({ level, index }) => {
-    const bytes = 2 ** level * HASH_BYTES;
-    return rootOfComplete(hashes.subarray(index * bytes, (index + 1) * bytes));
-  });
 
 export const createLogTree = (tree: string): LogTree => {
   let pending: LogLeaf[] = [];
@@ -101,7 +94,7 @@ export const createLogTree = (tree: string): LogTree => {
       const count = size - (state.size - pending.length);
       if (count < 0 || count > pending.length) return null;
       const leaves = Buffer.concat(pending.slice(0, count).map(({ hash }) => hash));
-      return joined([...above.toReversed(), leaves].flatMap(rootsOf));
+      return joined([...above.toReversed(), leaves].flatMap(completeRoots));
     },
   };
 };
