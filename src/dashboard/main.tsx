@@ -5,42 +5,17 @@ import { keys } from './data/credentials.ts';
 import { follow } from './data/live.ts';
 import { environmentOf, followLinks, usePlace } from './data/location.ts';
 import { useStore } from './data/store.ts';
+import { LoadedScreen } from './parts/loaded-screen.tsx';
 import { Shell } from './parts/shell.tsx';
 import { Empty } from './parts/states.tsx';
-import { Key } from './screens/key.tsx';
-import { Keys } from './screens/keys.tsx';
-import { Message } from './screens/message.tsx';
-import { Messages } from './screens/messages.tsx';
 import { SignIn } from './screens/sign-in.tsx';
+import { SCREENS } from './screens/table.ts';
 
-interface Screen {
-  readonly title: string;
-  readonly shown: JSX.Element;
-}
-
-const SCREENS: readonly (readonly [RegExp, (id: string) => Screen])[] = [
-  [/^(?:\/messages)?$/, () => ({ title: 'Messages', shown: <Messages /> })],
-  [/^\/messages\/([^/]+)$/, (id) => ({ title: 'Message', shown: <Message key={id} id={id} /> })],
-  [/^\/keys$/, () => ({ title: 'API keys', shown: <Keys /> })],
-  [/^\/keys\/([^/]+)$/, (id) => ({ title: 'API key', shown: <Key key={id} id={id} /> })],
-];
-
-const NOWHERE: Screen = {
-  title: 'Not here',
-  shown: (
-    <Empty icon="search" title="There is no such screen">
-      The address may be of another version of the service.
-    </Empty>
-  ),
-};
-
-const screenAt = (path: string): Screen => {
-  for (const [pattern, make] of SCREENS) {
-    const found = pattern.exec(path);
-    if (found !== null) return make(found[1] ?? '');
-  }
-  return NOWHERE;
-};
+const Nowhere = (): JSX.Element => (
+  <Empty icon="search" title="There is no such screen">
+    The address may be of another version of the service.
+  </Empty>
+);
 
 const Dashboard = (): JSX.Element => {
   const place = usePlace();
@@ -48,10 +23,13 @@ const Dashboard = (): JSX.Element => {
   const isSignedIn = useStore(keys)[environment] !== undefined;
   useEffect(() => (isSignedIn ? follow(environment) : undefined), [environment, isSignedIn]);
   if (!isSignedIn) return <SignIn />;
-  const { title, shown } = screenAt(place.path);
+  const screen = SCREENS.find(({ path }) => path.test(place.path));
+  const id = screen?.path.exec(place.path)?.[1] ?? '';
   return (
-    <Shell title={title}>
-      <div key={environment}>{shown}</div>
+    <Shell title={screen?.title ?? 'Not here'}>
+      <div key={environment}>
+        {screen === undefined ? <Nowhere /> : <LoadedScreen key={screen.title} screen={screen} id={id} />}
+      </div>
     </Shell>
   );
 };

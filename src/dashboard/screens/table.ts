@@ -1,0 +1,34 @@
+import type { ComponentType } from 'preact';
+
+/** Every screen. Its code is loaded when it is first shown, so that the first load stays small. */
+
+export interface Screen {
+  /** Below `/dashboard`; a group is the id of the thing that is shown. */
+  readonly path: RegExp;
+  /** For the tab, and the head of small windows. */
+  readonly title: string;
+  readonly load: () => Promise<ComponentType<{ readonly id: string }>>;
+}
+
+export const SCREENS: readonly Screen[] = [
+  {
+    path: /^(?:\/messages)?$/,
+    title: 'Messages',
+    load: async () => (await import('./messages.tsx')).Messages,
+  },
+  {
+    path: /^\/messages\/([^/]+)$/,
+    title: 'Message',
+    load: async () => (await import('./message.tsx')).Message,
+  },
+  {
+    path: /^\/keys$/,
+    title: 'API keys',
+    load: async () => (await import('./keys.tsx')).Keys,
+  },
+  {
+    path: /^\/keys\/([^/]+)$/,
+    title: 'API key',
+    load: async () => (await import('./key.tsx')).Key,
+  },
+];

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"> \u202Egnp.exe';
+const HTML = '<h1>On its way</h1><script>window.ran = 1</script><img src="https://elsewhere.example.test/pixel.png">';
+
+describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
+  /** Id of a message that says what would run if it could. */
+  let hostile: string;
+
+  const send = async (to: string, subject: string): Promise<string> => {
+    const mail = {
+      from: 'Shop <shop@example.test>',
+      to,
+      subject,
+      html: HTML,
+      tags: [{ name: 'kind', value: 'order' }],
+    };
+    return (await dashboard.api.post('/v1/messages/send', mail)).body.id;
+  };
+
+  const dashboard = startDashboard(async ({ api }) => {
+    hostile = await send('ann@example.net', HOSTILE);
+    for (let at = 0; at < 20; at += 1) await send(`ann${at}@example.net`, `Your order ${at} has shipped`);
+    await eventually(
+      () => api.get(`/v1/messages/${hostile}`),
+      ({ body }) => body.status === 'delivered',
+    );
+  });
+
+  test.each(WINDOWS)('show what there is, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    await page.goto('/dashboard/messages');
+    await page.getByText('Your order 19 has shipped').waitFor();
+    expect(await look(page, `messages-${size.theme}-${size.width}`)).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each(WINDOWS)('explain a message, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    await page.goto(`/dashboard/messages/${hostile}`);
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    const name = `${size.theme}-${size.width}`;
+    expect(await look(page, `message-${name}`)).toEqual(FINE);
+    await page.getByRole('link', { name: 'HTML' }).click();
+    await page.getByText('<h1>On its way</h1>').waitFor();
+    expect(await look(page, `message-html-${name}`)).toEqual(FINE);
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('do nothing that their policy forbids', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/messages');
+    await page.getByText('Your order 19 has shipped').waitFor();
+    await page.goto(`/dashboard/messages/${hostile}`);
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    await page.getByRole('link', { name: 'HTML' }).click();
+    await page.getByText('<h1>On its way</h1>').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('show new mail by themselves, and run nothing that is in it', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.getByText('gnp.exe').waitFor();
+    await page.getByRole('img', { name: /^Live:/ }).waitFor();
+    await send('late@example.net', 'This came while you looked');
+    await page.getByText('This came while you looked').waitFor();
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});

@@ -1,0 +1,81 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { type ApiClient, apiClient } from '../../support/api-client.ts';
+import { openBrowser, openWindow, type Window } from '../../support/browser.ts';
+import { chromiumIsMissing, THEMES, type Theme } from '../../support/chromium.ts';
+import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
+import { newDataDir, type Program, startProgram } from '../../support/program.ts';
+
+/** A service of its own for the tests of a screen, and a browser that looks at it. */
+
+/** Each screen is looked at in each of these. */
+export const WINDOWS = (Object.keys(THEMES) as Theme[]).flatMap((theme) =>
+  [1280, 390].map((width) => ({ theme, width })),
+);
+export type Size = (typeof WINDOWS)[number];
+export const WIDE: Size = { theme: 'light', width: 1280 };
+
+/** What `look` finds on a screen that is as it should be. */
+export const FINE = { violations: [], isTooWide: false };
+
+export interface Dashboard {
+  readonly program: Program;
+  /** With the live admin key of the first start. */
+  readonly api: ApiClient;
+  readonly browser: Browser;
+  /** Signed in with that key. */
+  open(size: Size, options?: { readonly keepsPolicy?: true }): Promise<Window>;
+}
+
+/**
+ * Starts before the tests of a file, and ends behind them.
+ *
+ * @param prepare what the service is to hold before anybody looks.
+ */
+export const startDashboard = (prepare: (dashboard: Dashboard) => Promise<void> = async () => undefined): Dashboard => {
+  let data: Awaited<ReturnType<typeof newDataDir>>;
+  let database: TestDatabase;
+  let program: Program;
+  let api: ApiClient;
+  let browser: Browser | undefined;
+
+  const dashboard: Dashboard = {
+    get program() {
+      return program;
+    },
+    get api() {
+      return api;
+    },
+    get browser() {
+      if (browser === undefined) throw new Error('there is no browser');
+      return browser;
+    },
+    open: ({ theme, width }, options = {}) =>
+      openWindow(dashboard.browser, {
+        baseUrl: program.baseUrl,
+        theme,
+        width,
+        keys: { live: program.keys.live },
+        ...options,
+      }),
+  };
+
+  beforeAll(async () => {
+    data = await newDataDir();
+    database = await freshDatabase();
+    const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+    program = await startProgram({ dataDir: data.path, env });
+    api = apiClient(program.baseUrl, program.keys.live);
+    if (!chromiumIsMissing) browser = await openBrowser();
+    await prepare(dashboard);
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await program.end('SIGTERM');
+    await data.remove();
+    await database.drop();
+  });
+
+  return dashboard;
+};
