@@ -1,14 +1,10 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import type { JSX } from 'preact';
 import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import { request } from '../data/api.ts';
 import { useDomains } from '../data/names.ts';
-import { client } from '../data/queries.ts';
 import { ago, useTimes } from '../data/time.ts';
+import { Action, type Outcome } from './action.tsx';
 import { CopyButton } from './facts.tsx';
-import { Icon } from './icons.tsx';
-import type { IconName } from './shapes.ts';
-import { Fault } from './states.tsx';
 
 interface Made {
   readonly key: string;
@@ -36,69 +32,10 @@ const NewValue = ({ made, name }: { readonly made: Made; readonly name: string }
   );
 };
 
-interface ActionProps {
-  readonly word: string;
-  readonly icon: IconName;
-  readonly tone: 'primary' | 'danger';
-  readonly title: string;
-  /** What the made thing is called. */
-  readonly name: string;
-  readonly children: ComponentChildren;
-  /** @returns a new value, if one was made. */
-  act(form: FormData): Promise<Made | undefined>;
-}
-
-/** A button, a dialog that says what follows, and what came of it. */
-const Action = ({ word, icon, tone, title, name, children, act }: ActionProps): JSX.Element => {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [made, setMade] = useState<Made | null>(null);
-  const [error, setError] = useState<Error | null>(null);
-  const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
-    event.preventDefault();
-    try {
-      const answer = await act(new FormData(event.currentTarget));
-      setError(null);
-      if (answer === undefined) dialog.current?.close();
-      else setMade(answer);
-      await client.invalidateQueries();
-    } catch (refused) {
-      setError(refused instanceof Error ? refused : new Error(String(refused)));
-    }
-  };
-  return (
-    <>
-      <button type="button" class={`btn ${tone}`} onClick={() => dialog.current?.showModal()}>
-        <Icon name={icon} />
-        {word}
-      </button>
-      <dialog ref={dialog} class="dlg" aria-label={title} onClose={() => setMade(null)}>
-        {made === null ? (
-          <form onSubmit={(event) => void submit(event)}>
-            <h2>{title}</h2>
-            {children}
-            {error !== null && <Fault error={error} />}
-            <div class="acts">
-              <button type="button" class="btn" onClick={() => dialog.current?.close()}>
-                Not now
-              </button>
-              <button type="submit" class={`btn ${tone}`}>
-                {word}
-              </button>
-            </div>
-          </form>
-        ) : (
-          <>
-            <NewValue made={made} name={name} />
-            <div class="acts">
-              <button type="button" class="btn" onClick={() => dialog.current?.close()}>
-                It is stored
-              </button>
-            </div>
-          </>
-        )}
-      </dialog>
-    </>
-  );
+/** The dialog then shows the value, until somebody says that it is stored. */
+const shownOnce = async (name: string, path: string, body: unknown): Promise<Outcome> => {
+  const made = await request<Made>(path, { method: 'POST', body });
+  return { shown: <NewValue made={made} name={name} />, word: 'It is stored' };
 };
 
 const used = ({ last_used_at: at, last_used_address: address }: SerializedApiKey): string =>
@@ -123,13 +60,13 @@ const Choice = ({ value, word, text }: ChoiceProps): JSX.Element => (
 );
 
 export const RotateKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.Element => {
-  const rotate = (form: FormData): Promise<Made> => {
+  const rotate = (form: FormData): Promise<Outcome> => {
     const minutes = Number(form.get('minutes'));
     const body = { grace_period_minutes: minutes, revoke_previous: minutes === 0 };
-    return request<Made>(`/v1/api-keys/${apiKey.id}/rotate`, { method: 'POST', body });
+    return shownOnce(apiKey.name, `/v1/api-keys/${apiKey.id}/rotate`, body);
   };
   return (
-    <Action word="Rotate" icon="rotate" tone="primary" title={`Rotate ${apiKey.name}?`} name={apiKey.name} act={rotate}>
+    <Action word="Rotate" icon="rotate" tone="primary" title={`Rotate ${apiKey.name}?`} act={rotate}>
       <p class="two">
         A new value is made. The one in use now, …{apiKey.last4}, was {used(apiKey)}.
       </p>
@@ -145,7 +82,7 @@ export const RevokeKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JS
     await request(`/v1/api-keys/${apiKey.id}/revoke`, { method: 'POST' });
   };
   return (
-    <Action word="Revoke" icon="forbid" tone="danger" title={`Revoke ${apiKey.name}?`} name={apiKey.name} act={revoke}>
+    <Action word="Revoke" icon="forbid" tone="danger" title={`Revoke ${apiKey.name}?`} act={revoke}>
       <p class="two">All of its values end within a second, for good. It was {used(apiKey)}. Its history stays.</p>
     </Action>
   );
@@ -160,28 +97,18 @@ const PERMISSIONS = {
 
 export const MakeKey = (): JSX.Element => {
   const domains = useDomains();
-  const [name, setName] = useState('');
-  const make = (form: FormData): Promise<Made> =>
-    request<Made>('/v1/api-keys', {
-      method: 'POST',
-      body: {
-        name,
-        domain_id: form.get('domain'),
-        environment: form.get('environment'),
-        permissions: form.getAll('permission'),
-      },
+  const make = (form: FormData): Promise<Outcome> =>
+    shownOnce(String(form.get('name')), '/v1/api-keys', {
+      name: form.get('name'),
+      domain_id: form.get('domain'),
+      environment: form.get('environment'),
+      permissions: form.getAll('permission'),
     });
   return (
-    <Action word="Make a key" icon="plus" tone="primary" title="Make a key" name={name} act={make}>
+    <Action word="Make a key" icon="plus" tone="primary" title="Make a key" act={make}>
       <label class="row">
         What it is for
-        <input
-          class="inp"
-          name="name"
-          required
-          maxLength={200}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
+        <input class="inp" name="name" required maxLength={200} />
       </label>
       <label class="row">
         Domain it sends from

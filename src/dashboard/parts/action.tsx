@@ -1,0 +1,116 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { client } from '../data/queries.ts';
+import { Icon } from './icons.tsx';
+import type { IconName } from './shapes.ts';
+import { Fault } from './states.tsx';
+
+/** What an action leaves to be seen, and the word that puts it away. */
+export interface Outcome {
+  readonly shown: ComponentChildren;
+  readonly word: string;
+}
+
+interface ActionProps {
+  readonly word: string;
+  readonly icon: IconName;
+  readonly tone: 'primary' | 'danger' | 'plain';
+  /** Asked or said at the head of the dialog. */
+  readonly title: string;
+  /** Has to be typed before it can be done: for what cannot be undone. */
+  readonly typed?: string;
+  readonly isSmall?: boolean;
+  readonly children: ComponentChildren;
+  /** @returns what is shown of it; undefined: nothing, and the dialog closes. */
+  act(form: FormData): Promise<Outcome | undefined>;
+}
+
+const TypedName = ({ name, onTyped }: { readonly name: string; onTyped(isRight: boolean): void }): JSX.Element => (
+  <label class="row">
+    <span>
+      Type <bdi class="mono">{name}</bdi> to go on
+    </span>
+    <input
+      class="inp"
+      autocomplete="off"
+      spellcheck={false}
+      onInput={({ currentTarget }) => onTyped(currentTarget.value === name)}
+    />
+  </label>
+);
+
+/** A button, a dialog that says what follows, and what came of it. All that is shown is read again afterwards. */
+export const Action = (props: ActionProps): JSX.Element => {
+  const { word, icon, tone, title, typed, isSmall = false, children, act } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [isTyped, setTyped] = useState(false);
+  const [isBusy, setBusy] = useState(false);
+  const close = (): void => dialog.current?.close();
+  // Once its fields are there: the first of them is focused.
+  useLayoutEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+  }, [isOpen]);
+  const reset = (): void => {
+    setOpen(false);
+    setOutcome(null);
+    setError(null);
+    setTyped(false);
+  };
+  const submit = async (event: SubmitEvent & { readonly currentTarget: HTMLFormElement }): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const left = await act(new FormData(event.currentTarget));
+      setError(null);
+      if (left === undefined) close();
+      else setOutcome(left);
+      await client.invalidateQueries();
+    } catch (refused) {
+      setError(refused instanceof Error ? refused : new Error(String(refused)));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const look = `btn ${tone === 'plain' ? '' : tone}`;
+  return (
+    <>
+      <button type="button" class={`${look} ${isSmall ? 'small' : ''}`} onClick={() => setOpen(true)}>
+        <Icon name={icon} />
+        {word}
+      </button>
+      <dialog ref={dialog} class="dlg" aria-label={title} onClose={reset}>
+        {isOpen && outcome === null && (
+          <form onSubmit={(event) => void submit(event)}>
+            <h2>
+              <bdi>{title}</bdi>
+            </h2>
+            {children}
+            {typed !== undefined && <TypedName name={typed} onTyped={setTyped} />}
+            {error !== null && <Fault error={error} />}
+            <div class="acts">
+              <button type="button" class="btn" onClick={close}>
+                Not now
+              </button>
+              <button type="submit" class={look} disabled={isBusy || (typed !== undefined && !isTyped)}>
+                {word}
+              </button>
+            </div>
+          </form>
+        )}
+        {outcome !== null && (
+          <>
+            {outcome.shown}
+            <div class="acts">
+              <button type="button" class="btn" onClick={close}>
+                {outcome.word}
+              </button>
+            </div>
+          </>
+        )}
+      </dialog>
+    </>
+  );
+};
