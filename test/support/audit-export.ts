@@ -129,6 +129,12 @@ const NO_POLICY = { logs: [], witnesses: new Map(), urls: new Map(), groups: new
 
 /** Verified with what is trusted: by default nothing. */
 export const verify = (bytes: string | Buffer, options: Partial<BodyOptions> = {}) => {
-  const defaults: BodyOptions = { keys: [], quorum: { policy: NO_POLICY, count: null }, since: [], expected: [] };
+  const defaults: BodyOptions = {
+    keys: [],
+    quorum: { policy: NO_POLICY, count: null },
+    since: [],
+    expected: [],
+    disclosures: [],
+  };
   return verifyBytes([Buffer.from(bytes)], { ...defaults, ...options });
 };

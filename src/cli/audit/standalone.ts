@@ -5,7 +5,7 @@ import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
 /** `npm run outbox -- audit verify` as a program of its own: `npm run build:verifier` makes one file of it. */
 
 const USAGE =
-  'outbox-audit-verify FILE --key VKEY [--policy FILE] [--since NOTE]… [--quorum COUNT] [--expect FILE] [--json]';
+  'outbox-audit-verify FILE --key VKEY [--policy FILE] [--since NOTE]… [--quorum COUNT] [--expect FILE] [--disclosures FILE]… [--json]';
 const BAD_USAGE = 2;
 
 const read = () => {
@@ -16,14 +16,15 @@ const read = () => {
       since: { type: 'string', multiple: true },
       quorum: { type: 'string' },
       expect: { type: 'string' },
+      disclosures: { type: 'string', multiple: true },
       json: { type: 'boolean' },
     },
     allowPositionals: true,
   });
-  const { quorum = '1', since = [] } = values;
+  const { quorum = '1', since = [], disclosures = [] } = values;
   if (positionals.length !== 1 || !/^[1-9]\d{0,3}$/.test(quorum))
     throw new Error('give one file, and a --quorum from 1');
-  return { ...values, since, file: positionals[0] as string, quorum: values.quorum && Number(quorum) };
+  return { ...values, since, disclosures, file: positionals[0] as string, quorum: values.quorum && Number(quorum) };
 };
 
 try {

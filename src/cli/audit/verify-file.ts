@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { open, readFile } from 'node:fs/promises';
-import { pipeline, type Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { readFile } from 'node:fs/promises';
 import { MalformedNote, parseVerifierKey } from '../../domain/audit/signed-note.ts';
 import { MalformedPolicy, NO_QUORUM, type Policy, parsePolicy } from '../../domain/audit/tlog-policy.ts';
 import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
+import { MalformedDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { createExportVerifier, type ExportVerifier } from '../../domain/audit/verifier/verify-export.ts';
+import { openFile } from './open-file.ts';
+import { readDisclosures } from './read-disclosures.ts';
 
 /** Verifies an export in a file, plain or gzip, in a stream. Without dependencies, for Node 20 and later. */
 
@@ -25,6 +25,8 @@ export interface VerifyArguments {
   readonly quorum?: number | undefined;
   /** Path of a list of ids. */
   readonly expect?: string | undefined;
+  /** Paths of disclosures. */
+  readonly disclosures: readonly string[];
 }
 
 /** Longer lines are no export's: a leaf has 65,535 bytes at most, and a note as many, twice that in JSON. */
@@ -34,7 +36,8 @@ const NOTHING = Buffer.alloc(0);
 
 const NO_POLICY: Policy = { logs: [], witnesses: new Map(), urls: new Map(), groups: new Map(), quorum: NO_QUORUM };
 
-const readOptions = async ({ key, policy: path, since, quorum, expect }: VerifyArguments): Promise<BodyOptions> => {
+const readOptions = async (args: VerifyArguments): Promise<BodyOptions> => {
+  const { key, policy: path, since, quorum, expect, disclosures } = args;
   const policy = path === undefined ? NO_POLICY : parsePolicy(await readFile(path, 'latin1'));
   const notes = since.map(async (name) => ({ name, signed: readCheckpoint(await readFile(name, 'utf8')) }));
   const ids = expect === undefined ? '' : await readFile(expect, 'utf8');
@@ -43,23 +46,8 @@ const readOptions = async ({ key, policy: path, since, quorum, expect }: VerifyA
     quorum: { policy, count: quorum ?? null },
     since: await Promise.all(notes),
     expected: ids.split(/\s+/).filter((id) => id !== ''),
+    disclosures: await readDisclosures(disclosures),
   };
-};
-
-const isGzip = async (path: string): Promise<boolean> => {
-  const file = await open(path);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b;
-  } finally {
-    await file.close();
-  }
-};
-
-const openFile = async (path: string): Promise<Readable> => {
-  const gzip = await isGzip(path);
-  const bytes = createReadStream(path, { highWaterMark: 1 << 18 });
-  return gzip ? pipeline(bytes, createGunzip({ chunkSize: 1 << 18 }), () => undefined) : bytes;
 };
 
 /** Gives the whole lines of a buffer to the verifier. @returns what is left behind the last line feed. */
@@ -103,9 +91,11 @@ export const verifyBytes = async (
   return verifier.end();
 };
 
-/** What the file system, a key, a note or a policy is wrong about; it decides nothing. */
+const MALFORMED = [MalformedNote, MalformedPolicy, MalformedDisclosure];
+
+/** What the file system, a key, a note, a policy or a disclosure is wrong about; it decides nothing. */
 const isProblem = (error: unknown): error is Error =>
-  error instanceof MalformedNote || error instanceof MalformedPolicy || codeOf(error) !== '';
+  MALFORMED.some((kind) => error instanceof kind) || codeOf(error) !== '';
 
 const undecided = (doubt: string): Verdict => ({
   verdict: 'undecided',
@@ -115,6 +105,7 @@ const undecided = (doubt: string): Verdict => ({
   faults: [],
   doubts: [doubt],
   notices: [],
+  disclosed: [],
   checkpoints: 0,
   cosigners: [],
 });
@@ -135,8 +126,8 @@ const CODES = { verified: 0, 'not verified': 1, undecided: 2 } as const;
 export const exitCodeOf = ({ verdict }: Verdict): number => CODES[verdict];
 
 export const verdictText = (result: Verdict): string => {
-  const { verdict, origin, size, root, faults, doubts, notices, checkpoints, cosigners } = result;
-  const lines = [...faults, ...doubts, ...notices];
+  const { verdict, origin, size, root, faults, doubts, notices, disclosed, checkpoints, cosigners } = result;
+  const lines = [...faults, ...doubts, ...notices, ...disclosed];
   if (origin !== '') lines.push(`${size} leaves of ${origin}`, `root ${root}`);
   if (checkpoints > 0) lines.push(`compared with ${checkpoints} other checkpoint${checkpoints === 1 ? '' : 's'}`);
   if (cosigners.length > 0) lines.push(`cosigned by ${cosigners.join(', ')}`);

@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createCosigner } from '../../../src/domain/audit/signed-note.ts';
 import { createAuditLog, ORIGIN } from '../../support/audit-export.ts';
+import { disclosureOf } from '../../support/disclosures.ts';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 const STANDALONE = join(ROOT, 'verifier/outbox-audit-verify.mjs');
@@ -65,6 +66,17 @@ describe.each(COMMANDS)('%s', (_, command) => {
     const { code, stdout } = await run(...command, altered, '--key', key, '--json');
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ verdict: 'not verified' });
+    const id = (JSON.parse(log.leaves[4] as string) as { readonly id: string }).id;
+    const disclosure = await write('disclosure.json', JSON.stringify(disclosureOf(id, 4, []), null, 2));
+    expect(await run(...command, plain, '--key', key, '--disclosures', disclosure)).toMatchObject({
+      code: 0,
+      stdout: words.replace('verified\n', `verified\n  leaf 4, event ${id}, is bound to no content\n`),
+    });
+    const repeated = [...command, plain, '--key', key, '--disclosures', disclosure, '--disclosures', disclosure];
+    expect(await run(...repeated)).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining(`event ${id} was disclosed before`),
+    });
     const cut = await write('cut.jsonl.gz', gzipSync(log.export()).subarray(0, -20));
     expect(await run(...command, cut, '--key', key)).toMatchObject({
       code: 1,
@@ -80,6 +92,6 @@ test('the file on its own is what `npm run build:verifier` makes', async () => {
   await promisify(execFile)(join(ROOT, 'node_modules/.bin', words[0]), words.slice(1), { cwd: ROOT });
   const built = await readFile(path, 'utf8');
   expect(await readFile(STANDALONE, 'utf8')).toBe(built);
-  expect(built.length).toBeLessThan(26_000);
+  expect(built.length).toBeLessThan(32_000);
   expect([...built.matchAll(/from"([^"]+)"/g)].filter(([, name]) => !name?.startsWith('node:'))).toEqual([]);
 });

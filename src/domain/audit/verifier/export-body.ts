@@ -3,6 +3,8 @@ import { leafHash } from '../merkle-tree.ts';
 import type { VerifierKey } from '../signed-note.ts';
 import { createInnerCheckpoints, type EarlierCheckpoint, type Quorum } from './checkpoints.ts';
 import { differences, type Finding } from './compare-bundle.ts';
+import type { Disclosure } from './disclosure.ts';
+import { createDisclosureChecks } from './disclosure-checks.ts';
 import { createEventChecks, eventOf, wordsOf } from './event-checks.ts';
 import { createGrowingTree } from './growing-tree.ts';
 import { createLogKeys } from './log-keys.ts';
@@ -17,13 +19,17 @@ export interface BodyOptions {
   readonly since: readonly EarlierCheckpoint[];
   /** Ids that must be in the log: of events, or of what streams are about (`msg_…`). */
   readonly expected: Iterable<string>;
+  /** Of events that are looked for, at most one of each. */
+  readonly disclosures: readonly Disclosure[];
 }
 
-const partsOf = (header: ExportHeader, { keys: pinned, quorum, expected }: BodyOptions) => {
+const partsOf = (header: ExportHeader, { keys: pinned, quorum, expected, disclosures: disclosed }: BodyOptions) => {
   const tree = createGrowingTree({ size: header.from, hashes: header.edge });
   const keys = createLogKeys(pinned);
   const inner = createInnerCheckpoints({ origin: header.origin, tree, keys, quorum });
-  return { header, tree, keys, inner, quorum, events: createEventChecks(header.from === 0, expected) };
+  const events = createEventChecks(header.from === 0, expected);
+  const disclosures = createDisclosureChecks(header, disclosed);
+  return { header, tree, keys, inner, quorum, events, disclosures };
 };
 export type Parts = ReturnType<typeof partsOf>;
 
@@ -37,10 +43,10 @@ const differencesOf = (start: number, leaves: readonly string[], found: Buffer, 
   return differences({ start, leaves: described, found, claimed });
 };
 
-const problemsOf = ({ events, inner }: Parts, text: string, leaf: number): readonly string[] => {
+const problemsOf = ({ events, inner, disclosures }: Parts, text: string, leaf: number): readonly string[] => {
   const event = eventOf(text);
   if (event === null) return [`leaf ${leaf} is no event in canonical JSON`];
-  return [...events.next(event, leaf), ...inner.next(event, leaf)];
+  return [...events.next(event, leaf), ...inner.next(event, leaf), ...disclosures.next(event, leaf)];
 };
 
 export const createExportBody = (header: ExportHeader, options: BodyOptions, find: (finding: Finding) => void) => {

@@ -16,6 +16,8 @@ export interface Verdict {
   readonly doubts: readonly string[];
   /** What a reader has to know, whatever the verdict. */
   readonly notices: readonly string[];
+  /** What was disclosed of contents that leaves of the export are bound to. */
+  readonly disclosed: readonly string[];
   /** Checkpoints of trusted keys that were compared, in leaves and from elsewhere. */
   readonly checkpoints: number;
   /** Witnesses that have cosigned the checkpoint, with their times. */
@@ -107,8 +109,7 @@ const contradiction = (name: string, size: number): string =>
   `the earlier checkpoint says another root at ${size} leaves than this export: the log was rewritten. ` +
   `Keep both, ${name} and the export: together they prove it`;
 
-/** As it stands there, without what a terminal would take for commands. */
-const quoted = (text: string): string => JSON.stringify(text).replaceAll(/[^\x20-\x7e\xa0-\ud7ff\ue000-\uffff]/g, '?');
+const quoted = (text: string): string => JSON.stringify(text);
 
 const compareEarlier = ({ header, inner }: Parts, name: string, said: Checkpoint, root: Buffer | undefined) => {
   const { origin, size } = said;
@@ -149,12 +150,16 @@ const noticesOf = ({ inner }: Parts): readonly string[] =>
       `it has what was signed up to ${kept} leaves`,
   );
 
+/** Without what a terminal would take for commands, or does not show. */
+const printable = (text: string): string =>
+  text.replaceAll(/[^\x20-\x7e\xa0-\u{10ffff}]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
+
 const verdictOf = (faults: number, doubts: number): Verdict['verdict'] => {
   if (faults > 0) return 'not verified';
   return doubts > 0 ? 'undecided' : 'verified';
 };
 
-const NOTHING = { notices: [], origin: '', size: 0, root: '', checkpoints: 0, cosigners: [] };
+const NOTHING = { notices: [], disclosed: [], origin: '', size: 0, root: '', checkpoints: 0, cosigners: [] };
 
 const sentencesOf = (findings: readonly Finding[], isDoubt: boolean): readonly string[] => [
   ...new Set(findings.filter(({ kind }) => (kind === 'doubt') === isDoubt).map(({ sentence }) => sentence)),
@@ -166,9 +171,11 @@ const verdictBy = (
   facts: typeof NOTHING | Omit<Verdict, 'verdict' | 'faults' | 'doubts'>,
 ): Verdict => {
   const faults = sentencesOf(findings, false);
-  const doubts = sentencesOf(findings, true);
-  const all = more > 0 ? [...faults, `and ${more} more`] : faults;
-  return { ...facts, verdict: verdictOf(all.length, doubts.length), faults: all, doubts };
+  const doubts = sentencesOf(findings, true).map(printable);
+  const all = (more > 0 ? [...faults, `and ${more} more`] : faults).map(printable);
+  const said = { notices: facts.notices.map(printable), disclosed: facts.disclosed.map(printable) };
+  const verdict = verdictOf(all.length, doubts.length);
+  return { ...facts, ...said, origin: printable(facts.origin), verdict, faults: all, doubts };
 };
 
 const judgeSigned = (parts: Parts, signed: SignedCheckpoint, { findings, earlier }: Evidence) => {
@@ -190,16 +197,17 @@ const judgeSigned = (parts: Parts, signed: SignedCheckpoint, { findings, earlier
 export const judge = (evidence: Evidence): Verdict => {
   const { parts, checkpoint, findings, more, earlier } = evidence;
   if (parts === null) return verdictBy(findings, more, NOTHING);
-  const { header, tree, inner, events } = parts;
+  const { header, tree, inner, events, disclosures } = parts;
   const signed = checkpoint === null ? null : readCheckpoint(checkpoint);
   const facts = {
     origin: header.origin,
     size: header.size,
     root: tree.rootAt(tree.size)?.toString('base64') ?? '',
     notices: noticesOf(parts),
+    disclosed: disclosures.sentences,
     checkpoints: inner.count + earlier.length,
   };
-  const missing = events.missing().map(fault);
+  const missing = [...events.missing().map(fault), ...disclosures.end()];
   if (signed === null) {
     const malformed = checkpoint === null ? [] : [fault('the checkpoint at the end is malformed')];
     return verdictBy([...findings, ...malformed, ...missing], more, { ...facts, cosigners: [] });

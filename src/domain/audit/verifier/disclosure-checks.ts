@@ -1,0 +1,98 @@
+import { CATEGORIES } from '../../streams.ts';
+import type { Leaf } from '../leaf.ts';
+import type { Finding } from './compare-bundle.ts';
+import { cut, type Disclosure } from './disclosure.ts';
+
+/** Disclosures beside an export: whether they show what its leaves are bound to. */
+
+export interface DisclosureChecks {
+  /** @returns what is wrong with the disclosure of this event. */
+  next(event: Leaf, leaf: number): readonly string[];
+  /** What is left to say of those of other events, and of all by themselves. */
+  end(): readonly Finding[];
+  /** What was disclosed of contents that leaves of the export are bound to. */
+  readonly sentences: readonly string[];
+}
+
+/** More of one kind are counted, not named. */
+const NAMED_MAX = 100;
+
+const named = (sentences: readonly string[]): readonly string[] =>
+  sentences.length <= NAMED_MAX
+    ? sentences
+    : [...sentences.slice(0, NAMED_MAX), `and ${sentences.length - NAMED_MAX} more of disclosures`];
+
+const ERASURE = `${CATEGORIES.erasure}-`;
+
+/** How the leaf that an event stands at contradicts its disclosure. */
+const contradictions = ({ data, id }: Leaf, at: number, { leaf, contentRoot, ownRoot }: Disclosure) => {
+  const found: string[] = [];
+  if (leaf !== at) found.push(`event ${id} is leaf ${at}, and not ${leaf} as its disclosure says`);
+  const bound = data.contentRoot ?? null;
+  if (bound !== contentRoot) found.push(`leaf ${at}, event ${id}, says another content root than its disclosure`);
+  else if (ownRoot !== null && ownRoot !== bound)
+    found.push(`the parts that are disclosed of event ${id} are not the content that leaf ${at} is bound to`);
+  return found;
+};
+
+/** @param from, size of the export. */
+export const createDisclosureChecks = (
+  { from, size }: { readonly from: number; readonly size: number },
+  disclosures: readonly Disclosure[],
+): DisclosureChecks => {
+  const awaited = new Map(disclosures.map((each) => [each.eventId, each]));
+  const erasures = new Set(disclosures.flatMap(({ erasureIds }) => [...erasureIds]));
+  const sentences: string[] = [];
+  let unnamed = 0;
+
+  const show = ({ eventId, contentRoot, parts, words, problems }: Disclosure, leaf: number): void => {
+    const what = `leaf ${leaf}, event ${eventId}`;
+    if (contentRoot === null) sentences.push(`${what}, is bound to no content`);
+    for (const each of words) sentences.push(`${what}: ${each}`);
+    unnamed += parts - words.length - problems.length;
+  };
+
+  const next = (event: Leaf, leaf: number): readonly string[] => {
+    if (event.stream.startsWith(ERASURE)) erasures.delete(event.stream.slice(ERASURE.length));
+    const disclosure = awaited.get(event.id);
+    if (disclosure === undefined) return [];
+    awaited.delete(event.id);
+    const problems = contradictions(event, leaf, disclosure);
+    if (problems.length === 0) show(disclosure, leaf);
+    return problems;
+  };
+
+  const isOutside = ({ leaf }: Disclosure): boolean => leaf < from || leaf >= size;
+
+  const outside = ({ eventId, leaf }: Disclosure): string =>
+    `event ${eventId} is not in this export: its disclosure says leaf ${leaf}, and the export has ${from} to ${size - 1}`;
+
+  const end = (): readonly Finding[] => {
+    const rest = [...awaited.values()];
+    const faults = [
+      ...disclosures.flatMap(({ eventId, problems }) => problems.map((each) => `event ${eventId}: ${each}`)),
+      ...rest
+        .filter((each) => !isOutside(each))
+        .map(({ eventId, leaf }) => `event ${eventId}, leaf ${leaf} as its disclosure says, is not in the log`),
+    ];
+    const doubts = [
+      ...rest.filter(isOutside).map(outside),
+      ...disclosures
+        .filter(({ contentRoot, ownRoot }) => contentRoot !== null && ownRoot === null)
+        .map(({ eventId }) => `of the content of event ${eventId} nothing is disclosed, no hash either`),
+      ...[...erasures].map((id) => `the erasure ${cut(id)}, by which parts were removed, is not in this export`),
+    ];
+    return [
+      ...named(faults).map((sentence) => ({ kind: 'fault', sentence }) as const),
+      ...named(doubts).map((sentence) => ({ kind: 'doubt', sentence }) as const),
+    ];
+  };
+
+  return {
+    next,
+    end,
+    get sentences() {
+      return unnamed > 0 ? [...sentences, `and ${unnamed} more parts that are not named`] : sentences;
+    },
+  };
+};
