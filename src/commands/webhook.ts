@@ -1,4 +1,4 @@
-import { customerEventId } from '../domain/customer-events.ts';
+import { customerEventId } from '../domain/customer-event-ids.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { WebhookEvent } from '../domain/events.ts';

@@ -1,3 +1,4 @@
+import { customerEventId } from './customer-event-ids.ts';
 import {
   type CustomerEventFacts,
   type CustomerEventType,
@@ -8,10 +9,8 @@ import {
   TYPE_OF_TOPIC,
   TYPE_OF_WEBHOOK,
 } from './customer-event-types.ts';
-import { sha256 } from './digest.ts';
 import type { Environment } from './environment.ts';
 import type { MessageEvent, ReputationEvent } from './events.ts';
-import { formatId } from './ids.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
 import { senderIdIn } from './reputation/reputation.ts';
 
@@ -224,10 +223,6 @@ const kindsOf = (
       return { subjectId: event.data.messageId, sequence: event.data.sequence, kinds: messageKinds(event) };
   }
 };
-
-/** @param eventId of the log's own event. @param index which of the customer events that it makes. */
-export const customerEventId = (eventId: string, index: number): string =>
-  formatId('evt', sha256(`${eventId}\0${index}`));
 
 /** The customer events that one event of the log makes, in order. */
 export const customerEvents = (event: RecordedEvent): readonly CustomerEvent[] => {

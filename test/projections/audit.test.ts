@@ -13,6 +13,7 @@ import {
   nodeHash,
   rootOfInclusion,
 } from '../../src/domain/audit/merkle-tree.ts';
+import { customerEventId } from '../../src/domain/customer-event-ids.ts';
 import { NotInTree } from '../../src/domain/ports/audit-trees.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
@@ -115,10 +116,18 @@ describe('the audit trees', () => {
         expect(rootOfInclusion(index, size, hashes[index] as Buffer, proof)).toEqual(root);
         const smaller = await trees.hashes(tree, consistencyRanges(index, size));
         expect(isConsistent([index, mth(hashes.slice(0, index))], [size, root], smaller)).toBe(true);
-        expect(await trees.find(tree, own[index]?.id ?? '')).toMatchObject({ index, leaf: leaves[index] });
+      }
+      const sought = own.filter((_, index) => index % 61 === 0);
+      const found = await trees.findAll(tree, [...sought.map(({ id }) => id), randomUUID()]);
+      expect([...found].map(([id, { index, leaf }]) => [id, index, leaf])).toEqual(
+        sought.map((event) => [event.id, own.indexOf(event), leafOf(event)]),
+      );
+      for (const { id } of sought) {
+        expect((await trees.findCustomerEvent(tree, customerEventId(id, 0)))?.parsed.id).toBe(id);
+        expect(await trees.findCustomerEvent(tree, customerEventId(id, 51))).toBeNull();
       }
       await expect(trees.root(tree, size + 1)).rejects.toBeInstanceOf(NotInTree);
-      expect(await trees.find(tree, randomUUID())).toBeNull();
+      expect(await trees.findAll(tree, [randomUUID()])).toEqual(new Map());
     }
   });
 

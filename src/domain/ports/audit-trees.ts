@@ -31,6 +31,8 @@ export interface AuditTrees {
   tile(tree: string, tile: Tile): Promise<Buffer>;
   /** The leaves of bundles from one up to and without another; of the last one those that there are. */
   leaves(tree: string, from: number, to: number): Promise<readonly string[]>;
-  /** An event by its id, a UUID; null: it is not in the tree (yet). */
-  find(tree: string, eventId: string): Promise<FoundLeaf | null>;
+  /** Events by their ids, UUIDs; those that are not in the tree (yet) are missing. */
+  findAll(tree: string, eventIds: readonly string[]): Promise<ReadonlyMap<string, FoundLeaf>>;
+  /** The event that makes a customer event, by the id of that (`evt_…`); null: it is not in the tree (yet). */
+  findCustomerEvent(tree: string, id: string): Promise<FoundLeaf | null>;
 }

@@ -6,20 +6,26 @@ import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './res
 import { type Schemas, schemasOf } from './schemas.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
-/** Noun and id prefix by the path segment before the id. Captured mail is numbered. */
-const RESOURCES: Readonly<Record<string, readonly [noun: string, prefix: string | null]>> = {
-  messages: ['message', 'msg'],
-  'api-keys': ['API key', 'key'],
-  domains: ['domain', 'dom'],
-  templates: ['template', 'tpl'],
-  webhooks: ['webhook', 'whk'],
-  suppressions: ['suppression', 'sup'],
-  topics: ['topic', 'top'],
-  erasures: ['erasure', 'ers'],
-  auditors: ['auditor', 'aud'],
-  deliveries: ['delivery', 'dlv'],
-  invoices: ['invoice', 'inv'],
-  inbox: ['captured mail', null],
+const shapeOf = (prefix: string): string => `^${prefix}_[a-z2-7]{26}$`;
+/** In the log, and as customers see it. */
+const EVENT = ['event', `^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|${shapeOf('evt')}`] as const;
+
+/** Noun and form of the id by the path segment before it. Captured mail is numbered; a template is also known by its alias. */
+const RESOURCES: Readonly<Record<string, readonly [noun: string, shape: string]>> = {
+  messages: ['message', shapeOf('msg')],
+  'api-keys': ['API key', shapeOf('key')],
+  domains: ['domain', shapeOf('dom')],
+  templates: ['template', `${shapeOf('tpl')}|^[a-z0-9-]{1,64}$`],
+  webhooks: ['webhook', shapeOf('whk')],
+  suppressions: ['suppression', shapeOf('sup')],
+  topics: ['topic', shapeOf('top')],
+  erasures: ['erasure', shapeOf('ers')],
+  auditors: ['auditor', shapeOf('aud')],
+  deliveries: ['delivery', shapeOf('dlv')],
+  invoices: ['invoice', shapeOf('inv')],
+  inbox: ['captured mail', '^[0-9]{1,18}$'],
+  proof: EVENT,
+  disclosures: EVENT,
 };
 
 /** Token of a recipient's link. */
@@ -33,9 +39,6 @@ const TOKEN = {
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{64}$' },
   },
 };
-
-/** A template is also known by its alias. */
-const OR_ALIAS = '|^[a-z0-9-]{1,64}$';
 
 const parameterOf = (name: string, description: string, pattern: string): Json => ({
   name,
@@ -58,17 +61,12 @@ const PARTS: Readonly<Record<string, Json>> = {
   ':delivery': parameterOf('delivery', 'Id of the delivery.', '^dlv_[a-z2-7]{26}$'),
 };
 
+/** @throws {Error} if `RESOURCES` lacks it. */
 const idParameter = (collection: string): Json => {
-  const [noun, prefix] = RESOURCES[collection] ?? ['resource', '[a-z]{3}'];
-  const shape = prefix === null ? '^[0-9]{1,18}$' : `^${prefix}_[a-z2-7]{26}$`;
-  const hasAlias = collection === 'templates';
-  return {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: hasAlias ? `Id or alias of the ${noun}.` : `Id of the ${noun}.`,
-    schema: { type: 'string', pattern: hasAlias ? shape + OR_ALIAS : shape },
-  };
+  const resource = RESOURCES[collection];
+  if (resource === undefined) throw new Error(`what does /${collection}/:id name?`);
+  const [noun, shape] = resource;
+  return parameterOf('id', collection === 'templates' ? `Id or alias of the ${noun}.` : `Id of the ${noun}.`, shape);
 };
 
 const pathParameters = (url: string): readonly Json[] => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ApiKey, apiKey, type ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import { permissionSchema } from '../../domain/api-key/events.ts';
-import { customerEventId } from '../../domain/customer-events.ts';
+import { customerEventId } from '../../domain/customer-event-ids.ts';
 import { environmentSchema } from '../../domain/environment.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts';
 import type { ApiKeyEvent, ApiKeyRefusalEvent, SendingDomainEvent } from '../../domain/events.ts';

@@ -1,6 +1,5 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { parseLeaf } from '../../domain/audit/leaf.ts';
 import {
   HASH_BYTES,
   joined,
@@ -9,8 +8,9 @@ import {
   type Subtree,
   subtreesOf,
 } from '../../domain/audit/merkle-tree.ts';
-import { type AuditTrees, type FoundLeaf, NotInTree, type Tile } from '../../domain/ports/audit-trees.ts';
+import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/audit-trees.ts';
 import type { Database } from '../database.ts';
+import { createFinder } from './find.ts';
 import { type LeafPage, leavesAt, type SearchLeaves, searchLeaves } from './search.ts';
 import { decodeEntries, TILE_HEIGHT, TILE_WIDTH } from './tiles.ts';
 
@@ -92,13 +92,6 @@ const statements = (schema: string) => {
        where not t.disputed and not $1 = any(c.cosigners) and t.tree <> all($2::text[]) limit $3`,
     ),
     disputed: named('disputed', `select count(*)::integer as trees from ${schema}audit_trees where disputed`),
-    bundlesOfId: named(
-      'bundles-of-id',
-      `select bundle::float8 as bundle from ${schema}audit_bundles where tree = $1 and id_to >= $2 and id_from <= $2
-       union all
-       select floor(size / ${TILE_WIDTH})::float8 from ${schema}audit_trees where tree = $1
-       order by 1`,
-    ),
   };
 };
 
@@ -179,13 +172,6 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
     return (await Promise.all(parts)).flat();
   };
 
-  const findIn = async (tree: string, bundle: number, eventId: string): Promise<FoundLeaf | null> => {
-    const all = await leaves(tree, bundle, bundle + 1);
-    const at = all.findIndex((leaf) => leaf.includes(`"id":"${eventId}"`) && parseLeaf(leaf).id === eventId);
-    const leaf = all[at];
-    return leaf === undefined ? null : { index: bundle * TILE_WIDTH + at, leaf, parsed: parseLeaf(leaf) };
-  };
-
   const size: AuditTrees['size'] = async (tree) => {
     const { rows } = await db.query<{ size: number }>({ ...sql.size, values: [tree] });
     return rows[0]?.size ?? 0;
@@ -212,13 +198,6 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
       const values = [signatory, without, limit];
       return (await db.query<UncosignedCheckpoint>({ ...sql.uncosigned, values })).rows;
     },
-    find: async (tree, eventId) => {
-      const { rows } = await db.query<{ bundle: number }>({ ...sql.bundlesOfId, values: [tree, eventId] });
-      for (const { bundle } of rows) {
-        const found = await findIn(tree, bundle, eventId);
-        if (found !== null) return found;
-      }
-      return null;
-    },
+    ...createFinder(db, { leaves }, schema),
   };
 };

@@ -109,7 +109,7 @@ const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>):
 
 export const eventsProjection = defineProjection<Followed, Changes>({
   name: 'events',
-  version: 1,
+  version: 2,
   categories: [
     'message',
     'apiKey',

@@ -2,6 +2,9 @@ import type { Random } from './random.ts';
 
 const KEPT_MAX = 200;
 const ID = /^([a-z]{3})_[a-z2-7]{26}$/;
+const UUID = /^[0-9a-f-]{36}$/;
+/** Operations take an event by its `evt_…` or by its UUID. */
+const prefixOf = (id: string): string => (UUID.test(id) ? 'evt' : id.slice(0, 3));
 
 /** Ids and cursors that the service has given, for requests to name. */
 export interface KnownThings {
@@ -32,7 +35,7 @@ export const createKnownThings = (own: readonly string[], foreign: readonly stri
   };
 
   const keepId = (lists: Map<string, string[]>, id: string): void => {
-    const prefix = id.slice(0, 3);
+    const prefix = prefixOf(id);
     const list = lists.get(prefix) ?? [];
     keep(list, id);
     lists.set(prefix, list);
@@ -50,6 +53,7 @@ export const createKnownThings = (own: readonly string[], foreign: readonly stri
     const texts = textsIn(body);
     for (const [, cursor] of texts.filter(([name]) => name === 'next_cursor')) keep(cursors, cursor);
     for (const [, id] of texts.filter(([name, text]) => name === 'id' && ID.test(text))) learnId(id, ours);
+    for (const [, id] of texts.filter(([name]) => name === 'event_id')) learnId(id, false);
   };
 
   return {

@@ -60,10 +60,14 @@ interface Tools extends Material {
   readonly sample: Sampler;
 }
 
+/** In a pattern that an id may be of several forms. */
+const PREFIX = /\b([a-z]{3})_/;
+
 const segment = (pattern: string, ending: boolean, { known, random }: Tools): string => {
   if (random.chance(0.12)) return random.pick(SEGMENTS);
   if (random.chance(0.05)) return encode(hostileText(random).slice(0, 300)) || '-';
-  const prefix = random.chance(0.95) ? pattern.slice(1, 4) : random.pick(['msg', 'key', 'dom', 'whk', 'org', 'evt']);
+  const own = PREFIX.exec(pattern)?.[1] ?? pattern.slice(1, 4);
+  const prefix = random.chance(0.95) ? own : random.pick(['msg', 'key', 'dom', 'whk', 'org', 'evt']);
   return known.id(random, prefix, ending) ?? `${prefix}_${'a'.repeat(26)}`;
 };
 

@@ -145,6 +145,23 @@ describe('checkpoints and proofs', () => {
     }
   });
 
+  test('prove events by the ids that customers know them by', async () => {
+    const message = { from: 'a@audit.example', to: ['b@example.org', 'c@example.org'], subject: 'Hi', text: 'Hi' };
+    await service.request({ method: 'POST', url: '/v1/messages/send', key, payload: message });
+    await sign();
+    const { body: feed } = await ask('/v1/events');
+    const accepted = feed.data.filter(({ type }: { type: string }) => type === 'message.accepted');
+    const proofs = accepted.map(async ({ id }: { id: string }) => (await ask(`/v1/audit/proof/${id}`)).body);
+    const [first, second] = await Promise.all(proofs);
+    expect(accepted.map(({ data }: { data: object }) => data)).toHaveLength(2);
+    expect(second).toEqual(first);
+    expect(first).toEqual((await ask(`/v1/audit/proof/${first.event_id}`)).body);
+    expect(parseLeaf(first.leaf)).toMatchObject({ id: first.event_id, type: 'MessageAccepted' });
+    const [{ id }] = accepted;
+    expect((await ask(`/v1/audit/proof/${id}`, other)).status).toBe(404);
+    expect((await ask(`/v1/audit/proof/${id.slice(0, -2)}aa`)).status).toBe(404);
+  });
+
   test('prove that the log was only added to', async () => {
     const first = await sign();
     await makeSome(5);

@@ -3,6 +3,7 @@ import { Contradicted, signCheckpoint } from '../../../commands/audit.ts';
 import { consistencyRanges, inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { isId } from '../../../domain/ids.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
 import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
 import { acceptedIn } from '../../accept.ts';
@@ -115,7 +116,7 @@ const PROOF = 'text/plain';
 const proofSchema = z
   .strictObject({
     object: z.literal('audit_proof'),
-    event_id: z.string(),
+    event_id: z.string().describe('Of the audit entry.'),
     leaf_index: z.number().int(),
     leaf: z.string().describe('What is hashed: a line of canonical JSON (RFC 8785).'),
     hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards.'),
@@ -130,12 +131,19 @@ const proofText = (index: number, hashes: readonly Buffer[], note: string): stri
   ['c2sp.org/tlog-proof@v1', `index ${index}`, ...base64(hashes), '', note].join('\n');
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const uuidsIn = (id: string): readonly string[] => (UUID.test(id) ? [id] : []);
 
-/** The event of an audit entry. @throws {DomainError} `not_found`: it is not in this tree. */
+/**
+ * The event of an audit entry, by its id or by that of a customer event that it made.
+ * @throws {DomainError} `not_found`: it is not in this tree.
+ */
 export const requireEvent = async (deps: HttpDependencies, tree: string, id: string): Promise<FoundLeaf> => {
+  const { audit } = deps.readModels;
   await readYourWrites(deps, ['audit']);
-  const found = UUID.test(id) ? await deps.readModels.audit.find(tree, id) : null;
-  if (found === null) throw new DomainError('not_found', 'event not found');
+  const found = isId('evt', id)
+    ? await audit.findCustomerEvent(tree, id)
+    : (await audit.findAll(tree, uuidsIn(id))).get(id);
+  if (found === undefined || found === null) throw new DomainError('not_found', 'event not found');
   return found;
 };
 
@@ -144,8 +152,9 @@ export const getAuditProofRoute = endpoint(
   {
     summary: 'Prove that an event is in the log',
     description:
-      `By the \`event_id\` of an audit entry. With \`Accept: ${PROOF}\` it comes as a C2SP tlog-proof. An event that no ` +
-      'checkpoint is about yet is answered 409: ask again within a minute, or sign a checkpoint.',
+      'By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`, as `GET /v1/events` and webhooks show ' +
+      `it. With \`Accept: ${PROOF}\` it comes as a C2SP tlog-proof. An event that no checkpoint is about yet is answered ` +
+      '409: ask again within a minute, or sign a checkpoint.',
     answer: proofSchema,
     etag: false,
     otherMediaTypes: [PROOF],
@@ -161,7 +170,7 @@ export const getAuditProofRoute = endpoint(
     }
     return {
       object: 'audit_proof',
-      event_id: id,
+      event_id: found.parsed.id,
       leaf_index: found.index,
       leaf: found.leaf,
       hashes: base64(hashes),

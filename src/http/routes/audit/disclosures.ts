@@ -79,8 +79,8 @@ export const getDisclosureRoute = endpoint(
   {
     summary: 'Disclose the content that an event is bound to',
     description:
-      'By the `event_id` of an audit entry. The hashes of the parts make the `content_root` of the event, and each part ' +
-      'can be shown alone. What was removed is a hash. Each disclosure is on record as `DataRead`.',
+      'By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`. The hashes of the parts make the ' +
+      '`content_root` of the event, and each part can be shown alone. What was removed is a hash. Each disclosure is on record as `DataRead`.',
     answer: disclosureSchema,
     etag: false,
   },
@@ -88,7 +88,7 @@ export const getDisclosureRoute = endpoint(
     requireContents(caller);
     const found = await requireEvent(deps, caller.organizationId, id);
     const { contentId, contentRoot, messageId } = found.parsed.data;
-    const answer = { object: 'audit_disclosure', event_id: id, leaf_index: found.index };
+    const answer = { object: 'audit_disclosure', event_id: found.parsed.id, leaf_index: found.index };
     if (typeof contentRoot !== 'string') return { ...answer, content_root: null, parts: [] };
     const parts = await partsOf((await deps.context.contents.get([String(contentId)])).get(String(contentId)));
     await noteReading(deps.context, origin, { what: 'message_content', subjectId: String(messageId) });

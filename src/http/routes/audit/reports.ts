@@ -4,6 +4,7 @@ import { noteReading } from '../../../commands/audit.ts';
 import { readWholeStream } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
+import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
 import type { RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { messageStream } from '../../../domain/streams.ts';
 import { acceptedIn } from '../../accept.ts';
@@ -72,11 +73,10 @@ type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
 const placeOf = async (
   { readModels: { audit } }: HttpDependencies,
   tree: string,
-  eventId: string,
+  found: FoundLeaf | undefined,
   size: number,
 ): Promise<Place> => {
-  const found = await audit.find(tree, eventId);
-  if (found === null || found.index >= size) return { leaf_index: found?.index ?? null, proof: null };
+  if (found === undefined || found.index >= size) return { leaf_index: found?.index ?? null, proof: null };
   const hashes = await audit.hashes(tree, inclusionRanges(found.index, size));
   return {
     leaf_index: found.index,
@@ -95,6 +95,10 @@ const eventsAndCheckpoint = async (
   const contexts = told.map(({ event }) => event.metadata);
   const facts = await readRequestFacts(deps, caller, contexts);
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
+  const places = await deps.readModels.audit.findAll(
+    tree,
+    told.map(({ event }) => event.id),
+  );
   const events: Report['events'] = [];
   for (const { event, sentence } of told) {
     const { id, type, metadata } = event;
@@ -106,7 +110,7 @@ const eventsAndCheckpoint = async (
       request_id: metadata.requestId,
       type,
       event_id: id,
-      ...(await placeOf(deps, tree, id, checkpoint?.size ?? 0)),
+      ...(await placeOf(deps, tree, places.get(id), checkpoint?.size ?? 0)),
     });
   }
   if (checkpoint === undefined) return { events, checkpoint: null };
