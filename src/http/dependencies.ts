@@ -44,7 +44,7 @@ export interface HttpDependencies {
   readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf'>;
   readonly webhookDeliveries: Pick<
     WebhookDeliveries,
-    'list' | 'find' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'
+    'list' | 'find' | 'failingSince' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'
   >;
   /** Mailbox provider of a recipient domain (A-labels); absent: all mail goes to one smarthost. */
   readonly providerOf?: (domain: string) => Promise<string>;

@@ -187,9 +187,9 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
       ]);
     },
 
-    failingSince: async (webhookId) => {
-      const { rows } = await query<{ since: Date }>(FAILING_SINCE, [webhookId]);
-      return rows[0]?.since ?? null;
+    failingSince: async (webhookIds) => {
+      const { rows } = await query<{ webhook_id: string; since: Date }>(FAILING_SINCE, [webhookIds]);
+      return new Map(rows.map(({ webhook_id, since }) => [webhook_id, since]));
     },
 
     find: async ({ ids, limit }) => {

@@ -97,7 +97,7 @@ export const FINISH: Statement = {
 
 export const FAILING_SINCE: Statement = {
   name: 'webhook_failing_since',
-  text: 'select since from vault.webhook_failures where webhook_id = $1',
+  text: 'select webhook_id, since from vault.webhook_failures where webhook_id = any($1::text[])',
 };
 
 const COLUMNS = 'id, number, webhook_id, event, state, attempts, due_at, created_at, replay_id';

@@ -149,11 +149,11 @@ export interface WebhookDeliveries {
   finish(tries: readonly FinishedTry[]): Promise<void>;
 
   /**
-   * When this endpoint failed for the first time since it last took something; null: it has never failed, or took
-   * something later. Told by the tries in the order in which they were stored; of those stored in one write, one that
-   * succeeded outweighs the others.
+   * When each of these endpoints failed for the first time since it last took something; those that never failed, or took
+   * something later, are left out. Told by the tries in the order in which they were stored; of those stored in one
+   * write, one that succeeded outweighs the others.
    */
-  failingSince(webhookId: string): Promise<Date | null>;
+  failingSince(webhookIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 
   /** Deliveries among these ids, newest first and at most `limit`; ids that there are none of are passed over. */
   find(options: { readonly ids: readonly string[]; readonly limit: number }): Promise<readonly WebhookDelivery[]>;

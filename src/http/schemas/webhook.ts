@@ -16,6 +16,12 @@ export const webhookSchema = z
       .enum(['gone', 'failing', 'requested'])
       .nullable()
       .describe('`gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API.'),
+    failing_since: timeSchema()
+      .nullable()
+      .describe(
+        'Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. ' +
+          '5 days later it is disabled.',
+      ),
     filters: z.strictObject({
       domain_ids: z
         .array(z.string())
@@ -26,7 +32,7 @@ export const webhookSchema = z
     created_at: timeSchema(),
   })
   .meta({ id: 'Webhook' });
-type SerializedWebhook = z.infer<typeof webhookSchema>;
+export type SerializedWebhook = z.infer<typeof webhookSchema>;
 
 /** The secret is shown this once. */
 export const createdWebhookSchema = webhookSchema.extend({ secret: z.string() }).meta({ id: 'CreatedWebhook' });
@@ -43,7 +49,17 @@ export const pingedWebhookSchema = z
   })
   .meta({ id: 'WebhookPing' });
 
-export const serializeWebhook = (webhook: ExistingWebhook): SerializedWebhook => ({
+const failingSince = ({ status, enabledAt }: ExistingWebhook, since: Date | undefined): string | null => {
+  if (status !== 'enabled' || since === undefined) return null;
+  const at = since.toISOString();
+  return at > enabledAt ? at : enabledAt;
+};
+
+/** @param failing when endpoints began to fail, by id. What failed before a webhook was enabled does not count. */
+export const serializeWebhook = (
+  webhook: ExistingWebhook,
+  failing: ReadonlyMap<string, Date> = new Map(),
+): SerializedWebhook => ({
   id: webhook.webhookId,
   object: 'webhook',
   url: webhook.url,
@@ -52,6 +68,7 @@ export const serializeWebhook = (webhook: ExistingWebhook): SerializedWebhook =>
   environment: webhook.environment,
   status: webhook.status === 'enabled' ? 'enabled' : 'disabled',
   disabled_reason: webhook.disabledReason,
+  failing_since: failingSince(webhook, failing.get(webhook.webhookId)),
   filters: { domain_ids: webhook.filters.domains.map(({ id }) => id), tags: webhook.filters.tags },
   header_names: [...(webhook.headers?.names ?? [])],
   created_at: webhook.createdAt,

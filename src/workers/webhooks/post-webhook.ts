@@ -120,8 +120,8 @@ export const createDisableEndpoint = (deps: DisableEndpoint) => {
     isGone: boolean,
   ): Promise<'gone' | 'failing' | null> => {
     if (isGone) return 'gone';
-    const since = await webhookDeliveries.failingSince(webhookId);
-    if (since === null) return null;
+    const since = (await webhookDeliveries.failingSince([webhookId])).get(webhookId);
+    if (since === undefined) return null;
     const sinceMs = Math.max(since.getTime(), Date.parse(enabledAt));
     return system.now().getTime() - sinceMs >= FAILING_MS_MAX ? 'failing' : null;
   };

@@ -163,22 +163,22 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
       const [first, second, third] = rows as [OwedDelivery, OwedDelivery, OwedDelivery];
       await record([...rows, other]);
       const failed = { status: 500, state: 'pending', dueAt: after(999) } as const;
-      expect(await deliveries.failingSince('whk_1')).toBeNull();
+      expect(await deliveries.failingSince(['whk_1'])).toEqual(new Map());
       await deliveries.finish([
         finished(first, { ...failed, at: after(2) }),
         finished(second, { ...failed, at: after(1) }),
         finished(other),
       ]);
       await deliveries.finish([finished(first, { ...failed, attempt: 2, at: after(60) })]);
-      expect(await deliveries.failingSince('whk_1')).toEqual(after(1));
-      expect(await deliveries.failingSince('whk_2')).toBeNull();
+      expect(await deliveries.failingSince(['whk_1', 'whk_2'])).toEqual(new Map([['whk_1', after(1)]]));
+      expect(await deliveries.failingSince([])).toEqual(new Map());
       await deliveries.finish([
         finished(third, { at: after(61) }),
         finished(second, { ...failed, attempt: 2, at: after(61) }),
       ]);
-      expect(await deliveries.failingSince('whk_1')).toBeNull();
+      expect(await deliveries.failingSince(['whk_1'])).toEqual(new Map());
       await deliveries.finish([finished(second, { ...failed, state: 'failed', attempt: 3, at: after(90) })]);
-      expect(await deliveries.failingSince('whk_1')).toEqual(after(90));
+      expect(await deliveries.failingSince(['whk_1'])).toEqual(new Map([['whk_1', after(90)]]));
     });
 
     test('are listed newest first, in pages', async () => {

@@ -136,7 +136,7 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
       }
     },
 
-    failingSince: async (webhookId) => failures.get(webhookId) ?? null,
+    failingSince: async (webhookIds) => new Map([...failures].filter(([id]) => webhookIds.includes(id))),
 
     find: async ({ ids, limit }) =>
       [...new Set(ids)]

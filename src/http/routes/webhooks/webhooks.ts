@@ -107,7 +107,8 @@ export const listWebhooksRoute = listEndpoint(
     const page = await deps.readModels.webhooks.list({ organizationId, environment, ...by });
     const streams = page.items.map(({ webhookId }) => webhookStream(webhookId));
     const webhooks = by.withDeleted ? await statesOf(deps.context, webhook, streams) : page.items;
-    return { ...page, items: webhooks.map(serializeWebhook) };
+    const failing = await deps.webhookDeliveries.failingSince(webhooks.map(({ webhookId }) => webhookId));
+    return { ...page, items: webhooks.map((one) => serializeWebhook(one, failing)) };
   },
 );
 
@@ -117,7 +118,7 @@ export const getWebhookRoute = resourceEndpoint(
   async ({ caller, id, reply }, route) => {
     const { webhook, revision } = await loadWebhook(route.deps, caller, id);
     setRevision(reply, revision);
-    return serializeWebhook(webhook);
+    return serializeWebhook(webhook, await route.deps.webhookDeliveries.failingSince([id]));
   },
 );
 
@@ -159,7 +160,7 @@ export const updateWebhookRoute = (route: RouteContext): void => {
         ...ifMatch(request),
       });
       setRevision(reply, revision);
-      return serializeWebhook(webhook);
+      return serializeWebhook(webhook, await deps.webhookDeliveries.failingSince([id]));
     },
   );
 };
@@ -188,7 +189,8 @@ export const rotateWebhookSecretRoute = endpoint(
     const command = { webhookId: id, environment, gracePeriodMinutes, ...ifMatch(request) };
     const { webhook, secret, revision, previousExpiresAt } = await rotateWebhookSecret(deps.context, origin, command);
     setRevision(reply, revision);
-    return { ...serializeWebhook(webhook), secret, previous_secret_expires_at: previousExpiresAt };
+    const failing = await deps.webhookDeliveries.failingSince([id]);
+    return { ...serializeWebhook(webhook, failing), secret, previous_secret_expires_at: previousExpiresAt };
   },
 );
 

@@ -78,6 +78,18 @@ describe('a delivery', () => {
     expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries`)).body.data).toEqual([body]);
   });
 
+  test('that fails makes its webhook one that fails, from when it was enabled at the earliest', async () => {
+    const webhookId = await register();
+    const shown = async () => (await ask('GET', `/v1/webhooks/${webhookId}`)).body;
+    const { failing_since: before, created_at: enabledAt } = await shown();
+    expect(before).toBeNull();
+    const [id = ''] = await owe(webhookId, ['message.accepted']);
+    await fail(id); // in 1970
+    expect((await shown()).failing_since).toBe(enabledAt);
+    const disabled = await ask('PATCH', `/v1/webhooks/${webhookId}`, { enabled: false });
+    expect(disabled.body.failing_since).toBeNull();
+  });
+
   test('is found by its status and the type of its event', async () => {
     const webhookId = await register();
     const [first = '', second = ''] = await owe(webhookId, ['message.accepted', 'message.delivered']);
