@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { VerifierKey } from '../domain/audit/signed-note.ts';
-import { MalformedPolicy, parsePolicy } from '../domain/audit/tlog-policy.ts';
+import { MalformedPolicy, NO_POLICY, type Policy, parsePolicy } from '../domain/audit/tlog-policy.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import type { Witness } from '../workers/audit/ask-witnesses.ts';
@@ -74,16 +74,20 @@ export const readPlans = async (path: string | undefined): Promise<Plans> => {
   throw new StartRefused(problems.join('\n'));
 };
 
-/** The witnesses of a tlog-policy file that have a URL. @throws {StartRefused} */
-export const readWitnesses = async (path: string | undefined): Promise<readonly Witness[]> => {
-  if (path === undefined) return [];
+/** The witnesses of a policy that have a URL. */
+export const askedWitnesses = ({ witnesses, urls }: Policy): readonly Witness[] =>
+  [...urls].map(([name, url]) => ({ name, key: witnesses.get(name) as VerifierKey, url: url.replace(/\/+$/, '') }));
+
+/** Which witnesses cosign, and how many of them must, by a tlog-policy file. @throws {StartRefused} */
+export const readWitnessPolicy = async (path: string | undefined): Promise<Policy> => {
+  if (path === undefined) return NO_POLICY;
   try {
-    const { witnesses, urls } = parsePolicy(await readFile(path, 'latin1'));
-    return [...urls].map(([name, url]) => {
+    const policy = parsePolicy(await readFile(path, 'latin1'));
+    for (const [name, url] of policy.urls) {
       if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
         throw new MalformedPolicy(`the URL of ${name} is not http(s)`);
-      return { name, key: witnesses.get(name) as VerifierKey, url: url.replace(/\/+$/, '') };
-    });
+    }
+    return policy;
   } catch (error) {
     const { message } = error as Error;
     throw new StartRefused(`AUDIT_WITNESSES: ${path} cannot be read: ${message}: set a C2SP tlog-policy file`);

@@ -28,6 +28,7 @@ import { createReadModels, type ReadModels } from '../projections/read-models.ts
 import { baseUrlOf, listenRefused, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
+import { readWitnessPolicy } from './read-service-config.ts';
 import { startSubmission } from './start-submission.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
 
@@ -118,6 +119,7 @@ export const startApi = async (
     requestOrigins,
     logger,
     trackingKeys,
+    witnessPolicy: await readWitnessPolicy(config.auditWitnesses),
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),
     ...(eventLoop === undefined ? {} : { eventLoop }),

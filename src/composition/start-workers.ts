@@ -22,7 +22,7 @@ import {
 import type { RoleEvents, RunningRole } from './lifecycle.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
-import { readWitnesses } from './read-service-config.ts';
+import { askedWitnesses, readWitnessPolicy } from './read-service-config.ts';
 import { startInboundReport } from './start-inbound-reports.ts';
 import { measureAuditFaults, measureDeliveries, measureExpiry } from './start-metrics.ts';
 
@@ -119,7 +119,7 @@ export const openWorkers = async (
     audit: {
       trees: readModels.audit,
       intervalMs: config.auditInterval * SECOND_MS,
-      witnesses: await readWitnesses(config.auditWitnesses),
+      witnesses: askedWitnesses(await readWitnessPolicy(config.auditWitnesses)),
       way: witnesses,
     },
     ...(config.auditCheckHour === null ? {} : { auditCheck: nightlyCheck(config.auditCheckHour, engines, registry) }),

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
+import type { Policy } from '../domain/audit/tlog-policy.ts';
 import type { Analyzer } from '../domain/ports/analyzer.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { HtmlChecker } from '../domain/ports/html-checker.ts';
@@ -59,6 +60,8 @@ export interface HttpDependencies {
   readonly trustedProxies: readonly string[];
   /** Prove tracked links. */
   readonly trackingKeys: TrackingKeys;
+  /** Who cosigns checkpoints, and how many must. */
+  readonly witnessPolicy: Policy;
   /** URL at which clients reach this service; for the OpenAPI document. */
   readonly publicUrl: string;
   /** Readiness probes by name; each rejects if its dependency is unavailable. */

@@ -9,7 +9,7 @@ import {
 } from '../../src/domain/audit/export-format.ts';
 import { type CompactRange, EMPTY_RANGE, extended, joined, leafHash } from '../../src/domain/audit/merkle-tree.ts';
 import { checkpointText, createSigner, type Signer, signedNote } from '../../src/domain/audit/signed-note.ts';
-import { NO_QUORUM } from '../../src/domain/audit/tlog-policy.ts';
+import { NO_POLICY } from '../../src/domain/audit/tlog-policy.ts';
 import type { BodyOptions } from '../../src/domain/audit/verifier/export-body.ts';
 import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { NOW } from './specification.ts';
@@ -124,8 +124,6 @@ export const mended = (bytes: Buffer): Buffer => {
   const text = bytes.subarray(0, at);
   return Buffer.concat([text, Buffer.from(`${exportEndRest(createHash('sha256').update(text).digest('hex'))}\n`)]);
 };
-
-const NO_POLICY = { logs: [], witnesses: new Map(), urls: new Map(), groups: new Map(), quorum: NO_QUORUM } as const;
 
 /** Verified with what is trusted: by default nothing. */
 export const verify = (bytes: string | Buffer, options: Partial<BodyOptions> = {}) => {

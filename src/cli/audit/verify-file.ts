@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { MalformedNote, parseVerifierKey } from '../../domain/audit/signed-note.ts';
-import { MalformedPolicy, NO_QUORUM, type Policy, parsePolicy } from '../../domain/audit/tlog-policy.ts';
+import { MalformedPolicy, NO_POLICY, parsePolicy } from '../../domain/audit/tlog-policy.ts';
 import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
 import { MalformedDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
@@ -33,8 +33,6 @@ export interface VerifyArguments {
 const LINE_BYTES_MAX = 262_144;
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
-
-const NO_POLICY: Policy = { logs: [], witnesses: new Map(), urls: new Map(), groups: new Map(), quorum: NO_QUORUM };
 
 const readOptions = async (args: VerifyArguments): Promise<BodyOptions> => {
   const { key, policy: path, since, quorum, expect, disclosures } = args;

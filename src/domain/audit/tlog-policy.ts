@@ -26,6 +26,14 @@ export interface Policy {
 
 export const NO_QUORUM = 'none';
 
+export const NO_POLICY: Policy = {
+  logs: [],
+  witnesses: new Map(),
+  urls: new Map(),
+  groups: new Map(),
+  quorum: NO_QUORUM,
+};
+
 /** Longer policies are refused. The specification asks for room for 32 of each. */
 const LINES_MAX = 1_000;
 
@@ -118,6 +126,16 @@ export const parsePolicy = (text: string): Policy => {
   if (quorum === null) throw new MalformedPolicy('a policy has a quorum line');
   return { logs, witnesses, urls, groups, quorum };
 };
+
+/** A policy as a file, without URLs: for who verifies, and asks nobody. */
+export const policyText = ({ logs, witnesses, groups, quorum }: Policy): string =>
+  [
+    ...logs.map(({ text }) => `log ${text}`),
+    ...[...witnesses].map(([name, { text }]) => `witness ${name} ${text}`),
+    ...[...groups].map(([name, { threshold, members }]) => `group ${name} ${threshold} ${members.join(' ')}`),
+    `quorum ${quorum}`,
+    '',
+  ].join('\n');
 
 /** Whether the quorum is met by witnesses with these names. */
 export const meetsQuorum = ({ groups, quorum }: Policy, cosigners: ReadonlySet<string>): boolean => {

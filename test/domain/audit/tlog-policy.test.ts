@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createCosigner, createSigner } from '../../../src/domain/audit/signed-note.ts';
-import { MalformedPolicy, meetsQuorum, parsePolicy } from '../../../src/domain/audit/tlog-policy.ts';
+import {
+  MalformedPolicy,
+  meetsQuorum,
+  NO_POLICY,
+  parsePolicy,
+  policyText,
+} from '../../../src/domain/audit/tlog-policy.ts';
 
 const log = createSigner('log.example', randomBytes(32)).verifierKey.text;
 const [x1, x2, x3, y1, y2] = Array.from(
@@ -34,6 +40,13 @@ describe('a policy', () => {
     const policy = parsePolicy(POLICY);
     expect(policy.logs.map(({ text }) => text)).toEqual([log]);
     expect(meetsQuorum(policy, new Set(cosigners))).toBe(isMet);
+  });
+
+  test('is written as it was read, without URLs', () => {
+    const policy = parsePolicy(POLICY);
+    const written = policyText(policy);
+    expect(parsePolicy(written)).toEqual({ ...policy, urls: new Map() });
+    expect([written.includes('https:'), policyText(NO_POLICY)]).toEqual([false, 'quorum none\n']);
   });
 
   test('asks for no cosignature with the quorum none', () => {

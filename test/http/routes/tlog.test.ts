@@ -1,7 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leafHash, rootOfComplete, subtreesOf } from '../../../src/domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/domain/audit/signed-note.ts';
-import { parsePolicy } from '../../../src/domain/audit/tlog-policy.ts';
+import {
+  createCosigner,
+  createSigner,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  signedAt,
+} from '../../../src/domain/audit/signed-note.ts';
+import { meetsQuorum, parsePolicy } from '../../../src/domain/audit/tlog-policy.ts';
 import { formatId } from '../../../src/domain/ids.ts';
 import { auditStream, readingStream } from '../../../src/domain/streams.ts';
 import { decodeEntries, TILE_WIDTH, tilePath } from '../../../src/projections/audit/tiles.ts';
@@ -9,6 +17,9 @@ import { contextAt, NOW } from '../../support/specification.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 const EVENTS = 600;
+
+const WITNESS = createCosigner('witness.example', randomBytes(32)).verifierKey.text;
+const WITNESSES = `witness w ${WITNESS} https://operator:secret@witness.internal/\ngroup all-of-us all w\nquorum all-of-us\n`;
 
 let service: DatabaseService;
 let organizationId: string;
@@ -28,7 +39,7 @@ const fill = async (): Promise<void> => {
 };
 
 beforeAll(async () => {
-  service = await startDatabaseService();
+  service = await startDatabaseService({ witnessPolicy: parsePolicy(WITNESSES) });
   organizationId = await service.makeOrganization();
   key = (await service.makeKey(organizationId, await service.makeDomain(organizationId, 'tlog.test'))).value;
   stranger = await service.makeOrganization();
@@ -65,7 +76,7 @@ describe('the audit log as a transparency log', () => {
     const answer = await policy();
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'public, max-age=300']);
     const { logs, quorum } = parsePolicy(answer.body);
-    expect([logs.length, quorum]).toEqual([1, 'none']);
+    expect([logs.length, quorum]).toEqual([1, 'all-of-us']);
     expect(signedAt(note, logs[0] ?? parseVerifierKey(''))).toBe(0);
     const { root } = parseCheckpoint(note.text);
     const hashes: Buffer[] = [];
@@ -158,11 +169,20 @@ describe('the policy of a log', () => {
       expect([id, (await policy(id)).statusCode]).toEqual([id, 404]);
   });
 
+  test('names the witnesses that the operator asks and their quorum, and not where they are asked', async () => {
+    const { body } = await policy();
+    const [log, ...witnesses] = body.split('\n');
+    expect(log).toMatch(/^log localhost\/v1\/audit\/tlog\/org_/);
+    expect(witnesses).toEqual([`witness w ${WITNESS}`, 'group all-of-us 1 w', 'quorum all-of-us', '']);
+    const met = (name: string) => meetsQuorum(parsePolicy(body), new Set([name]));
+    expect(['w', 'v'].map(met)).toEqual([true, false]);
+  });
+
   test('names both keys while one takes the place of the other', async () => {
     const { store, system } = service.deps.context;
     const before = (await policy()).body;
     const [last] = await store.readStream(auditStream(organizationId), { direction: 'backwards', limit: 1 });
-    const vkey = 'next.example+5b0b1b3c+AYr2';
+    const vkey = createSigner('next.example', randomBytes(32)).verifierKey.text;
     await store.append({
       stream: auditStream(organizationId),
       expected: last?.revision ?? 'no-stream',
@@ -171,7 +191,7 @@ describe('the policy of a log', () => {
       ],
       context: contextAt(NOW, organizationId),
     });
-    expect((await policy()).body).toBe(before.replace('quorum', `log ${vkey}\nquorum`));
+    expect((await policy()).body).toBe(before.replace('\nwitness', `\nlog ${vkey}\nwitness`));
   });
 
   test('is not asked for again and again by one network', async () => {

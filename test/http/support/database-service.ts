@@ -11,6 +11,7 @@ import { createPostgresUsageMarks } from '../../../src/adapters/usage-marks/post
 import { createPostgresWebhookDeliveries } from '../../../src/adapters/webhook-deliveries/postgres.ts';
 import { createSendingQuotas } from '../../../src/commands/message/enforce-quota.ts';
 import { countUsed } from '../../../src/composition/start-api.ts';
+import { NO_POLICY } from '../../../src/domain/audit/tlog-policy.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
@@ -34,6 +35,7 @@ export const startDatabaseService = async ({
   encrypts = false,
   system = createSystem(),
   plans = BUILT_IN_PLANS,
+  witnessPolicy = NO_POLICY,
 } = {}): Promise<DatabaseService> => {
   const database = await migratedDatabase();
   const { url } = database;
@@ -55,6 +57,7 @@ export const startDatabaseService = async ({
     retention: createPostgresRetention({ pool, codec: contentsCodec }),
     readModels,
     liveFeed,
+    witnessPolicy,
     context: {
       store,
       system,

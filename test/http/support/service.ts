@@ -14,6 +14,7 @@ import { type CreateKey, createKey } from '../../../src/commands/api-key.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { createOrganization } from '../../../src/commands/organization.ts';
 import { registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
+import { NO_POLICY } from '../../../src/domain/audit/tlog-policy.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { ERASURE_COUNTS_NONE } from '../../../src/domain/erasure/events.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
@@ -102,6 +103,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     trustedProxies: [],
     publicUrl: 'http://localhost',
     trackingKeys: TRACKING_KEYS,
+    witnessPolicy: NO_POLICY,
     probes: {},
     ...overrides,
     context,

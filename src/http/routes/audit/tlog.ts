@@ -3,6 +3,8 @@ import { loadAuditLog } from '../../../commands/audit.ts';
 import { load } from '../../../commands/execute.ts';
 import { clientNetworkOf } from '../../../domain/address-ranges.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { parseVerifierKey } from '../../../domain/audit/signed-note.ts';
+import { policyText } from '../../../domain/audit/tlog-policy.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import { organization } from '../../../domain/organization/organization.ts';
@@ -98,8 +100,8 @@ export const getTlogPolicyRoute = ({ server, deps, auth, operationId }: RouteCon
   const schema = routeSchema(operationId, name, {
     summary: 'Read the key that signs an audit log',
     description:
-      'A trust policy (C2SP tlog-policy), for everybody: verifiers take it as it is. Keep the first that you see: it must not ' +
-      'change unless the log says why.',
+      'A trust policy (C2SP tlog-policy), for everybody: verifiers take it as it is. It names the witnesses that cosign, and how ' +
+      'many of them must. Keep the first that you see: its `log` lines must not change unless the log says why.',
     answer: z.string(),
     mediaType: 'text/plain',
   });
@@ -119,6 +121,6 @@ export const getTlogPolicyRoute = ({ server, deps, auth, operationId }: RouteCon
     const keys = former === null ? [signing.key] : [former, signing.key];
     // A key is replaced by a checkpoint of both: nobody is hurt by the one before.
     reply.type('text/plain; charset=utf-8').header('cache-control', 'public, max-age=300');
-    return [...keys.map(({ vkey }) => `log ${vkey}`), 'quorum none', ''].join('\n');
+    return policyText({ ...deps.witnessPolicy, logs: keys.map(({ vkey }) => parseVerifierKey(vkey)) });
   });
 };
