@@ -56,7 +56,9 @@ export const addressSchema = () =>
   z
     .string()
     .nullable()
-    .describe('Where the request came from: for a year, and shown to live keys with `admin`. null otherwise.');
+    .describe(
+      'Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise.',
+    );
 
 const entry = <Type extends string, Details extends z.ZodType>(type: Type, details: Details) =>
   z.strictObject({

@@ -226,7 +226,7 @@ const apply = async (db: Database, events: readonly RecordedEvent[]): Promise<vo
 
 export const auditProjection: Projection = {
   name: 'audit',
-  version: 1,
+  version: 2,
   categories: Object.values(CATEGORIES),
   tables: ['audit_trees', 'audit_tail', 'audit_bundles', 'audit_tiles', 'audit_checkpoints'],
   isWhole: true,

@@ -1,4 +1,4 @@
-import { facetsOf, type Leaf, parseLeaf } from '../../domain/audit/leaf.ts';
+import { facetsOf, type Leaf, messageFacet, messageOf, parseLeaf } from '../../domain/audit/leaf.ts';
 import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
 import type { Database } from '../database.ts';
 import { TILE_WIDTH } from './tiles.ts';
@@ -8,6 +8,8 @@ export interface SearchLeaves {
   readonly tree: string;
   /** All of which a leaf has (`facetsOf`). */
   readonly facets: readonly string[];
+  /** The message that they are about. */
+  readonly messageId?: string | undefined;
   /** From this time on, and before that one (ISO 8601). */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -35,8 +37,9 @@ const bundlesSql = (order: 'asc' | 'desc') => ({
 });
 const BUNDLES = { asc: bundlesSql('asc'), desc: bundlesSql('desc') };
 
-const isWanted = ({ metadata, type, data }: Leaf, { facets, since, until }: SearchLeaves): boolean => {
+const isWanted = ({ metadata, type, data }: Leaf, { facets, messageId, since, until }: SearchLeaves): boolean => {
   const { occurredAt } = metadata;
+  if (messageId !== undefined && messageOf({ data }) !== messageId) return false;
   if ((since !== undefined && occurredAt < since) || (until !== undefined && occurredAt >= until)) return false;
   const own = facetsOf({ metadata, type, data });
   return facets.every((facet) => own.includes(facet));
@@ -44,7 +47,8 @@ const isWanted = ({ metadata, type, data }: Leaf, { facets, since, until }: Sear
 
 /** The bundles to look into, in order, the one that is not full among them. */
 const bundlesOf = async (db: Database, size: number, by: SearchLeaves): Promise<readonly number[]> => {
-  const { tree, facets, since = '', order, after } = by;
+  const { tree, messageId, since = '', order, after } = by;
+  const facets = messageId === undefined ? by.facets : [...by.facets, messageFacet(messageId)];
   const tail = Math.floor(size / TILE_WIDTH);
   const first = order === 'asc' ? Math.floor((after ?? -1) / TILE_WIDTH) : Math.floor((after ?? size) / TILE_WIDTH);
   const values = [tree, Math.max(0, first), facets, since];

@@ -155,6 +155,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   listAuditLog: ({ domain, ids }) => [
     ...[{ query: '?limit=100' }, { query: `?domain_id=${domain.id}`, check: isEmpty }],
     ...(ids.key ?? []).map((id) => ({ query: `?key_id=${id}`, check: isEmpty })),
+    ...(ids.msg ?? []).map((id) => ({ query: `?message_id=${id}`, check: isEmpty })),
   ],
   listCheckpoints: () => [{ query: '?limit=100' }],
   // Of the caller's own tree: there is nothing to name another by.

@@ -28,8 +28,9 @@ const last4sOf = async (store: EventStore, caller: Caller, keyId: string): Promi
 const keyIdOf = ({ actor, secret }: EventContext): string | null =>
   secret !== undefined && actor.startsWith(KEY_ACTOR) ? actor.slice(KEY_ACTOR.length) : null;
 
-const seesAddresses = ({ environment, permissions }: Caller): boolean =>
-  environment === 'live' && allows(permissions, 'admin');
+/** Auditors, and live keys with `admin`. */
+const seesAddresses = ({ auditor, environment, permissions }: Caller): boolean =>
+  auditor !== undefined || (environment === 'live' && allows(permissions, 'admin'));
 
 /** Reads which secrets made these events, and from where. @param all contexts of a page of events. */
 export const readRequestFacts = async (

@@ -4,7 +4,9 @@ import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
 import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { addressSchema, type RequestFacts } from '../../schemas/key-history.ts';
 import { pageParameters, timeParameter } from '../../validation/fields.ts';
+import { readRequestFacts } from '../api-keys/request-facts.ts';
 
 const entrySchema = z
   .strictObject({
@@ -21,7 +23,9 @@ const entrySchema = z
         .int()
         .nullable()
         .describe('Of a key: which of its values, from 1; each rotation makes another.'),
+      secret_last4: z.string().nullable().describe('Of that value.'),
     }),
+    address: addressSchema(),
     request_id: z.string().nullable(),
     stream: z.string().describe('The history that the event is in, such as `apiKey-<id>`.'),
     revision: z.number().int().describe('Place in the stream, from 0, without gaps.'),
@@ -29,7 +33,7 @@ const entrySchema = z
   })
   .meta({ id: 'AuditEntry' });
 
-const serializeEntry = (index: number, leaf: Leaf): z.infer<typeof entrySchema> => {
+const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): z.infer<typeof entrySchema> => {
   const { actor, occurredAt, requestId, secret = null } = leaf.metadata;
   const [type = '', id = null] = actor.split(':', 2);
   return {
@@ -38,7 +42,8 @@ const serializeEntry = (index: number, leaf: Leaf): z.infer<typeof entrySchema> 
     event_id: leaf.id,
     type: leaf.type,
     occurred_at: occurredAt,
-    actor: { type, id, secret },
+    actor: { type, id, secret, secret_last4: facts.secretLast4(leaf.metadata) },
+    address: facts.address(leaf.metadata),
     request_id: requestId,
     stream: leaf.stream,
     revision: leaf.revision,
@@ -55,6 +60,7 @@ const query = z.strictObject({
   actor: filter().describe('`key:<id>`, `auditor:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.'),
   key_id: filter().describe('By this key, or about it.'),
   domain_id: filter().describe('About this sending domain.'),
+  message_id: filter().describe('About this message, or the reading of it.'),
   type: filter().describe('Type of the events, such as `KeyRotated`.'),
   since: timeParameter().optional().describe('From this time on.'),
   until: timeParameter().optional().describe('Before this time.'),
@@ -89,12 +95,13 @@ export const listAuditLogRoute = endpoint(
     query,
     answer: listSchema(entrySchema),
   },
-  async ({ caller: { organizationId }, query: by }, { deps }) => {
+  async ({ caller, query: by }, { deps }) => {
     const after = decodeIndex(by.order, by.after);
     await readYourWrites(deps, ['audit']);
     const { leaves, next } = await deps.readModels.audit.search({
-      tree: organizationId,
+      tree: caller.organizationId,
       facets: facetsOf(by),
+      messageId: by.message_id,
       since: by.since,
       until: by.until,
       order: by.order,
@@ -102,8 +109,10 @@ export const listAuditLogRoute = endpoint(
       limit: by.limit,
     });
     const cursor = next === null ? null : encodeParts([`audit:${by.order}`, String(next)]);
+    const contexts = leaves.map(({ parsed }) => parsed.metadata);
+    const facts = await readRequestFacts(deps, caller, contexts);
     return listOf(
-      leaves.map(({ index, parsed }) => serializeEntry(index, parsed)),
+      leaves.map(({ index, parsed }) => serializeEntry(index, parsed, facts)),
       next !== null,
       cursor,
     );

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
+
+interface Entry {
+  readonly type: string;
+  readonly actor: { readonly id: string; readonly secret: number; readonly secret_last4: string | null };
+  readonly address: string | null;
+  readonly data: { readonly messageId?: string; readonly subjectId?: string };
+}
+
+const CLIENT = '127.0.0.1';
+const MESSAGES = 40;
+
+let service: DatabaseService;
+let organizationId: string;
+let domainId: string;
+let key: string;
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  organizationId = await service.makeOrganization();
+  domainId = await service.makeDomain(organizationId, 'entries.example');
+  key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
+});
+afterAll(() => service.close());
+
+const call = async (method: 'GET' | 'POST', url: string, by = key, payload?: object) => {
+  return (await service.request({ method, url, key: by, ...(payload === undefined ? {} : { payload }) })).json();
+};
+
+const send = async (by = key): Promise<string> => {
+  const message = { from: 'a@entries.example', to: 'b@example.org', subject: 'Hi', text: 'Hi' };
+  return (await call('POST', '/v1/messages/send', by, message)).id;
+};
+
+/** All entries of a filter, page by page. */
+const entriesOf = async (query: string, by = key): Promise<readonly Entry[]> => {
+  const entries: Entry[] = [];
+  for (let cursor = ''; ; ) {
+    const page = await call('GET', `/v1/audit/log?order=asc&${query}${cursor}`, by);
+    entries.push(...page.data);
+    if (!page.has_more) return entries;
+    cursor = `&after=${page.next_cursor}`;
+  }
+};
+
+describe('an entry of the audit log', () => {
+  test('says from where a change was asked for, and with which secret of the key', async () => {
+    const { id } = await call('POST', '/v1/api-keys', key, {
+      ...{ name: 'Shop', domain_id: domainId, permissions: ['manage', 'send'] },
+    });
+    const { key: second } = await call('POST', `/v1/api-keys/${id}/rotate`, key, {});
+    await call('POST', `/v1/api-keys/${id}/rotate`, second, {});
+    const entries = await entriesOf(`key_id=${id}`);
+    expect(entries.map(({ type, address }) => [type, address])).toEqual([
+      ['KeyCreated', CLIENT],
+      ['KeyRotated', CLIENT],
+      ['KeyRotated', CLIENT],
+    ]);
+    expect(entries.map(({ actor }) => [actor.secret, actor.secret_last4])).toEqual([
+      [1, key.slice(-4)],
+      [1, key.slice(-4)],
+      [2, second.slice(-4)],
+    ]);
+  });
+
+  test('says so to auditors, but not from where mail was sent: that is not kept', async () => {
+    const auditor = { name: 'Ann', expires_at: '2099-01-01T00:00:00Z' };
+    const { token } = await call('POST', '/v1/audit/auditors', key, auditor);
+    const entries = await entriesOf('type=AuditorAdded', token);
+    expect(entries).toMatchObject([{ address: CLIENT, actor: { secret_last4: key.slice(-4) } }]);
+    const id = await send();
+    const [sent] = await entriesOf(`message_id=${id}`, token);
+    expect(sent).toMatchObject({ address: null, actor: { secret: 1, secret_last4: key.slice(-4) } });
+  });
+});
+
+describe('entries about one message', () => {
+  test('are those of its stream, and who read it', async () => {
+    const id = await send();
+    await send();
+    await call('GET', `/v1/messages/${id}/content`);
+    const entries = await entriesOf(`message_id=${id}`);
+    expect(entries.map(({ type, data }) => [type, data.messageId ?? data.subjectId])).toEqual([
+      ['MessageAccepted', id],
+      ['DataRead', id],
+    ]);
+    expect(await entriesOf(`message_id=${id}&type=DataRead`)).toEqual(entries.slice(1));
+  });
+
+  test('are found in full bundles, and without those of a message whose id begins alike', async () => {
+    const ids: string[] = [];
+    for (let round = 0; round < 300 / MESSAGES; round += 1) {
+      ids.push(...(await Promise.all(Array.from({ length: MESSAGES }, () => send()))));
+    }
+    for (const id of [ids[0], ids[100], ids.at(-1)]) {
+      expect((await entriesOf(`message_id=${id}`)).map(({ data }) => data.messageId)).toEqual([id]);
+      expect(await entriesOf(`message_id=${id?.slice(0, 8)}${'a'.repeat(22)}`)).toEqual([]);
+    }
+    expect(await entriesOf('message_id=x')).toEqual([]);
+  });
+});
