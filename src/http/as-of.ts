@@ -20,7 +20,7 @@ import { readYourWrites } from './consistency.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { type Call, type Definition, endpoint, type Registration, type RouteContext } from './endpoint.ts';
 import type { GuardedRouteName } from './route-table.ts';
-import { timeSchema } from './schemas/envelope.ts';
+import { type AsOf, asOfFields } from './schemas/envelope.ts';
 import { parseTime } from './validation/fields.ts';
 
 /** Resources as they were: the same rules, folded from the events up to a moment of the log. */
@@ -36,11 +36,6 @@ export const atParameter = () =>
     .describe(
       'As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now.',
     );
-
-export const asOfSchema = z.strictObject({
-  time: timeSchema().describe('Of the last event up to then.'),
-  leaf_index: z.number().int().describe('Of that event in the audit log.'),
-});
 
 /** A moment: everything up to a leaf of an organization's tree. */
 interface Moment {
@@ -94,7 +89,7 @@ const storeUpTo = (store: EventStore, position: Position): EventStore => ({
 export interface PastRoute {
   /** Its streams end at the moment, and its time is that. */
   readonly route: RouteContext;
-  readonly asOf: z.infer<typeof asOfSchema>;
+  readonly asOf: AsOf;
 }
 
 /** @returns null: nothing was there yet. @throws {DomainError} `invalid_request`. */
@@ -115,7 +110,7 @@ export const routeAsOf = async (route: RouteContext, caller: Caller, at: string)
 };
 
 /** Whether the resource is read as it was. */
-interface AsOf {
+interface Tense {
   readonly isPast: boolean;
 }
 
@@ -128,14 +123,14 @@ type Reading = Omit<Definition<z.ZodType, z.ZodType>, 'query' | 'answer' | 'body
 export const resourceEndpoint = (
   name: GuardedRouteName,
   { answer, ...definition }: Reading & { readonly answer: z.ZodObject },
-  handle: (call: Call<unknown, unknown> & AsOf, route: RouteContext) => Promise<object>,
+  handle: (call: Call<unknown, unknown> & Tense, route: RouteContext) => Promise<object>,
 ): Registration =>
   endpoint(
     name,
     {
       ...definition,
       query: z.strictObject({ at: atParameter() }),
-      answer: answer.extend({ as_of: asOfSchema.optional().describe('Of a request with `at`.') }),
+      answer: answer.extend(asOfFields()),
     },
     async (call, route) => {
       const { at } = call.query;

@@ -3,12 +3,12 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ListCursor, ListPage } from '../projections/page-of.ts';
 import type { ProjectionName } from '../projections/projection.ts';
-import { asOfSchema, atParameter, routeAsOf } from './as-of.ts';
+import { atParameter, routeAsOf } from './as-of.ts';
 import { readYourWrites } from './consistency.ts';
 import { endpoint, type Registration, type RouteContext } from './endpoint.ts';
 import type { Described } from './openapi/operation.ts';
 import type { GuardedRouteName } from './route-table.ts';
-import { listOf, listSchema } from './schemas/envelope.ts';
+import { asOfFields, listOf, listSchema } from './schemas/envelope.ts';
 import { pageParameters, timeOf } from './validation/fields.ts';
 
 /** Lists: their cursors, and the route of a list that is a read model. */
@@ -95,13 +95,12 @@ export const listEndpoint = <Item extends z.ZodType, const Filters extends z.Zod
   read: (by: ListBy<Filters>, caller: Caller, route: RouteContext) => Promise<ListPage<z.output<Item>>>,
 ): Registration => {
   const at = takesAt ? { at: atParameter() } : {};
-  const asOf = takesAt ? { as_of: asOfSchema.optional().describe('Of a request with `at`.') } : {};
   return endpoint(
     name,
     {
       ...described,
       query: z.strictObject({ ...pageParameters, ...filters, ...at }),
-      answer: listSchema(item).extend(asOf),
+      answer: listSchema(item).extend(takesAt ? asOfFields() : {}),
     },
     async ({ caller, query: { after: cursor, ...sent } }, route) => {
       const { at, ...asked } = sent as typeof sent & { readonly at?: string };

@@ -59,6 +59,12 @@ describe('a resource as it was', () => {
       ],
       ({ name, status, last4 }: { name: string; status: string; last4: string }) => [name, status, last4],
     );
+    const history = (await ask(`/v1/api-keys/${id}/history`)).body.data;
+    const statuses = history.map(async ({ at }: { at: string }) => {
+      const { body } = await ask(`/v1/api-keys/${id}/secrets?at=${at}`);
+      return body.data.map(({ status }: { status: string }) => status);
+    });
+    expect(await Promise.all(statuses)).toEqual([['ended', 'ended'], ['current', 'grace'], ['current'], ['current']]);
   });
 
   test('a template, with its content of then', async () => {
@@ -114,6 +120,17 @@ describe('a resource as it was', () => {
       [async () => undefined, () => change('POST', `/v1/messages/${id}/cancel`, {})],
       ({ status }: { status: string }) => status,
     );
+    const { body } = await ask(`/v1/messages/${id}/events`);
+    const [cancelled, accepted] = [body.data[0].timestamp, body.data.at(-1).timestamp];
+    const summaries = [accepted, cancelled].map(async (at) => {
+      const explained = await ask(`/v1/messages/${id}/explain?at=${at}`);
+      return [explained.body.as_of.time, explained.body.summary, explained.body.steps.at(-1).type];
+    });
+    expect(await Promise.all(summaries)).toEqual([
+      [accepted, expect.stringContaining('scheduled'), 'scheduled'],
+      [cancelled, expect.stringContaining('cancelled'), 'cancelled'],
+    ]);
+    expect((await ask(`/v1/messages/${id}/explain?at=2020-01-01`)).status).toBe(404);
     const added = await change('POST', '/v1/suppressions', { address: 'c@example.org' });
     await expectPast(
       `/v1/suppressions/${added.id}`,

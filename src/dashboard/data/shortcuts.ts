@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks';
 
-const FIELDS = 'input, textarea, select, [contenteditable]';
+/** Where letters are text. A slider and a box to tick take none. */
+const FIELDS = 'input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]';
 
 /** Keys of a screen, by `KeyboardEvent.key`. They are off in fields and dialogs. */
 export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): void => {

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useAsOf } from '../data/as-of.ts';
 import { client } from '../data/queries.ts';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
@@ -39,7 +40,10 @@ const TypedName = ({ name, onTyped }: { readonly name: string; onTyped(isRight: 
   </label>
 );
 
-/** A button, a dialog that says what follows, and what came of it. All that is shown is read again afterwards. */
+/**
+ * A button, a dialog that says what follows, and what came of it. All that is shown is read again afterwards. On a screen
+ * of the past it is disabled.
+ */
 export const Action = (props: ActionProps): JSX.Element => {
   const { word, icon, tone, title, typed, isSmall = false, children, act } = props;
   const dialog = useRef<HTMLDialogElement>(null);
@@ -48,6 +52,7 @@ export const Action = (props: ActionProps): JSX.Element => {
   const [error, setError] = useState<Error | null>(null);
   const [isTyped, setTyped] = useState(false);
   const [isBusy, setBusy] = useState(false);
+  const isPast = useAsOf() !== null;
   const close = (): void => dialog.current?.close();
   // Once its fields are there: the first of them is focused.
   useLayoutEffect(() => {
@@ -77,7 +82,7 @@ export const Action = (props: ActionProps): JSX.Element => {
   const look = `btn ${tone === 'plain' ? '' : tone}`;
   return (
     <>
-      <button type="button" class={`${look} ${isSmall ? 'small' : ''}`} onClick={() => setOpen(true)}>
+      <button type="button" class={`${look} ${isSmall ? 'small' : ''}`} disabled={isPast} onClick={() => setOpen(true)}>
         <Icon name={icon} />
         {word}
       </button>

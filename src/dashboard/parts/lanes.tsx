@@ -80,12 +80,13 @@ const Lane = ({ recipient, steps, began, now, at }: LaneProps): JSX.Element => {
 interface LanesProps {
   readonly message: SerializedMessage;
   readonly explanation: Explanation;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** One row per recipient on a logarithmic axis of time: what happened, what is waited for, and when it goes on. */
-export const Lanes = ({ message, explanation }: LanesProps): JSX.Element => {
+export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element => {
   const began = new Date(message.created_at).getTime();
-  const now = Date.now();
   const isOpen = message.recipients.some(({ status }) => OPEN.includes(status));
   const times = message.recipients.flatMap(({ updated_at, next_attempt_at }) => [updated_at, next_attempt_at ?? '']);
   const latest = Math.max(...times.filter((one) => one !== '').map((one) => new Date(one).getTime() - began), 1_000);
@@ -116,7 +117,7 @@ export const Lanes = ({ message, explanation }: LanesProps): JSX.Element => {
       <div class="axis">
         <i />
         <div>
-          <span class="zero">0</span>
+          {!(isOpen && at(now - began) < TICK_PERCENT) && <span class="zero">0</span>}
           {ticks.map(({ tick, left }) => (
             <span key={tick} style={{ left: `${left}%` }}>
               {duration(tick)}

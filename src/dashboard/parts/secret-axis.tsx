@@ -12,10 +12,15 @@ const TICKS = [0, 0.5];
 
 const timeOf = (at: string): number => new Date(at).getTime();
 
+interface SecretAxisProps {
+  readonly secrets: readonly Secret[];
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
 /** All values of a key on one axis of time: when each was the newest, and, hatched, how long it worked beside the next. */
-export const SecretAxis = ({ secrets }: { readonly secrets: readonly Secret[] }): JSX.Element => {
+export const SecretAxis = ({ secrets, now }: SecretAxisProps): JSX.Element => {
   const times = useTimes();
-  const now = Date.now();
   const from = Math.min(...secrets.map(({ created_at }) => timeOf(created_at)));
   const ends = secrets.flatMap(({ ends_at }) => (ends_at === null ? [] : [timeOf(ends_at)]));
   const to = Math.max(now, ...ends.filter((end) => end - now < now - from + 86_400_000)) + 1;

@@ -71,10 +71,15 @@ const StepEntry = ({ step, began }: { readonly step: Step; readonly began: numbe
   );
 };
 
-const NextEntry = ({ wait }: { readonly wait: Explanation['waiting_because'][number] }): JSX.Element => {
+interface NextProps {
+  readonly wait: Explanation['waiting_because'][number];
+  readonly now: number;
+}
+
+const NextEntry = ({ wait, now }: NextProps): JSX.Element => {
   const times = useTimes();
   const { next_attempt_at: next } = wait;
-  const inMs = next === null ? 0 : new Date(next).getTime() - Date.now();
+  const inMs = next === null ? 0 : new Date(next).getTime() - now;
   return (
     <li class="step next">
       <time {...(next !== null && { dateTime: next })}>
@@ -97,10 +102,12 @@ const BUTTONS_MAX = 4;
 interface TimelineProps {
   readonly message: SerializedMessage;
   readonly explanation: Explanation;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** Everything that happened, newest first, for one recipient or for all. The next attempt comes before it. */
-export const Timeline = ({ message, explanation }: TimelineProps): JSX.Element => {
+export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Element => {
   const times = useTimes();
   const [only, setOnly] = useState<string | null>(null);
   const began = new Date(message.created_at).getTime();
@@ -129,7 +136,7 @@ export const Timeline = ({ message, explanation }: TimelineProps): JSX.Element =
       </div>
       <ol class="steps">
         {waits.map((wait) => (
-          <NextEntry key={wait.recipient.id} wait={wait} />
+          <NextEntry key={wait.recipient.id} wait={wait} now={now} />
         ))}
         {explanation.steps
           .filter(isShown)

@@ -1,19 +1,20 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SerializedMessage } from '../../http/schemas/message.ts';
-import type { SerializedMessageContent } from '../../http/schemas/message-content.ts';
-import { ApiFault, request } from '../data/api.ts';
+import { request, urlOf } from '../data/api.ts';
+import { type Moment, momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
 import { onEvent } from '../data/live.ts';
 import { linkTo, usePlace, withParameters } from '../data/location.ts';
-import { shortId, useDomainNames, useKeyNames } from '../data/names.ts';
 import { client, useResource } from '../data/queries.ts';
-import { count, useTimes } from '../data/time.ts';
+import { useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
-import { CopyField, Fact, Facts } from '../parts/facts.tsx';
+import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
 import { Icon, Pill } from '../parts/icons.tsx';
 import { Lanes } from '../parts/lanes.tsx';
+import { MessageContent } from '../parts/message-content.tsx';
+import { MessageFacts } from '../parts/message-facts.tsx';
 import type { Explanation } from '../parts/peek.tsx';
-import { Fault, Notice, Skeleton } from '../parts/states.tsx';
+import { Fault, Skeleton } from '../parts/states.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 
 const TABS = { timeline: 'Timeline', text: 'Text', html: 'HTML', headers: 'Headers' } as const;
@@ -29,6 +30,7 @@ const CANCELLABLE: readonly string[] = ['accepted', 'scheduled', 'deferred'];
 
 const CancelButton = ({ message }: { readonly message: SerializedMessage }): JSX.Element | null => {
   const [error, setError] = useState<Error | null>(null);
+  const isPast = useAsOf() !== null;
   const waiting = message.recipients.filter(({ status }) => CANCELLABLE.includes(status)).length;
   if (waiting === 0) return null;
   const cancel = async (): Promise<void> => {
@@ -43,114 +45,10 @@ const CancelButton = ({ message }: { readonly message: SerializedMessage }): JSX
   return (
     <>
       {error !== null && <Fault error={error} />}
-      <button type="button" class="btn danger" onClick={() => void cancel()}>
+      <button type="button" class="btn danger" disabled={isPast} onClick={() => void cancel()}>
         Cancel {waiting} waiting
       </button>
     </>
-  );
-};
-
-const Rail = ({ message }: { readonly message: SerializedMessage }): JSX.Element => {
-  const times = useTimes();
-  const keyNames = useKeyNames();
-  const domains = useDomainNames();
-  const { template } = message;
-  return (
-    <aside aria-label="Facts">
-      <Facts>
-        <Fact name="Message-ID">
-          <CopyField text={message.message_id} name="Message-ID" />
-        </Fact>
-        <Fact name="API key">
-          <a class="lnk" href={linkTo('/messages', { key_id: message.api_key_id })}>
-            <bdi>{keyNames.get(message.api_key_id) ?? shortId(message.api_key_id)}</bdi>
-          </a>
-        </Fact>
-        <Fact name="Domain">
-          <a class="lnk" href={linkTo('/messages', { domain_id: message.domain_id })}>
-            {domains.get(message.domain_id) ?? shortId(message.domain_id)}
-          </a>
-        </Fact>
-        {template !== null && (
-          <Fact name="Template">
-            <a class="lnk" href={linkTo('/messages', { template_id: template.id })}>
-              {shortId(template.id)}
-            </a>{' '}
-            <span class="muted">version {template.version}</span>
-          </Fact>
-        )}
-        {message.tags.length > 0 && (
-          <Fact name="Tags">
-            <span class="states">
-              {message.tags.map(({ name, value }) => (
-                <a class="tag" key={name} href={linkTo('/messages', { tag: `${name}:${value}` })}>
-                  <bdi>
-                    {name}:{value}
-                  </bdi>
-                </a>
-              ))}
-            </span>
-          </Fact>
-        )}
-        {Object.keys(message.metadata).length > 0 && (
-          <Fact name="Metadata">
-            {Object.entries(message.metadata).map(([name, value]) => (
-              <bdi class="meta" key={name}>
-                <code>{name}</code> <span class="muted">=</span> <code>{value}</code>
-              </bdi>
-            ))}
-          </Fact>
-        )}
-        <Fact name="Class">{message.stream === 'bulk' ? 'Bulk' : 'Transactional'}</Fact>
-        {message.scheduled_at !== null && <Fact name="Scheduled for">{times.full(message.scheduled_at)}</Fact>}
-        <Fact name="Gives up">{times.full(message.expires_at)}</Fact>
-        <Fact name="Size">{count(message.size_bytes)} bytes</Fact>
-        <Fact name="Id">
-          <CopyField text={message.id} name="id" />
-        </Fact>
-      </Facts>
-    </aside>
-  );
-};
-
-const Gone = ({ error }: { readonly error: Error }): JSX.Element =>
-  error instanceof ApiFault && error.code === 'content_gone' ? (
-    <Notice tone="plan" state="scheduled">
-      <b>The content is no longer stored.</b> {error.message}. Its history stays.
-    </Notice>
-  ) : (
-    <Fault error={error} />
-  );
-
-/** Reading it is put on record, so it is read only when it is asked for. */
-const Content = ({ id, tab }: { readonly id: string; readonly tab: Exclude<Tab, 'timeline'> }): JSX.Element => {
-  const { data, error } = useResource<SerializedMessageContent>({ path: `/v1/messages/${id}/content` });
-  if (error !== null) return <Gone error={error} />;
-  if (data === undefined) return <Skeleton rows={4} />;
-  if (tab === 'headers') {
-    return (
-      <div class="card source">
-        <Facts>
-          <Fact name="From">
-            <bdi>{data.from_name === null ? data.from : `${data.from_name} <${data.from}>`}</bdi>
-          </Fact>
-          {Object.entries(data.headers).map(([name, value]) => (
-            <Fact key={name} name={name}>
-              <bdi>{value}</bdi>
-            </Fact>
-          ))}
-        </Facts>
-      </div>
-    );
-  }
-  const text = tab === 'text' ? data.text : data.html;
-  const missing = tab === 'text' ? 'It was sent without a text of its own.' : 'It was sent without HTML.';
-  return (
-    <div class="card source">
-      <pre>
-        <bdi>{text ?? missing}</bdi>
-      </pre>
-    </div>
   );
 };
 
@@ -171,6 +69,32 @@ const Tabs = ({ tab, children }: { readonly tab: Tab; readonly children: Compone
   </div>
 );
 
+/** Its own events: those of webhooks come after it. */
+const momentsIn = (explanation: Explanation | undefined): readonly Moment[] =>
+  momentsOf(
+    (explanation?.steps ?? [])
+      .filter(({ type }) => !type.startsWith('webhook_'))
+      .map(({ at, type }) => ({ at, word: type.replaceAll('_', ' ') })),
+  );
+
+/** The moment that is shown. */
+const nowOf = ({ as_of: asOf }: Past<SerializedMessage>): number =>
+  asOf === undefined ? Date.now() : new Date(asOf.time).getTime();
+
+interface WhyProps {
+  readonly message: Past<SerializedMessage>;
+  readonly explanation: Explanation;
+}
+
+const Why = ({ message, explanation }: WhyProps): JSX.Element => (
+  <section class="why" aria-label="Explanation">
+    <p class="say">
+      <bdi>{explanation.summary}</bdi>
+    </p>
+    <Lanes message={message} explanation={explanation} now={nowOf(message)} />
+  </section>
+);
+
 /** Reads the message again when something happens to it. */
 const useUpdates = (id: string): void => {
   useEffect(
@@ -183,8 +107,14 @@ const useUpdates = (id: string): void => {
   );
 };
 
-const Head = ({ message }: { readonly message: SerializedMessage }): JSX.Element => {
+interface HeadProps {
+  readonly message: SerializedMessage;
+  readonly moments: readonly Moment[];
+}
+
+const Head = ({ message, moments }: HeadProps): JSX.Element => {
   const times = useTimes();
+  const at = useAsOf();
   const { recipients } = message;
   return (
     <>
@@ -212,7 +142,10 @@ const Head = ({ message }: { readonly message: SerializedMessage }): JSX.Element
           </p>
         </div>
         <div class="acts">
-          <ApiButton requests={[`/v1/messages/${message.id}`, `/v1/messages/${message.id}/explain`]} />
+          <AsOfButton moments={moments} />
+          <ApiButton
+            requests={['', '/explain'].map((part) => urlOf(`/v1/messages/${message.id}${part}`, queryAt(at)))}
+          />
           <CancelButton message={message} />
         </div>
       </div>
@@ -220,34 +153,37 @@ const Head = ({ message }: { readonly message: SerializedMessage }): JSX.Element
   );
 };
 
-/** A message: why it is as it is, what happened to each recipient, and what it says. */
+/** A message: why it is as it is, what happened to each recipient, and what it says; now, or as it was. */
 export const Message = ({ id }: { readonly id: string }): JSX.Element => {
   const tab = tabOf(usePlace().query);
+  const at = useAsOf();
   useUpdates(id);
-  const { data: message, error } = useResource<SerializedMessage>({ path: `/v1/messages/${id}` });
-  const { data: explanation, error: unexplained } = useResource<Explanation>({ path: `/v1/messages/${id}/explain` });
-  const fault = error ?? unexplained;
-  if (fault !== null) return <Fault error={fault} retry={() => void client.invalidateQueries()} />;
-  if (message === undefined || explanation === undefined) return <Skeleton />;
+  const message = useResource<Past<SerializedMessage>>({ path: `/v1/messages/${id}`, query: queryAt(at) });
+  const explanation = useResource<Explanation>({ path: `/v1/messages/${id}/explain`, query: queryAt(at) });
+  const whole = useResource<Explanation>({ path: `/v1/messages/${id}/explain` });
+  const fault = message.error ?? explanation.error;
+  const [shown, explained, moments] = [message.data, explanation.data, momentsIn(whole.data)];
   return (
     <>
-      <Head message={message} />
-      <section class="why" aria-label="Explanation">
-        <p class="say">
-          <bdi>{explanation.summary}</bdi>
-        </p>
-        <Lanes message={message} explanation={explanation} />
-      </section>
-      <div class="cols">
-        <Tabs tab={tab}>
-          {tab === 'timeline' ? (
-            <Timeline message={message} explanation={explanation} />
-          ) : (
-            <Content id={id} tab={tab} />
-          )}
-        </Tabs>
-        <Rail message={message} />
-      </div>
+      <AsOfBar moments={moments} asOf={shown?.as_of} />
+      {fault !== null && <Fault error={fault} retry={() => void client.invalidateQueries()} />}
+      {fault === null && (shown === undefined || explained === undefined) && <Skeleton />}
+      {fault === null && shown !== undefined && explained !== undefined && (
+        <>
+          <Head message={shown} moments={moments} />
+          {tab === 'timeline' && <Why message={shown} explanation={explained} />}
+          <div class="cols">
+            <Tabs tab={tab}>
+              {tab === 'timeline' ? (
+                <Timeline message={shown} explanation={explained} now={nowOf(shown)} />
+              ) : (
+                <MessageContent id={id} tab={tab} />
+              )}
+            </Tabs>
+            <MessageFacts message={shown} />
+          </div>
+        </>
+      )}
     </>
   );
 };

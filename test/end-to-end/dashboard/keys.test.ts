@@ -25,6 +25,14 @@ describe.skipIf(chromiumIsMissing)('the screens of API keys', () => {
       .first()
       .waitFor();
     expect(await look(page, `key-${name}`)).toEqual(FINE);
+    await page.getByRole('button', { name: 'As of now' }).click();
+    await page.keyboard.press('ArrowLeft');
+    await page.getByText('One value works at this moment').waitFor();
+    await page.getByText(/^Up to /).waitFor();
+    expect(await page.getByRole('button', { name: 'Rotate' }).isDisabled()).toBe(true);
+    expect(await look(page, `key-past-${name}`)).toEqual(FINE);
+    await page.keyboard.press('t');
+    await page.getByRole('button', { name: 'As of now' }).waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -49,6 +49,18 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
     await page.getByRole('link', { name: 'HTML' }).click();
     await page.getByText('<h1>On its way</h1>').waitFor();
     expect(await look(page, `message-html-${name}`)).toEqual(FINE);
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.keyboard.press('t');
+    const bar = page.getByRole('region', { name: 'Time travel' });
+    await bar.waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    await page.locator('.head').getByText('Accepted').waitFor();
+    expect(new URL(page.url()).searchParams.get('at')).toMatch(/Z$/);
+    expect(await page.getByRole('button', { name: /^Cancel/ }).isDisabled()).toBe(true);
+    expect(await look(page, `message-past-${name}`)).toEqual(FINE);
+    await bar.getByRole('button', { name: 'Back to now' }).click();
+    await page.locator('.head').getByText('Delivered').waitFor();
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
     expect(complaints).toEqual([]);
     await close();

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { type SecretLife, secretHistory } from '../../../domain/api-key/secret-history.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import type { SecretSends } from '../../../projections/messages/key-sends.ts';
+import { atParameter, routeAsOf } from '../../as-of.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodePlace, encodePlace } from '../../lists.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { asOfFields, listOf, listSchema } from '../../schemas/envelope.ts';
 import { type RequestFacts, serializeActor } from '../../schemas/key-history.ts';
 import { keySecretSchema, type SerializedKeySecret } from '../../schemas/key-secret.ts';
 import { pageParameters } from '../../validation/fields.ts';
@@ -55,11 +57,14 @@ export const listKeySecretsRoute = endpoint(
     summary: 'List the values that an API key has had, newest first',
     description:
       'Who made each value, when it ended and why, and how much was sent with it; also of a deleted key. Never the values ' +
-      'themselves. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages.',
-    query: z.strictObject(pageParameters),
-    answer: listSchema(keySecretSchema),
+      'themselves. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the values as they were then, and what was sent up to now.',
+    query: z.strictObject({ ...pageParameters, at: atParameter() }),
+    answer: listSchema(keySecretSchema).extend(asOfFields()),
   },
-  async ({ caller, id, query: { limit, after } }, { deps }) => {
+  async ({ caller, id, query: { limit, after, at } }, route) => {
+    const past = at === undefined ? undefined : await routeAsOf(route, caller, at);
+    if (past === null) throw new DomainError('not_found', 'nothing was there yet at that time');
+    const { deps } = past?.route ?? route;
     const { context, readModels } = deps;
     const list = `key-secrets:${id}`;
     const place = decodePlace(list, after);
@@ -83,10 +88,11 @@ export const listKeySecretsRoute = endpoint(
       ),
     };
     const hasMore = rest.length > page.length;
-    return listOf(
+    const answer = listOf(
       page.map((secret) => serializeSecret(secret, secretContext)),
       hasMore,
       encodePlace(list, hasMore ? String(first) : null),
     );
+    return past === undefined ? answer : { ...answer, as_of: past.asOf };
   },
 );

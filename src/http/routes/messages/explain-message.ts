@@ -15,7 +15,7 @@ import { type ExistingMessage, message } from '../../../domain/message/message.t
 import { isOpen } from '../../../domain/message/recipient.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
-import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
+import { deliveryId, type WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
 import { type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import {
@@ -28,8 +28,8 @@ import {
 } from '../../../domain/streams.ts';
 import { template } from '../../../domain/template/template.ts';
 import { subscribesTo } from '../../../domain/webhook/webhook.ts';
+import { resourceEndpoint } from '../../as-of.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { endpoint } from '../../endpoint.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
 import { explanationSchema } from '../../schemas/explanation.ts';
 import { type Circumstances, explainMessage, type Known } from '../../serialize/explain/explain-message.ts';
@@ -206,7 +206,16 @@ export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<K
   return { message: state, happenings, contents, circumstances, ...webhooks, suspensions, reputations, now };
 };
 
-export const explainMessageRoute = endpoint(
+/** Deliveries as they stood at a moment: what was tried later had not happened. */
+const deliveriesAt = (deliveries: readonly WebhookDelivery[], now: string): readonly WebhookDelivery[] =>
+  deliveries.flatMap((delivery): readonly WebhookDelivery[] => {
+    if (delivery.createdAt.toISOString() > now) return [];
+    const tries = delivery.tries.filter(({ at }) => at.toISOString() <= now);
+    const next = delivery.tries[tries.length];
+    return next === undefined ? [delivery] : [{ ...delivery, tries, state: 'pending', dueAt: next.at }];
+  });
+
+export const explainMessageRoute = resourceEndpoint(
   'GET /v1/messages/:id/explain',
   {
     summary: 'Explain the status of a message step by step',
@@ -214,11 +223,12 @@ export const explainMessageRoute = endpoint(
       'The whole history: the request, the key, the checks, every attempt with replies and transport ' +
       'security, waits with their reasons and ends, and each webhook attempt. `facts` holds the codes behind ' +
       'each sentence. Sentences are for people and may change; types and facts are stable. Addresses and ' +
-      'reply texts are null once the content has expired.',
+      'reply texts are null once the content has expired. With `at`, what was known at that moment.',
     answer: explanationSchema,
   },
-  async ({ caller, id }, { deps }) => {
+  async ({ caller, id, isPast }, { deps }) => {
     await loadMessage(deps, caller, id);
-    return explainMessage(await whatIsKnown(deps, id));
+    const known = await whatIsKnown(deps, id);
+    return explainMessage(isPast ? { ...known, deliveries: deliveriesAt(known.deliveries, known.now) } : known);
   },
 );

@@ -1,0 +1,142 @@
+import type { JSX } from 'preact';
+import type { AsOf } from '../../http/schemas/envelope.ts';
+import { type Moment, travel, useAsOf } from '../data/as-of.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
+import { count, useTimes } from '../data/time.ts';
+import { Icon } from './icons.tsx';
+
+/**
+ * Time travel over the events of one resource. A screen puts `AsOfButton` among its actions and `AsOfBar` above all else,
+ * reads with `queryAt(useAsOf())`, and disables what changes anything.
+ */
+
+/** Closer together they run into each other. */
+const TICKS_MAX = 60;
+const LABEL_PERCENT = 12;
+/** Half the thumb of the slider, which cannot leave its track. */
+const THUMB_PIXELS = 10;
+
+interface MomentsProps {
+  /** `momentsOf` its events. */
+  readonly moments: readonly Moment[];
+}
+
+/** Goes to the newest event, from where each earlier one can be reached. Absent in the past: the bar leads back. */
+export const AsOfButton = ({ moments }: MomentsProps): JSX.Element | null => {
+  const at = useAsOf();
+  const newest = moments.at(-1)?.at ?? null;
+  useShortcuts({ t: () => travel(at === null ? newest : null) });
+  if (at !== null) return null;
+  return (
+    <button type="button" class="btn" disabled={newest === null} aria-keyshortcuts="T" onClick={() => travel(newest)}>
+      <Icon name="clock" />
+      As of now
+    </button>
+  );
+};
+
+/** Of the last event up to the moment; -1: there was none yet. */
+const indexAt = (moments: readonly Moment[], at: string): number => moments.findLastIndex((moment) => moment.at <= at);
+
+interface Placed extends Moment {
+  readonly index: number;
+  readonly percent: number;
+}
+
+/** Labels that do not run into each other: the current one, and then from the left. */
+const labelled = (placed: readonly Placed[], current: number): readonly Placed[] => {
+  const shown = placed.filter(({ index }) => index === current);
+  for (const one of placed) {
+    if (shown.every(({ percent }) => Math.abs(percent - one.percent) >= LABEL_PERCENT)) shown.push(one);
+  }
+  return shown;
+};
+
+/** A place on the track, where the middle of the thumb can be. */
+const leftOf = (percent: number): string =>
+  `calc(${THUMB_PIXELS}px + (100% - ${2 * THUMB_PIXELS}px) * ${percent / 100})`;
+
+const sideOf = (percent: number): string => {
+  if (percent < LABEL_PERCENT / 2) return 'first';
+  return percent > 100 - LABEL_PERCENT / 2 ? 'last' : '';
+};
+
+interface SliderProps extends MomentsProps {
+  readonly current: number;
+}
+
+const Slider = ({ moments, current }: SliderProps): JSX.Element => {
+  const times = useTimes();
+  const most = Math.max(1, moments.length - 1);
+  const placed = moments.map((moment, index) => ({ ...moment, index, percent: (index / most) * 100 }));
+  const here = moments[current];
+  const go = (index: number): void => {
+    const moment = moments[Math.min(moments.length - 1, Math.max(0, index))];
+    if (moment !== undefined) travel(moment.at, 'replace');
+  };
+  useShortcuts({ ArrowLeft: () => go(current - 1), ArrowRight: () => go(current + 1) });
+  return (
+    <div class="rail">
+      <i class="past" style={{ width: leftOf(placed[current]?.percent ?? 0) }} />
+      {placed.length <= TICKS_MAX &&
+        placed.map(({ index, percent }) => (
+          <i key={index} class={`tick ${index > current ? 'later' : ''}`} style={{ left: leftOf(percent) }} />
+        ))}
+      {labelled(placed, current).map(({ index, percent, word }) => (
+        <span
+          key={index}
+          class={`${sideOf(percent)} ${index === current ? 'cur' : ''}`}
+          style={{ left: leftOf(percent) }}
+          aria-hidden="true"
+        >
+          {word}
+        </span>
+      ))}
+      <input
+        type="range"
+        min={0}
+        max={most}
+        step={1}
+        value={Math.max(0, current)}
+        aria-label="Point in time"
+        aria-valuetext={here === undefined ? 'before its first event' : `${times.full(here.at)}, ${here.word}`}
+        onInput={(event) => go(Number(event.currentTarget.value))}
+      />
+    </div>
+  );
+};
+
+interface BarProps extends MomentsProps {
+  /** As the API answered; absent: it has not answered yet, or there was nothing at that time. */
+  readonly asOf?: AsOf | undefined;
+}
+
+/** Says that the screen shows the past, and moves in it. Now: nothing. */
+export const AsOfBar = ({ moments, asOf }: BarProps): JSX.Element | null => {
+  const times = useTimes();
+  const at = useAsOf();
+  if (at === null) return null;
+  const time = Number.isNaN(Date.parse(at)) ? asOf?.time : at;
+  return (
+    <section class="asof" aria-label="Time travel">
+      <div class="row">
+        <Icon name="clock" />
+        <span>
+          As it was on{' '}
+          <b>
+            {time === undefined ? at : <time dateTime={time}>{times.full(time)}</time>} {times.zone}
+          </b>
+          {asOf !== undefined && `, entry ${count(asOf.leaf_index)} of the log`}. Nothing can be changed here.
+        </span>
+        <span class="sp" />
+        <span class="hide-s muted">
+          <kbd>←</kbd> <kbd>→</kbd> event by event
+        </span>
+        <button type="button" class="btn small" onClick={() => travel(null)}>
+          Back to now
+        </button>
+      </div>
+      {moments.length > 1 && <Slider moments={moments} current={indexAt(moments, time ?? at)} />}
+    </section>
+  );
+};
