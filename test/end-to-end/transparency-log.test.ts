@@ -1,10 +1,7 @@
-import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { leafOf } from '../../src/domain/audit/leaf.ts';
 import { consistencyRanges, inclusionRanges } from '../../src/domain/audit/merkle-tree.ts';
@@ -25,19 +22,7 @@ import { createAuditTrees } from '../../src/projections/audit/tree.ts';
 import { inTransaction } from '../../src/projections/database.ts';
 import { openPool } from '../projections/support/open.ts';
 import { contextAt, NOW, recordedAs } from '../support/specification.ts';
-
-/** Go's transparency log as Debian packages it: golang-go, golang-golang-x-mod-dev. */
-const PACKAGES = '/usr/share/gocode';
-
-const isInstalled = (): boolean => {
-  try {
-    execFileSync('go', ['version'], { stdio: 'ignore' });
-    return existsSync(join(PACKAGES, 'src/golang.org/x/mod/sumdb/tlog'));
-  } catch {
-    return false;
-  }
-};
-const goIsMissing = !isInstalled() && process.env.CI_ENGINES !== 'required';
+import { goIsMissing, runGo } from './transparency-log/run-go.ts';
 
 const TREE = 'org_go';
 const SIZE = 70_000;
@@ -110,23 +95,8 @@ const notes = async (trees: AuditTrees): Promise<readonly string[]> => {
   ];
 };
 
-const runGo = async (folder: string) => {
-  const { stdout } = await promisify(execFile)(
-    'go',
-    ['run', new URL('transparency-log/check.go', import.meta.url).pathname, folder],
-    {
-      env: {
-        ...process.env,
-        GO111MODULE: 'off',
-        GOPATH: PACKAGES,
-        GOCACHE: join(tmpdir(), 'outbox-go-build'),
-        GOFLAGS: '',
-      },
-    },
-  );
-  return JSON.parse(stdout) as Readonly<Record<'proofs' | 'tiled' | 'notes', number>> &
-    Readonly<Record<'skey' | 'vkey' | 'cosigner' | 'note', string>>;
-};
+type Found = Readonly<Record<'proofs' | 'tiled' | 'notes', number>> &
+  Readonly<Record<'skey' | 'vkey' | 'cosigner' | 'note', string>>;
 
 test.skipIf(goIsMissing)(
   "the audit log is the same to Go's transparency log: proofs, tiles, and notes both ways",
@@ -148,7 +118,7 @@ test.skipIf(goIsMissing)(
     await write('leaves.txt', events.map(leafOf));
     await write('checks.jsonl', all);
     await write('notes.jsonl', signed);
-    const { skey, vkey, cosigner, note, ...counts } = await runGo(folder);
+    const { skey, vkey, cosigner, note, ...counts } = (await runGo('check', [folder])) as Found;
     expect(counts).toEqual({ proofs: all.length, tiled: 2 * RANDOM_PROOFS, notes: signed.length });
     expect(signedAt(parseNote(note), parseVerifierKey(vkey))).toBe(0);
     expect(signedAt(parseNote(note), parseVerifierKey(cosigner))).toBe(1_700_000_000);
