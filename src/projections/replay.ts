@@ -182,7 +182,10 @@ const withLock = <T>(pool: Pool, schema: ReplaySchema, work: (client: PoolClient
     await endWhenGone(client);
     if (!(await tryLockReplaying(client, schema)))
       throw new ReplayRefused(`schema ${schema} is being made by another process`);
-    return work(client);
+    const done = await work(client);
+    // Closing the connection frees the lock too, but later than this promise is kept.
+    await client.query('select pg_advisory_unlock_all()');
+    return done;
   });
 
 /**
