@@ -6,7 +6,7 @@ import { currentEnvironment, type Environment } from './location.ts';
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 export interface Asked {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;

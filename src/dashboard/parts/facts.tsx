@@ -21,16 +21,43 @@ export const Fact = ({ name, children }: FactProps): JSX.Element => (
 
 const COPIED_MS = 1_500;
 
-export const CopyButton = ({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) => {
+/** @returns whether it was copied just now, and what copies it. */
+const useCopy = (text: string): readonly [boolean, () => void] => {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(text).catch(() => undefined);
     setCopied(true);
     setTimeout(() => setCopied(false), COPIED_MS);
   };
+  return [isCopied, () => void copy()];
+};
+
+export const CopyButton = ({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) => {
+  const [isCopied, copy] = useCopy(text);
   return (
-    <button type="button" aria-label={isCopied ? 'Copied' : label} title={label} onClick={() => void copy()}>
+    <button type="button" aria-label={isCopied ? 'Copied' : label} title={label} onClick={copy}>
       <Icon name={isCopied ? 'check' : 'copy'} />
+    </button>
+  );
+};
+
+/** In words. */
+export const CopyLink = ({ text, word }: { readonly text: string; readonly word: string }): JSX.Element => {
+  const [isCopied, copy] = useCopy(text);
+  return (
+    <button type="button" class="lnk" onClick={copy}>
+      {isCopied ? 'Copied' : word}
+    </button>
+  );
+};
+
+/** As a button with a word. */
+export const CopyWhole = ({ text, word }: { readonly text: string; readonly word: string }): JSX.Element => {
+  const [isCopied, copy] = useCopy(text);
+  return (
+    <button type="button" class="btn small" onClick={copy}>
+      <Icon name={isCopied ? 'check' : 'copy'} />
+      {isCopied ? 'Copied' : word}
     </button>
   );
 };

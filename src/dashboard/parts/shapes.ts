@@ -28,6 +28,10 @@ export const ICONS = {
   sliders:
     'M2.500 5h6M12 5h1.500M2.500 11h1.500M7.500 11h6M10.200 3.300a1.700 1.700 0 1 1 0 3.400 1.700 1.700 0 0 1 0-3.400zM5.700 9.300a1.700 1.700 0 1 1 0 3.400 1.700 1.700 0 0 1 0-3.400z',
   theme: 'M8 2.500a5.500 5.500 0 1 1 0 11zM8 2.500a5.500 5.500 0 1 0 0 11M8 5v6M10 4.200v7.600',
+  warning: 'M8 2.600 14 13H2zM8 6.700v3M8 11.400v.1',
+  info: 'M8 2.500a5.500 5.500 0 1 1 0 11 5.500 5.500 0 0 1 0-11zM8 7.300v3.700M8 5v.1',
+  trash:
+    'M2.800 4.300h10.400M6.200 4.300V2.700h3.600v1.600M4 4.300l.6 9.200h6.800l.6-9.200M6.700 7v3.800M9.300 7v3.800',
   leave: 'M6.500 13.500H3.400a.9.9 0 0 1-.9-.9V3.400a.9.9 0 0 1 .9-.9h3.100M10 5l3 3-3 3M13 8H6',
 } as const;
 export type IconName = keyof typeof ICONS;
@@ -116,6 +120,10 @@ export const STATES = {
   unsubscribed: { word: 'Unsubscribed', tone: 'mute', mark: 'minus' },
   active: { word: 'Active', tone: 'ok', mark: 'check' },
   revoked: { word: 'Revoked', tone: 'mute', mark: 'crossed' },
+  verified: { word: 'Verified', tone: 'ok', mark: 'check' },
+  pending: { word: 'Not verified yet', tone: 'go', mark: 'half' },
+  degraded: { word: 'Degraded', tone: 'wait', mark: 'warning' },
+  unchecked: { word: 'Not checked', tone: 'mute', mark: 'ring' },
   warning: { word: 'Warning', tone: 'wait', mark: 'warning' },
   fault: { word: 'Fault', tone: 'bad', mark: 'stop' },
 } as const satisfies Readonly<

@@ -21,7 +21,13 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     name: null,
     entries: [{ path: '/messages', word: 'Messages', icon: 'mail' }],
   },
-  { name: 'Build', entries: [{ path: '/keys', word: 'API keys', icon: 'key' }] },
+  {
+    name: 'Build',
+    entries: [
+      { path: '/keys', word: 'API keys', icon: 'key' },
+      { path: '/domains', word: 'Domains', icon: 'globe' },
+    ],
+  },
 ];
 
 const Logo = (): JSX.Element => (

@@ -9,8 +9,9 @@ import { useResource } from '../data/queries.ts';
 import { ago, count, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
+import { Crumb } from '../parts/crumb.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
-import { Icon, Pill } from '../parts/icons.tsx';
+import { Pill } from '../parts/icons.tsx';
 import { RevokeKey, RotateKey } from '../parts/key-dialogs.tsx';
 import { KeyHistory, type KeyHistoryEntry, useKeyHistory } from '../parts/key-history.tsx';
 import { type Secret, SecretAxis } from '../parts/secret-axis.tsx';
@@ -84,11 +85,7 @@ const Head = ({ apiKey, at, button }: HeadProps): JSX.Element => {
   const requests = ['', '/secrets'].map((part) => urlOf(`/v1/api-keys/${apiKey.id}${part}`, queryAt(at)));
   return (
     <>
-      <div class="crumb">
-        <a href={linkTo('/keys')}>API keys</a>
-        <Icon name="right" />
-        <code class="ell">{apiKey.id}</code>
-      </div>
+      <Crumb path="/keys" word="API keys" id={apiKey.id} />
       <div class="head">
         <div>
           <div class="titled">

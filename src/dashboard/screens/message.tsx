@@ -4,12 +4,13 @@ import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { request, urlOf } from '../data/api.ts';
 import { type Moment, momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
 import { onEvent } from '../data/live.ts';
-import { linkTo, usePlace, withParameters } from '../data/location.ts';
+import { usePlace, withParameters } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
-import { Icon, Pill } from '../parts/icons.tsx';
+import { Crumb } from '../parts/crumb.tsx';
+import { Pill } from '../parts/icons.tsx';
 import { Lanes } from '../parts/lanes.tsx';
 import { MessageContent } from '../parts/message-content.tsx';
 import { MessageFacts } from '../parts/message-facts.tsx';
@@ -118,11 +119,7 @@ const Head = ({ message, moments }: HeadProps): JSX.Element => {
   const { recipients } = message;
   return (
     <>
-      <div class="crumb">
-        <a href={linkTo('/messages')}>Messages</a>
-        <Icon name="right" />
-        <code class="ell">{message.id}</code>
-      </div>
+      <Crumb path="/messages" word="Messages" id={message.id} />
       <div class="head">
         <div>
           <div class="titled">

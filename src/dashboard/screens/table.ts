@@ -31,4 +31,14 @@ export const SCREENS: readonly Screen[] = [
     title: 'API key',
     load: async () => (await import('./key.tsx')).Key,
   },
+  {
+    path: /^\/domains$/,
+    title: 'Domains',
+    load: async () => (await import('./domains.tsx')).Domains,
+  },
+  {
+    path: /^\/domains\/([^/]+)$/,
+    title: 'Domain',
+    load: async () => (await import('./domain.tsx')).Domain,
+  },
 ];

@@ -5,33 +5,9 @@ import { DomainError } from '../../domain/domain-error.ts';
 import type { CapturedMail, Inbox, InboxFilter } from '../../domain/ports/inbox.ts';
 import { endpoint, type Registration, type RouteContext } from '../endpoint.ts';
 import { decodePlace, encodePlace } from '../lists.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { capturedMailSchema, type SerializedCapturedMail } from '../schemas/captured-mail.ts';
+import { listOf, listSchema } from '../schemas/envelope.ts';
 import { pageParameters } from '../validation/fields.ts';
-
-export const capturedMailSchema = z
-  .strictObject({
-    id: z.string(),
-    object: z.literal('captured_mail'),
-    received_at: timeSchema(),
-    envelope: z.strictObject({ from: z.string(), to: z.array(z.string()) }),
-    headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
-    subject: z.string().nullable(),
-    text: z.string().nullable(),
-    html: z.string().nullable(),
-    attachments: z.array(
-      z.strictObject({
-        filename: z.string().nullable(),
-        content_type: z.string(),
-        disposition: z.string().nullable(),
-        content_id: z.string().nullable(),
-        size_bytes: z.number().int(),
-        content: z.string(),
-      }),
-    ),
-    raw: z.string(),
-  })
-  .meta({ id: 'CapturedMail' });
-export type SerializedCapturedMail = z.infer<typeof capturedMailSchema>;
 
 export const serializeCapturedMail = (mail: CapturedMail): SerializedCapturedMail => ({
   id: mail.id,

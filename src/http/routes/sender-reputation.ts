@@ -8,56 +8,22 @@ import {
   type Share,
   sharesOf,
 } from '../../domain/reputation/evaluate-reputation.ts';
-import { MEASURES } from '../../domain/reputation/events.ts';
-import { REPUTATION_LEVELS, type Reputation, reputation } from '../../domain/reputation/reputation.ts';
+import { type Reputation, reputation } from '../../domain/reputation/reputation.ts';
 import { reputationStream } from '../../domain/streams.ts';
 import { readYourWrites } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
-import { timeSchema } from '../schemas/envelope.ts';
+import {
+  domainReputationSchema,
+  organizationReputationSchema,
+  type SerializedDomainReputation,
+  type SerializedOrganizationReputation,
+  type SerializedShare,
+} from '../schemas/sender-reputation.ts';
 import { loadDomain } from './domains.ts';
-
-const shareSchema = z.strictObject({
-  count: z.number().int(),
-  of: z.number().int(),
-  percent: z.number().describe('Rounded to three decimals.'),
-});
-
-const level = z
-  .enum(REPUTATION_LEVELS)
-  .describe(
-    '`warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. ' +
-      'Transactional mail is never restricted.',
-  );
-
-const reputationFields = {
-  level,
-  measure: z.enum(MEASURES).nullable().describe('Reason for the level; null: the level is `good`.'),
-  since: timeSchema().nullable().describe('null: the level was always `good`.'),
-  released_at: timeSchema().nullable().describe('Earlier mail is not counted.'),
-  bounces: shareSchema.describe(
-    'Recipients without a mailbox, relative to delivered recipients and those without a mailbox.',
-  ),
-  complaints: shareSchema.describe('Recipients who complained, relative to delivered recipients.'),
-};
-
-export const domainReputationSchema = z.strictObject({
-  object: z.literal('domain_reputation'),
-  domain_id: z.string(),
-  ...reputationFields,
-  organization_level: z
-    .enum(REPUTATION_LEVELS)
-    .describe('The same for all domains of the organization together. The worse of the two levels applies.'),
-});
-
-export const organizationReputationSchema = z.strictObject({
-  object: z.literal('organization_reputation'),
-  organization_id: z.string(),
-  ...reputationFields,
-});
 
 const THOUSANDTHS = 1000;
 
-const serializeShare = ({ count, of, percent }: Share): z.infer<typeof shareSchema> => ({
+const serializeShare = ({ count, of, percent }: Share): SerializedShare => ({
   count,
   of,
   percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS,
@@ -79,7 +45,7 @@ export const serializeDomainReputation = (
   domainId: string,
   { own, ofOrganization }: { readonly own: Reputation; readonly ofOrganization: Reputation },
   counts: ReputationCounts,
-): z.infer<typeof domainReputationSchema> => ({
+): SerializedDomainReputation => ({
   object: 'domain_reputation',
   domain_id: domainId,
   ...serializeReputation(own, counts),
@@ -90,7 +56,7 @@ export const serializeOrganizationReputation = (
   organizationId: string,
   reputation: Reputation,
   counts: ReputationCounts,
-): z.infer<typeof organizationReputationSchema> => ({
+): SerializedOrganizationReputation => ({
   object: 'organization_reputation',
   organization_id: organizationId,
   ...serializeReputation(reputation, counts),

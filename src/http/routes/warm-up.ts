@@ -17,27 +17,9 @@ import {
 } from '../../domain/warm-up/warm-up.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
+import { type SerializedWarmUp, warmUpSchema } from '../schemas/warm-up.ts';
 import { atMost } from '../validation/fields.ts';
 import { loadDomain } from './domains.ts';
-
-const daySchema = () => z.string().meta({ format: 'date' });
-
-const destinationSchema = z.strictObject({
-  destination: z.string().describe('The mailbox provider.'),
-  recipients: z.number().int().describe('Recipients sent to, plus reserved ones: a twentieth of the quota at a time.'),
-});
-
-export const warmUpSchema = z.strictObject({
-  object: z.literal('domain_warm_up'),
-  domain_id: z.string(),
-  status: z.enum(['none', 'running', 'over']).describe('`none`: never started, or ended early.'),
-  plan: z.array(z.number().int()).describe('Recipients per day and destination, from the first day.'),
-  starts_on: daySchema().nullable(),
-  ends_on: daySchema().nullable().describe('The last day of the plan.'),
-  day: z.number().int().nullable().describe('Today’s number, from 1; null: no plan runs.'),
-  recipients_max: z.number().int().nullable().describe('Today’s quota of each destination; null: no plan runs.'),
-  today: z.array(destinationSchema).describe('The destinations with most mail today, at most 100.'),
-});
 
 /** More would list destinations far below their share; the log has them all. */
 const SHOWN_MAX = 100;
@@ -48,12 +30,12 @@ export interface WarmUpNow {
   readonly taken: RecipientCounts;
 }
 
-const statusOf = ({ plan, planned }: WarmUpNow): z.infer<typeof warmUpSchema>['status'] => {
+const statusOf = ({ plan, planned }: WarmUpNow): SerializedWarmUp['status'] => {
   if (plan === null) return 'none';
   return planned === null ? 'over' : 'running';
 };
 
-export const serializeWarmUp = (domainId: string, now: WarmUpNow): z.infer<typeof warmUpSchema> => {
+export const serializeWarmUp = (domainId: string, now: WarmUpNow): SerializedWarmUp => {
   const { plan, planned, taken } = now;
   const most = [...taken].sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, SHOWN_MAX);
   return {
@@ -74,7 +56,7 @@ export const serializeWarmUpOf = async (
   { context: { store, system } }: Pick<HttpDependencies, 'context'>,
   domainId: string,
   { plan }: WarmUp,
-): Promise<z.infer<typeof warmUpSchema>> => {
+): Promise<SerializedWarmUp> => {
   const today = dayOf(system.now());
   const planned = plan === null ? null : plannedDay(plan, today);
   const { state } =

@@ -31,8 +31,12 @@ export interface Dashboard {
  * Starts before the tests of a file, and ends behind them.
  *
  * @param prepare what the service is to hold before anybody looks.
+ * @param settings of the service.
  */
-export const startDashboard = (prepare: (dashboard: Dashboard) => Promise<void> = async () => undefined): Dashboard => {
+export const startDashboard = (
+  prepare: (dashboard: Dashboard) => Promise<void> = async () => undefined,
+  settings: () => Promise<Readonly<Record<string, string>>> = async () => ({}),
+): Dashboard => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
   let database: TestDatabase;
   let program: Program;
@@ -63,7 +67,11 @@ export const startDashboard = (prepare: (dashboard: Dashboard) => Promise<void> 
   beforeAll(async () => {
     data = await newDataDir();
     database = await freshDatabase();
-    const env = { DATABASE_URL: database.url, SECRET_KEY: 'a secret key that is long enough for a test' };
+    const env = {
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'a secret key that is long enough for a test',
+      ...(await settings()),
+    };
     program = await startProgram({ dataDir: data.path, env });
     api = apiClient(program.baseUrl, program.keys.live);
     if (!chromiumIsMissing) browser = await openBrowser();

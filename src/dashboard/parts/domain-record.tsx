@@ -1,0 +1,154 @@
+import type { JSX } from 'preact';
+import { type DomainRecord, inStrings } from '../data/domain-records.ts';
+import { CopyButton, CopyLink } from './facts.tsx';
+import { Icon, Mark, Status } from './icons.tsx';
+import type { State } from './shapes.ts';
+
+/** A DNS record of a domain: what is to be published, what was seen, and what to do about it. */
+
+export const AUTHENTICATION = [
+  { name: 'DKIM', of: 'dkim', required: true },
+  { name: 'SPF', of: 'spf', required: false },
+  { name: 'DMARC', of: 'dmarc', required: false },
+] as const;
+
+const NAMES: Readonly<Record<DomainRecord['purpose'], string>> = {
+  ownership: 'Proof of ownership',
+  dkim: 'DKIM key',
+  return_path: 'Return path of bounces',
+  tracking: 'Host of tracked links',
+  spf: 'SPF',
+  dmarc: 'DMARC',
+};
+
+/** With the kind of the key. */
+export const nameOf = ({ purpose, value }: DomainRecord): string =>
+  purpose === 'dkim' ? `DKIM key, ${value.includes('k=rsa') ? 'RSA' : 'Ed25519'}` : NAMES[purpose];
+
+const STATES_OF: Readonly<Record<DomainRecord['state'], State>> = {
+  valid: 'verified',
+  missing: 'fault',
+  invalid: 'fault',
+  include_broken: 'warning',
+  unknown: 'unchecked',
+};
+
+/** Of one that mail can be sent without, a lack is a warning. */
+export const stateOf = ({ state, required }: Pick<DomainRecord, 'state' | 'required'>): State =>
+  !required && STATES_OF[state] === 'fault' ? 'warning' : STATES_OF[state];
+
+export const RECORD_WORDS: Readonly<Record<DomainRecord['state'], string>> = {
+  valid: 'Seen as it should be',
+  missing: 'Not there yet',
+  invalid: 'Not as it should be',
+  include_broken: 'What it includes is broken',
+  unknown: 'Not checked',
+};
+
+interface RecordStatusProps extends Pick<DomainRecord, 'state' | 'required'> {
+  readonly word: string;
+}
+
+export const RecordStatus = ({ state, required, word }: RecordStatusProps): JSX.Element => (
+  <span title={RECORD_WORDS[state]}>
+    <Status state={stateOf({ state, required })} word={word} />
+    <span class="vh">: {RECORD_WORDS[state]}</span>
+  </span>
+);
+
+/** More characters are cut from the middle: nobody reads a key. */
+const SHOWN_MAX = 130;
+const ENDS = [60, 30] as const;
+
+const shortened = (text: string): string =>
+  text.length > SHOWN_MAX ? `${text.slice(0, ENDS[0])}…${text.slice(-ENDS[1])}` : text;
+
+const Value = ({ text, name }: { readonly text: string; readonly name: string }): JSX.Element => (
+  <>
+    <div class="dd">
+      <code>{shortened(text)}</code>
+      {text.length > SHOWN_MAX && <span class="muted len"> {text.length} characters</span>}
+    </div>
+    <span class="cp">
+      <CopyButton text={text} label={`Copy ${name}`} />
+    </span>
+  </>
+);
+
+/** A long value in it is to be copied rather than read. */
+const Sentence = ({ text, strings }: { readonly text: string; readonly strings: string }): JSX.Element => {
+  const [before, ...after] = text.split(strings);
+  return (
+    <span>
+      <bdi>{before}</bdi>
+      {after.length > 0 && <CopyLink text={strings} word="copy it in two parts" />}
+    </span>
+  );
+};
+
+/** One that is not as it should be. */
+export const RecordToFix = ({ record }: { readonly record: DomainRecord }): JSX.Element => {
+  const isSeen = record.state !== 'unknown';
+  const strings = inStrings(record.value);
+  return (
+    <article class="rec" aria-label={nameOf(record)}>
+      <div class="top">
+        <Mark state={stateOf(record)} />
+        <b class="b">{nameOf(record)}</b>
+        <span class="type">{record.type}</span>
+        <span class="sp" />
+        <span class="muted small">{record.required ? 'required' : 'recommended'}</span>
+      </div>
+      <div class="kv">
+        <span class="dt">Name</span>
+        <Value text={record.name} name="the name" />
+        <span class="dt">Value</span>
+        <Value text={record.value} name="the value" />
+        {isSeen && (
+          <>
+            <span class="dt">Seen</span>
+            <div class={`dd found ${record.required ? 'bad' : 'wait'}`}>
+              {record.seen.length === 0 ? (
+                <span>nothing under this name</span>
+              ) : (
+                record.seen.map((value) => (
+                  <bdi key={value}>
+                    <code>{shortened(value)}</code>
+                    <span class="len"> {value.length} characters</span>
+                  </bdi>
+                ))
+              )}
+            </div>
+            <span />
+          </>
+        )}
+      </div>
+      {record.problem !== null && (
+        <p class="fix">
+          <Icon name="warning" />
+          <Sentence text={record.problem} strings={strings} />
+        </p>
+      )}
+      {record.problem?.includes(strings) !== true && (
+        <p class="fix two">
+          <Icon name="info" />
+          <Sentence text={record.advice} strings={strings} />
+        </p>
+      )}
+    </article>
+  );
+};
+
+/** One that was seen as it should be, or is not needed. */
+export const RecordRow = ({ record }: { readonly record: DomainRecord }): JSX.Element => (
+  <li class="okrow">
+    <Mark state={stateOf(record)} />
+    <span class="type">{record.type}</span>
+    <code class="ell">{record.name}</code>
+    <span class="sp" />
+    <span class="muted hide-s small">{nameOf(record)}</span>
+    <span class="cp">
+      <CopyButton text={record.value} label={`Copy the value of ${record.name}`} />
+    </span>
+  </li>
+);

@@ -1,0 +1,37 @@
+import type { JSX } from 'preact';
+import type { useList } from '../data/queries.ts';
+import { Fault, Skeleton } from './states.tsx';
+
+interface ListedProps<Row> {
+  readonly label: string;
+  readonly list: ReturnType<typeof useList<Row>>;
+  /** Of the list, besides `list`. */
+  readonly look: string;
+  readonly empty: JSX.Element;
+  keyOf(row: Row): string;
+  render(row: Row): JSX.Element;
+}
+
+/** A list of few rows, with what is shown instead of them, and a button for further ones. */
+export const Listed = <Row,>({ label, list, look, empty, keyOf, render }: ListedProps<Row>): JSX.Element => {
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  return (
+    <>
+      {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
+      {list.isPending && list.error === null && <Skeleton />}
+      {list.data !== undefined && rows.length === 0 && empty}
+      {rows.length > 0 && (
+        <ul class={`list ${look} ${list.isPlaceholderData ? 'dim' : ''}`} aria-label={label}>
+          {rows.map((row) => (
+            <li key={keyOf(row)}>{render(row)}</li>
+          ))}
+        </ul>
+      )}
+      {list.hasNextPage && (
+        <button type="button" class="btn further" onClick={() => void list.fetchNextPage()}>
+          Show more
+        </button>
+      )}
+    </>
+  );
+};

@@ -1,0 +1,224 @@
+import type { JSX } from 'preact';
+import type { SerializedDomain } from '../../http/schemas/domain.ts';
+import { request } from '../data/api.ts';
+import { zoneFile } from '../data/domain-records.ts';
+import { linkTo, navigate } from '../data/location.ts';
+import { useResource } from '../data/queries.ts';
+import { useTimes } from '../data/time.ts';
+import { Action } from '../parts/action.tsx';
+import { ApiButton } from '../parts/api-button.tsx';
+import { Crumb } from '../parts/crumb.tsx';
+import { Checking, useCheck } from '../parts/domain-check.tsx';
+import { AUTHENTICATION, nameOf, RecordRow, RecordStatus, RecordToFix } from '../parts/domain-record.tsx';
+import { DomainSettings } from '../parts/domain-settings.tsx';
+import { DomainStanding } from '../parts/domain-standing.tsx';
+import { CopyWhole } from '../parts/facts.tsx';
+import { Icon, Mark, Pill } from '../parts/icons.tsx';
+import { Fault, Skeleton } from '../parts/states.tsx';
+
+type DomainRecord = SerializedDomain['records'][number];
+
+const isFine = ({ state, status }: DomainRecord): boolean => state === 'valid' || status === 'not_needed';
+
+/** What its state means for its mail. */
+const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const times = useTimes();
+  const { status, verification, fails_at: failsAt } = domain;
+  if (verification?.method === 'capture') {
+    return <>Mail is captured here and leaves for nowhere, so no record is needed</>;
+  }
+  if (status === 'degraded' && failsAt !== null) {
+    return (
+      <>
+        It keeps sending until <b class="b two">{times.short(failsAt)}</b>, and stops then if the required records are
+        not back
+      </>
+    );
+  }
+  if (status === 'failed') return <>Nothing can be sent from it until its required records are back</>;
+  if (verification === null) return <>Nothing can be sent from it before its required records are seen</>;
+  return <>Verified since {times.full(verification.verified_at)}</>;
+};
+
+const said = ({ purpose, state, seen }: DomainRecord): string => {
+  if (state === 'valid')
+    return (purpose === 'spf' || purpose === 'dmarc' ? seen[0] : undefined) ?? 'Seen as it should be';
+  if (state === 'unknown') return 'Not checked yet';
+  return state === 'missing' ? 'Nothing is published' : 'Not as it should be';
+};
+
+const Summary = ({ domain: { records, authentication } }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const recordOf = (purpose: DomainRecord['purpose']): DomainRecord | undefined => {
+    const all = records.filter((record) => record.purpose === purpose);
+    return all.find((record) => !isFine(record)) ?? all[0];
+  };
+  const returnPath = recordOf('return_path') ?? recordOf('ownership');
+  return (
+    <div class="steps3">
+      {AUTHENTICATION.map(({ name, of, required }) => {
+        const record = recordOf(of);
+        return (
+          <div key={name}>
+            <RecordStatus state={authentication[of]} required={required} word={name} />
+            <p class="ell">{record === undefined ? '' : said(record)}</p>
+          </div>
+        );
+      })}
+      {returnPath !== undefined && (
+        <div>
+          <RecordStatus {...returnPath} word={returnPath.purpose === 'ownership' ? 'Ownership' : 'Bounces'} />
+          <p class="ell">{said(returnPath)}</p>
+        </div>
+      )}
+    </div>
+  );
+};
+
+const RotateDkim = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const rotate = async (): Promise<undefined> => {
+    await request(`/v1/domains/${domain.id}/dkim/rotate`, { method: 'POST' });
+  };
+  return (
+    <Action word="Rotate DKIM keys" icon="key" tone="plain" title="Rotate the DKIM keys?" act={rotate}>
+      <p class="two">
+        A new pair is made, with two records to publish. The keys of today sign until the new record is seen, so no mail
+        goes without a signature. Their own records stay for a while: mail on its way is verified with them.
+      </p>
+    </Action>
+  );
+};
+
+const DeleteDomain = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const remove = async (): Promise<undefined> => {
+    await request(`/v1/domains/${domain.id}`, { method: 'DELETE' });
+    navigate(linkTo('/domains'), 'replace');
+  };
+  return (
+    <Action word="Delete" icon="trash" tone="danger" title={`Delete ${domain.name}?`} typed={domain.name} act={remove}>
+      <p class="two">
+        Every API key that is bound to it is revoked within a second. Messages that wait fail when they become due.
+        History and statistics stay.
+      </p>
+    </Action>
+  );
+};
+
+const KEY_STATES = { active: 'active', pending: 'pending', retired: 'revoked' } as const;
+const KEY_WORDS = { active: 'Signs', pending: 'Waits for its record', retired: 'Signs no more' } as const;
+
+const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const times = useTimes();
+  return (
+    <section class="card">
+      <header>
+        <h2>DKIM keys</h2>
+      </header>
+      <ul>
+        {domain.dkim.map(({ hosts, status, removable, safe_to_remove_at: removableAt, activated_at: activatedAt }) => (
+          <li class="okrow pair" key={hosts.join(' ')}>
+            <Mark state={KEY_STATES[status]} />
+            <span class="hosts">
+              <b class="b">{KEY_WORDS[status]}</b>
+              {hosts.map((host) => (
+                <code key={host}>{host}</code>
+              ))}
+            </span>
+            <span class="sp" />
+            <span class="muted small">
+              {status === 'active' && activatedAt !== null && `since ${times.short(activatedAt)}`}
+              {removableAt !== null &&
+                (removable ? 'its records can go' : `keep its records until ${times.short(removableAt)}`)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+};
+
+const Records = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const toFix = domain.records.filter((record) => !isFine(record));
+  const fine = domain.records.filter(isFine);
+  return (
+    <>
+      {toFix.length > 0 && (
+        <section class="card">
+          <header>
+            <h2>{domain.verification === null ? 'To publish' : 'To fix'}</h2>
+            <span class="sp" />
+            <Checking />
+            <CopyWhole text={zoneFile(toFix)} word="Copy as zone file" />
+          </header>
+          {toFix.map((record) => (
+            <RecordToFix key={`${record.name} ${record.type}`} record={record} />
+          ))}
+        </section>
+      )}
+      {fine.length > 0 && (
+        <section class="card">
+          <header>
+            <h2>
+              {domain.verification?.method === 'capture' ? 'Records for the day mail leaves' : 'Published correctly'}
+            </h2>
+            <span class="sp" />
+            <CopyWhole text={zoneFile(fine)} word="Copy as zone file" />
+          </header>
+          <ul>
+            {fine.map((record) => (
+              <RecordRow key={`${record.name} ${nameOf(record)}`} record={record} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+};
+
+/** A domain: whether it can send, each record with what to do about it, and how its mail is taken. */
+export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
+  const { data: domain, error, refetch } = useResource<SerializedDomain>({ path: `/v1/domains/${id}` });
+  const check = useCheck(id, domain);
+  if (error !== null) return <Fault error={error} retry={() => void refetch()} />;
+  if (domain === undefined) return <Skeleton />;
+  return (
+    <>
+      <Crumb path="/domains" word="Domains" id={domain.id} />
+      <div class="head">
+        <div>
+          <div class="titled">
+            <h1>
+              <bdi>{domain.name}</bdi>
+            </h1>
+            <Pill state={domain.status} />
+          </div>
+          <p class="sub">
+            <Meaning domain={domain} />
+          </p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={['', '/reputation', '/warm-up'].map((part) => `/v1/domains/${id}${part}`)} />
+          <RotateDkim domain={domain} />
+          <button type="button" class="btn primary" disabled={check.isBusy} onClick={check.begin}>
+            <Icon name="rotate" />
+            Check now
+          </button>
+        </div>
+      </div>
+      {check.error !== null && <Fault error={check.error} />}
+      <Summary domain={domain} />
+      <div class="cols">
+        <div class="stack">
+          <Records domain={domain} />
+          <DkimKeys domain={domain} />
+          <DomainSettings domain={domain} />
+        </div>
+        <aside class="stack" aria-label="Standing">
+          <DomainStanding domain={domain} />
+          <div>
+            <DeleteDomain domain={domain} />
+          </div>
+        </aside>
+      </div>
+    </>
+  );
+};

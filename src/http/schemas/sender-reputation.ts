@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { MEASURES } from '../../domain/reputation/events.ts';
+import { REPUTATION_LEVELS } from '../../domain/reputation/reputation.ts';
+import { timeSchema } from './envelope.ts';
+
+const shareSchema = z.strictObject({
+  count: z.number().int(),
+  of: z.number().int(),
+  percent: z.number().describe('Rounded to three decimals.'),
+});
+export type SerializedShare = z.infer<typeof shareSchema>;
+
+const level = z
+  .enum(REPUTATION_LEVELS)
+  .describe(
+    '`warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. ' +
+      'Transactional mail is never restricted.',
+  );
+
+const reputationFields = {
+  level,
+  measure: z.enum(MEASURES).nullable().describe('Reason for the level; null: the level is `good`.'),
+  since: timeSchema().nullable().describe('null: the level was always `good`.'),
+  released_at: timeSchema().nullable().describe('Earlier mail is not counted.'),
+  bounces: shareSchema.describe(
+    'Recipients without a mailbox, relative to delivered recipients and those without a mailbox.',
+  ),
+  complaints: shareSchema.describe('Recipients who complained, relative to delivered recipients.'),
+};
+
+export const domainReputationSchema = z.strictObject({
+  object: z.literal('domain_reputation'),
+  domain_id: z.string(),
+  ...reputationFields,
+  organization_level: z
+    .enum(REPUTATION_LEVELS)
+    .describe('The same for all domains of the organization together. The worse of the two levels applies.'),
+});
+export type SerializedDomainReputation = z.infer<typeof domainReputationSchema>;
+
+export const organizationReputationSchema = z.strictObject({
+  object: z.literal('organization_reputation'),
+  organization_id: z.string(),
+  ...reputationFields,
+});
+export type SerializedOrganizationReputation = z.infer<typeof organizationReputationSchema>;
