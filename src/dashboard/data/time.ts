@@ -23,6 +23,10 @@ export interface Times {
   day(at: At): string;
   /** Thu 19 */
   weekday(at: At): string;
+  /** 22 Nov */
+  date(at: At): string;
+  /** Nov 2026 */
+  month(at: At): string;
   /** CET */
   readonly zone: string;
 }
@@ -46,6 +50,8 @@ const make = (timeZone: string | undefined): Times => {
     full: format({ day: 'numeric', month: 'short', year: 'numeric', ...clock }),
     short: format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
     day,
+    date: format({ day: 'numeric', month: 'short' }),
+    month: format({ month: 'short', year: 'numeric' }),
     weekday: format({ weekday: 'short', day: 'numeric' }),
     zone: zoned.formatToParts(new Date()).find(({ type }) => type === 'timeZoneName')?.value ?? 'local',
   };
@@ -56,6 +62,11 @@ const made = { local: make(undefined), UTC: make('UTC') };
 export const useTimes = (): Times => made[useStore(zone)];
 
 export const count = (value: number): string => value.toLocaleString(LOCALE);
+/** 98.21 %, and more digits of small shares. */
+export const percent = (share: number): string => {
+  const digits = share > 0 && share < 0.001 ? 3 : 2;
+  return `${(share * 100).toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })} %`;
+};
 const UNITS = [
   [DAY_MS, 'd'],
   [HOUR_MS, 'h'],

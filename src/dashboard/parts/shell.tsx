@@ -19,7 +19,10 @@ interface Entry {
 const GROUPS: readonly { readonly name: string | null; readonly entries: readonly Entry[] }[] = [
   {
     name: null,
-    entries: [{ path: '/messages', word: 'Messages', icon: 'mail' }],
+    entries: [
+      { path: '/messages', word: 'Messages', icon: 'mail' },
+      { path: '/statistics', word: 'Statistics', icon: 'bars' },
+    ],
   },
   {
     name: 'Build',

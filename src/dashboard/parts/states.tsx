@@ -83,7 +83,8 @@ const wordsFor = (error: Error): { readonly title: string; readonly text: string
   if (error.status === 404)
     return { title: 'It is not here.', text: 'It may be of the other environment, or deleted.' };
   if (error.isTransient) return { title: 'It could not be read.', text: `${error.message} Nothing is lost.` };
-  return { title: 'It was refused.', text: error.message };
+  const problems = Object.values(error.details).flat();
+  return { title: 'It was refused.', text: problems.length > 0 ? problems.join('; ') : error.message };
 };
 
 interface FaultProps {

@@ -22,6 +22,11 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./message.tsx')).Message,
   },
   {
+    path: /^\/statistics$/,
+    title: 'Statistics',
+    load: async () => (await import('./statistics.tsx')).Statistics,
+  },
+  {
     path: /^\/keys$/,
     title: 'API keys',
     load: async () => (await import('./keys.tsx')).Keys,

@@ -149,8 +149,8 @@ const nameTags = async (
 ): Promise<Stats> => {
   const at = by.groupBy.indexOf('tag');
   if (at === -1) return stats;
-  const rows = [...stats.data, ...(stats.previous?.data ?? [])];
-  const tags = [...new Set(rows.flatMap(({ groups }) => groups[at] ?? []))].filter((tag) => tag !== STATS_OTHERS);
+  const all = [...stats.groups, ...(stats.previous?.groups ?? [])];
+  const tags = [...new Set(all.flatMap(({ groups }) => groups[at] ?? []))].filter((tag) => tag !== STATS_OTHERS);
   const heads = await context.contents.heads(await readModels.stats.tagContents({ ...by, tags }));
   const inClear = [...heads.values()].flatMap((head) => (head.kind === 'message' ? head.tags : []));
   const named = new Map(
@@ -158,9 +158,14 @@ const nameTags = async (
   );
   const nameOf = (tag: string): string =>
     named.get(tag) ?? (tag === STATS_OTHERS ? tag : `(expired ${tag.slice(0, 8)})`);
+  const withName = <R extends { readonly groups: readonly string[] }>(row: R): R => ({
+    ...row,
+    groups: row.groups.with(at, nameOf(row.groups[at] ?? '')),
+  });
   const shown = <P extends PeriodStats>(period: P): P => ({
     ...period,
-    data: period.data.map((row) => ({ ...row, groups: row.groups.with(at, nameOf(row.groups[at] ?? '')) })),
+    data: period.data.map(withName),
+    groups: period.groups.map(withName),
   });
   return { ...shown(stats), ...(stats.previous === undefined ? {} : { previous: shown(stats.previous) }) };
 };

@@ -43,6 +43,10 @@ const period = {
   to: timeSchema(),
   totals: z.strictObject(row),
   data: z.array(z.strictObject({ start: timeSchema(), group, ...row })),
+  groups: z
+    .array(z.strictObject({ group, ...row }))
+    .optional()
+    .describe('With `group_by`: each group over the whole period, the one with most recipients accepted first.'),
 };
 
 export const statsSchema = z
@@ -91,7 +95,7 @@ const serializeGroup = (groups: readonly string[], groupBy: readonly StatsDimens
   return { group: groups.length === 1 ? groups[0] : named(groups, groupBy) };
 };
 
-const serializePeriod = ({ from, to, totals, data }: PeriodStats, { metrics, groupBy }: StatsAsked) => ({
+const serializePeriod = ({ from, to, totals, data, groups: all }: PeriodStats, { metrics, groupBy }: StatsAsked) => ({
   from,
   to,
   totals: serializeRow(totals, metrics),
@@ -100,6 +104,9 @@ const serializePeriod = ({ from, to, totals, data }: PeriodStats, { metrics, gro
     ...serializeGroup(groups, groupBy),
     ...serializeRow(row, metrics),
   })),
+  ...(groupBy.length > 0 && {
+    groups: all.map(({ groups, ...row }) => ({ ...serializeGroup(groups, groupBy), ...serializeRow(row, metrics) })),
+  }),
 });
 
 export const serializeStats = (stats: Stats, asked: StatsAsked) => ({

@@ -27,11 +27,14 @@ export interface StatsRow extends StatsCounts {
   readonly latency: LatencyPercentiles | null;
 }
 
-interface StatsBucket extends StatsRow {
-  /** Start of the bucket in the asked time zone; ISO 8601 in UTC. */
-  readonly start: string;
+interface StatsGroup extends StatsRow {
   /** Values of the dimensions grouped by. */
   readonly groups: readonly string[];
+}
+
+interface StatsBucket extends StatsGroup {
+  /** Start of the bucket in the asked time zone; ISO 8601 in UTC. */
+  readonly start: string;
 }
 
 /** Counts of one period. */
@@ -42,6 +45,8 @@ export interface PeriodStats {
   readonly totals: StatsRow;
   /** Every bucket of the range, empty ones too; with `groupBy`, of each group. */
   readonly data: readonly StatsBucket[];
+  /** Each group over the whole period, the one with most recipients accepted first. Without `groupBy`: all as one. */
+  readonly groups: readonly StatsGroup[];
 }
 
 export interface Stats extends PeriodStats {
@@ -88,8 +93,21 @@ const queryPeriod = async (
   const { text, values } = statsSql({ ...by, from, to });
   const { rows } = await db.query<Row>(text, values);
   const data = rows.map((row) => ({ start: row.start.toISOString(), groups: row.groups, ...sumOf([row]) }));
-  return { from, to, totals: addUp(by) ? sumOf(rows) : await totalsOf(db, { ...by, from, to }), data };
+  return {
+    from,
+    to,
+    totals: addUp(by) ? sumOf(rows) : await totalsOf(db, { ...by, from, to }),
+    data,
+    groups: groupsOf(rows),
+  };
 };
+
+const groupsOf = (rows: readonly Row[]): readonly StatsGroup[] =>
+  Map.groupBy(rows, ({ groups }) => JSON.stringify(groups))
+    .values()
+    .map((own) => ({ groups: own[0]?.groups ?? [], ...sumOf(own) }))
+    .toArray()
+    .sort((one, other) => other.accepted - one.accepted);
 
 /** Whether the groups make up the totals: recipients have several tags, or none. */
 const addUp = ({ groupBy, where }: QueryStats): boolean => !groupBy.includes('tag') || where.tag !== undefined;

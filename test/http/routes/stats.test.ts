@@ -45,6 +45,18 @@ describe('GET /v1/stats', () => {
     ]);
   });
 
+  test('gives each group over the whole period, the one with most recipients first', async () => {
+    const { groups, data } = (
+      await get('from=2020-01-01&group_by=recipient_domain&metrics=accepted&granularity=month')
+    ).json();
+    expect(data.length).toBeGreaterThan(groups.length);
+    expect(groups).toMatchObject([
+      { group: 'one.example', accepted: 2, rates: {} },
+      { group: 'two.example', accepted: 1, rates: {} },
+    ]);
+    expect((await get(today())).json()).not.toHaveProperty('groups');
+  });
+
   test('says up to when everything is counted: the newest event of the log', async () => {
     const { complete_until } = (await get(today())).json();
     const { events } = await service.deps.context.store.readAll({ from: LOG_START, limit: 1000 });

@@ -1,0 +1,50 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { type Query, send } from '../data/api.ts';
+import { Icon } from './icons.tsx';
+import { Fault } from './states.tsx';
+
+interface DownloadProps {
+  readonly word: string;
+  readonly path: string;
+  readonly query?: Query;
+  readonly accept: string;
+  /** Of the file. */
+  readonly name: string;
+  readonly tone?: 'primary' | 'small';
+}
+
+/** Saves an answer of the API as a file. Links cannot send a key, so it is read first. */
+export const Download = ({ word, path, query = {}, accept, name, tone }: DownloadProps): JSX.Element => {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<Error | null>(null);
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      const response = await send(path, { query, headers: { accept } });
+      const url = URL.createObjectURL(await response.blob());
+      const link = document.createElement('a');
+      link.href = url;
+      link.download = name;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+    } catch (refused) {
+      setError(refused instanceof Error ? refused : new Error(String(refused)));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" class={`btn ${tone ?? ''}`} disabled={isBusy} onClick={() => void save()}>
+        <Icon name="save" />
+        {isBusy ? 'Reading' : word}
+      </button>
+      {error !== null && <Fault error={error} />}
+    </>
+  );
+};
+
+/** Until the browser has surely begun to write the file. */
+const KEPT_MS = 60_000;

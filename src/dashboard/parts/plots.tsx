@@ -1,0 +1,217 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { navigate, withParameters } from '../data/location.ts';
+import { count, duration } from '../data/time.ts';
+
+/** Plots of our own: what is drawn follows the theme, each bar is a link, and each plot has its numbers as a table. */
+
+interface PlotCardProps {
+  readonly title: string;
+  /** In the URL: whether the table is shown. */
+  readonly name: string;
+  readonly shown: ReadonlySet<string>;
+  readonly legend: ComponentChildren;
+  readonly plot: JSX.Element;
+  readonly table: JSX.Element;
+}
+
+export const PlotCard = ({ title, name, shown, legend, plot, table }: PlotCardProps): JSX.Element => {
+  const isTable = shown.has(name);
+  const toggle = (): void => {
+    const others = [...shown].filter((one) => one !== name);
+    const next = isTable ? others : [...others, name];
+    navigate(withParameters({ tables: next.join(',') || null }), 'replace');
+  };
+  return (
+    <section class="card plotcard" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <span class="sp" />
+        <div class="legend">{legend}</div>
+        <button type="button" class="btn ghost small" aria-pressed={isTable} onClick={toggle}>
+          {isTable ? 'Plot' : 'Table'}
+        </button>
+      </header>
+      {isTable ? <div class="scroll">{table}</div> : <div class="pad">{plot}</div>}
+    </section>
+  );
+};
+
+/** Round steps of an axis: 1, 2 or 5 times a power of ten, four at most. */
+const stepsTo = (most: number): readonly number[] => {
+  const rough = most / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = Math.max(1, ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power);
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step);
+};
+
+const short = (value: number): string =>
+  value >= 1000 ? new Intl.NumberFormat('en', { notation: 'compact' }).format(value) : count(value);
+
+export interface Bar {
+  readonly key: string;
+  /** Below the bar, if there is room. */
+  readonly label: string;
+  readonly title: string;
+  /** From the bottom up. */
+  readonly parts: readonly { readonly name: string; readonly plot: string; readonly value: number }[];
+  /** In the period before. */
+  readonly before: number | null;
+  readonly href: string;
+  readonly linkWord: string;
+}
+
+const Tip = ({ bar, left }: { readonly bar: Bar; readonly left: number }): JSX.Element => (
+  <div class="tip" style={left > 50 ? { right: `${100 - left + 1}%` } : { left: `${left + 1}%` }}>
+    <b class="b">{bar.title}</b>
+    {bar.parts.map(({ name, plot, value }) => (
+      <p key={name}>
+        <i class={`sw ${plot}`} />
+        {name} <b>{count(value)}</b>
+      </p>
+    ))}
+    {bar.before !== null && (
+      <p>
+        <i class="sw plot-before" />
+        period before <b>{count(bar.before)}</b>
+      </p>
+    )}
+    <span class="lnk">{bar.linkWord}</span>
+  </div>
+);
+
+const LABELS_MAX = 6;
+const totalOf = ({ parts }: Bar): number => parts.reduce((sum, { value }) => sum + value, 0);
+
+/** Every how manieth bar has a label. */
+const everyOf = (bars: readonly unknown[]): number => Math.max(1, Math.ceil(bars.length / LABELS_MAX));
+
+export const Labels = ({ labels }: { readonly labels: readonly string[] }): JSX.Element => {
+  const every = everyOf(labels);
+  return (
+    <div class="xax" aria-hidden="true">
+      {labels.map((label, index) =>
+        index % every === 0 ? (
+          <span key={index} style={{ left: `${((index + 0.5) / labels.length) * 100}%` }}>
+            {label}
+          </span>
+        ) : null,
+      )}
+    </div>
+  );
+};
+
+/** Bars of several parts, each a link. The arrow keys move from one to the next. */
+export const BarPlot = ({ bars, label }: { readonly bars: readonly Bar[]; readonly label: string }): JSX.Element => {
+  const [at, setAt] = useState<number | null>(null);
+  const most = Math.max(1, ...bars.map((bar) => Math.max(totalOf(bar), bar.before ?? 0)));
+  const share = (value: number): string => `${(value / most) * 100}%`;
+  const step = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    event.currentTarget.querySelectorAll('a')[(at ?? 0) + by]?.focus();
+  };
+  const bar = at === null ? undefined : bars[at];
+  return (
+    <div class="plot">
+      <div class="yax" aria-hidden="true">
+        {stepsTo(most).map((value) => (
+          <span key={value} style={{ bottom: share(value) }}>
+            <small>{short(value)}</small>
+          </span>
+        ))}
+      </div>
+      <nav class="area" aria-label={label} onKeyDown={step} onMouseLeave={() => setAt(null)}>
+        {bars.map((one, index) => (
+          <a
+            key={one.key}
+            href={one.href}
+            tabIndex={index === (at ?? 0) ? 0 : -1}
+            aria-label={`${one.title}: ${one.parts.map(({ name, value }) => `${count(value)} ${name}`).join(', ')}. ${one.linkWord}`}
+            onMouseEnter={() => setAt(index)}
+            onFocus={() => setAt(index)}
+            onBlur={() => setAt(null)}
+          >
+            {one.parts
+              .toReversed()
+              .map(({ name, plot, value }) =>
+                value === 0 ? null : <b key={name} class={plot} style={{ height: share(value) }} />,
+              )}
+            {one.before !== null && one.before > 0 && <i class="before" style={{ bottom: share(one.before) }} />}
+          </a>
+        ))}
+        {bar !== undefined && at !== null && <Tip bar={bar} left={((at + 0.5) / bars.length) * 100} />}
+      </nav>
+      <Labels labels={bars.map((one) => one.label)} />
+    </div>
+  );
+};
+
+export interface Line {
+  readonly name: string;
+  /** Colour: a class. */
+  readonly plot: string;
+  /** Milliseconds; null: nothing to show. */
+  readonly values: readonly (number | null)[];
+}
+
+const WIDTH = 1_000;
+const HEIGHT = 200;
+
+const isKnown = (value: number | null | undefined): value is number => value !== null && value !== undefined;
+
+/** What is drawn of a line, which is broken where nothing is known: its lines, and the points of values alone. */
+const pathsOf = (values: readonly (number | null)[], y: (value: number) => number) => {
+  const x = (index: number): number => ((index + 0.5) / values.length) * WIDTH;
+  let lines = '';
+  let points = '';
+  for (const [index, value] of values.entries()) {
+    if (value === null) continue;
+    const [before, after] = [values[index - 1], values[index + 1]];
+    const place = `${x(index)} ${y(value)}`;
+    if (isKnown(before)) lines += `L${place}`;
+    else if (isKnown(after)) lines += `M${place}`;
+    else points += `M${place}h0`;
+  }
+  return { lines, points };
+};
+
+interface LinePlotProps {
+  readonly lines: readonly Line[];
+  readonly labels: readonly string[];
+  readonly label: string;
+}
+
+/** Durations on a log scale. */
+export const LinePlot = ({ lines, labels, label }: LinePlotProps): JSX.Element => {
+  const known = lines.flatMap(({ values }) => values.filter((value) => value !== null));
+  const exponents = known.map((value) => Math.log10(Math.max(1, value)));
+  const low = Math.floor(Math.min(2, ...exponents));
+  const high = Math.max(low + 1, Math.ceil(Math.max(0, ...exponents)));
+  const share = (value: number): number => (Math.log10(Math.max(1, value)) - low) / (high - low);
+  const decades = Array.from({ length: high - low + 1 }, (_, index) => 10 ** (low + index));
+  return (
+    <div class="plot lines">
+      <div class="yax" aria-hidden="true">
+        {decades.map((value) => (
+          <span key={value} style={{ bottom: `${share(value) * 100}%` }}>
+            <small>{duration(value)}</small>
+          </span>
+        ))}
+      </div>
+      <svg class="area" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        {lines.map(({ name, plot, values }) => {
+          const drawn = pathsOf(values, (value) => HEIGHT * (1 - share(value)));
+          return (
+            <g key={name}>
+              <path class={plot} d={drawn.lines} />
+              <path class={`point ${plot}`} d={drawn.points} />
+            </g>
+          );
+        })}
+      </svg>
+      <Labels labels={labels} />
+    </div>
+  );
+};

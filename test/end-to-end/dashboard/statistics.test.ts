@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HOSTILE = '=cmd|<img src=x onerror="window.ran = 1"> \u202Egnp.exe';
+
+describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
+  const dashboard = startDashboard(async ({ api }) => {
+    const addresses = ['ann@example.net', 'bob@example.net', 'cy@example.org'];
+    for (const to of addresses) {
+      const mail = { from: 'shop@example.test', to, subject: 'Order', text: 'Sent.' };
+      await api.post('/v1/messages/send', { ...mail, tags: [{ name: 'kind', value: HOSTILE }] });
+    }
+    await eventually(
+      () => api.get('/v1/stats?metrics=delivered'),
+      ({ body }) => body.totals.delivered === addresses.length,
+    );
+  });
+
+  test.each(WINDOWS)('shows what became of mail, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    const name = `${size.theme}-${size.width}`;
+    await page.goto('/dashboard/statistics');
+    await page.getByRole('link', { name: 'example.net' }).waitFor();
+    expect(await look(page, `statistics-${name}`)).toEqual(FINE);
+    await page.goto('/dashboard/statistics?tables=outcomes,latency&period=24h');
+    await page.getByRole('button', { name: 'Plot' }).first().waitFor();
+    expect(await look(page, `statistics-tables-${name}`)).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('narrows to a group, and lists the messages of a bar', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/statistics?group_by=tag');
+    await page.getByRole('link', { name: 'gnp.exe' }).click();
+    await page.waitForURL(/[?&]tag=kind/);
+    await page.locator('dd', { hasText: '3' }).first().waitFor();
+    const bars = page.getByRole('navigation', { name: 'Outcomes by day' });
+    await bars.getByRole('link', { name: /3 delivered/ }).click();
+    await page.waitForURL(/\/dashboard\/messages\?since=.*&until=.*&tag=kind/);
+    await page.getByText('cy@example.org').waitFor();
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('keeps what was chosen in its address, and moves along the bars by keyboard', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/statistics');
+    await page.getByRole('combobox', { name: 'Time' }).selectOption('24h');
+    await page.getByRole('button', { name: 'By event' }).click();
+    await page.getByText('Filter', { exact: true }).click();
+    await page.getByLabel('Value').fill('example.org');
+    await page.getByRole('button', { name: 'Show only these' }).click();
+    await page.waitForURL(/period=24h&attribution=event&recipient_domain=example\.org/);
+    await page.reload();
+    await page.getByRole('button', { name: 'Remove Recipient domain' }).waitFor();
+    const bars = page.getByRole('navigation', { name: 'Outcomes by hour' }).getByRole('link');
+    await bars.first().focus();
+    await page.keyboard.press('ArrowRight');
+    expect(await bars.nth(1).evaluate((bar) => bar.matches(':focus'))).toBe(true);
+    await close();
+  });
+
+  test('gives its groups as CSV, without formulas', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/statistics?group_by=tag&period=24h');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const csv = await readFile(await (await download).path(), 'utf8');
+    expect(csv).toMatch(/^start,tag,accepted,/);
+    expect(csv).toContain('"kind:=cmd|<img');
+    await close();
+  });
+
+  test('says what cannot be counted together', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/statistics?group_by=recipient_domain&tag=${encodeURIComponent(`kind:${HOSTILE}`)}`);
+    await page.getByText(/tag cannot go with recipient_domain/).waitFor();
+    await close();
+  });
+
+  test('does nothing that its policy forbids', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/statistics');
+    await page.getByRole('link', { name: 'example.net' }).waitFor();
+    await page.getByRole('link', { name: /3 delivered/ }).hover();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    await download;
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
