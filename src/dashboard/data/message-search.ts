@@ -39,7 +39,7 @@ export interface MessageSearch {
 const isPeriod = (text: string | null): text is Period => text !== null && Object.hasOwn(PERIODS, text);
 
 /** The begin of the hour, so that the same question is asked the same way for an hour. */
-const hoursAgo = (hours: number | null): string | null =>
+export const hoursAgo = (hours: number | null): string | null =>
   hours === null ? null : new Date(Math.floor(Date.now() / HOUR_MS - hours + 1) * HOUR_MS).toISOString();
 
 /** What the URL asks for. */

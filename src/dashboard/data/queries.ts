@@ -31,20 +31,27 @@ client.mount();
 
 const keyOf = (path: string, query: Query) => [path, query, currentEnvironment()];
 
-export interface Reading {
-  readonly path: string;
-  readonly query?: Query;
+interface When {
   /** Default: true. */
   readonly enabled?: boolean;
   /** Reads again this often. Default: when told. */
   readonly everyMs?: number;
 }
 
-/** One resource. */
-export const useResource = <T>({ path, query = {}, enabled = true, everyMs }: Reading): QueryObserverResult<T> => {
+export interface Reading extends When {
+  readonly path: string;
+  readonly query?: Query;
+}
+
+/** What is read from several resources together. @param key of it, besides the environment. */
+export const useRead = <T>(
+  key: readonly unknown[],
+  read: (signal: AbortSignal) => Promise<T>,
+  { enabled = true, everyMs }: When = {},
+): QueryObserverResult<T> => {
   const options = client.defaultQueryOptions<T, Error, T, T, readonly unknown[]>({
-    queryKey: keyOf(path, query),
-    queryFn: ({ signal }) => request<T>(path, { query, signal }),
+    queryKey: [...key, currentEnvironment()],
+    queryFn: ({ signal }) => read(signal),
     enabled,
     ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
     placeholderData: keepPreviousData,
@@ -55,6 +62,10 @@ export const useResource = <T>({ path, query = {}, enabled = true, everyMs }: Re
   useEffect(() => observer.setOptions(options), [JSON.stringify(options.queryKey), enabled]);
   return observer.getOptimisticResult(options);
 };
+
+/** One resource. */
+export const useResource = <T>({ path, query = {}, ...when }: Reading): QueryObserverResult<T> =>
+  useRead([path, query], (signal) => request<T>(path, { query, signal }), when);
 
 export interface Pages<T> {
   readonly pages: readonly List<T>[];

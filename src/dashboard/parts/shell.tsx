@@ -20,6 +20,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
   {
     name: null,
     entries: [
+      { path: '', word: 'Overview', icon: 'home' },
       { path: '/messages', word: 'Messages', icon: 'mail' },
       { path: '/statistics', word: 'Statistics', icon: 'bars' },
     ],

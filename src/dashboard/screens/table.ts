@@ -12,7 +12,12 @@ export interface Screen {
 
 export const SCREENS: readonly Screen[] = [
   {
-    path: /^(?:\/messages)?$/,
+    path: /^$/,
+    title: 'Overview',
+    load: async () => (await import('./overview.tsx')).Overview,
+  },
+  {
+    path: /^\/messages$/,
     title: 'Messages',
     load: async () => (await import('./messages.tsx')).Messages,
   },

@@ -3,7 +3,7 @@ import { releaseDestination } from '../../commands/destination.ts';
 import type { Suspension } from '../../domain/destination/suspension.ts';
 import { endpoint } from '../endpoint.ts';
 import { listEndpoint } from '../lists.ts';
-import { timeSchema } from '../schemas/envelope.ts';
+import { type SerializedSuspension, suspensionSchema } from '../schemas/destination.ts';
 
 /** Name of a mailbox provider in A-labels, or `@` and a recipient domain. */
 export const DESTINATION = /^@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
@@ -16,23 +16,7 @@ const SENTENCES = {
     'What the domain itself says is in the way: its DNS, its MTA-STS policy or its TLSA records. Its mailbox provider is not meant.',
 } as const;
 
-export const suspensionSchema = z.strictObject({
-  object: z.literal('suspended_destination'),
-  /**
-   * A mailbox provider, whose recipient domains wait together if they share the servers that were tried; or one
-   * recipient domain alone, `@example.com`.
-   */
-  destination: z.string(),
-  reason: z.enum(['busy', 'unreachable', 'refused', 'recipient_domain']),
-  message: z.string(),
-  since: timeSchema(),
-  until: timeSchema(),
-  /** Consecutive suspensions. Each lasts longer, up to half an hour. */
-  times: z.number().int(),
-  smtp: z.strictObject({ code: z.number().int(), enhanced: z.string().nullable(), mx: z.string().nullable() }),
-});
-
-export const serializeSuspension = (suspension: Suspension): z.infer<typeof suspensionSchema> => {
+export const serializeSuspension = (suspension: Suspension): SerializedSuspension => {
   const { operator, reason, since, until, times, code, enhanced, mx } = suspension;
   return {
     object: 'suspended_destination',

@@ -142,8 +142,8 @@ export const docsRoute = (route: RouteContext): void => {
 /** Nothing is loaded, run or framed. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/** The address printed at start leads to the documentation. */
+/** The address printed at start leads to the dashboard. */
 export const rootRoute = ({ server, operationId }: RouteContext): void => {
-  const schema = routeSchema(operationId, 'GET /', { summary: 'Redirect to the API reference' });
-  server.get('/', { schema }, async (_request, reply) => reply.redirect('/docs'));
+  const schema = routeSchema(operationId, 'GET /', { summary: 'Redirect to the dashboard' });
+  server.get('/', { schema }, async (_request, reply) => reply.redirect('/dashboard'));
 };

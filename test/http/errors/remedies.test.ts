@@ -83,7 +83,7 @@ describe('an error says what to do', () => {
   });
 });
 
-test('the root redirects to the documentation', async () => {
+test('the root redirects to the dashboard', async () => {
   const answer = await service.request({ url: '/' });
-  expect([answer.statusCode, answer.headers.location]).toEqual([302, '/docs']);
+  expect([answer.statusCode, answer.headers.location]).toEqual([302, '/dashboard']);
 });

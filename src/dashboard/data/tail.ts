@@ -1,0 +1,98 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { FeedEvent } from '../../http/schemas/event.ts';
+import { liveness, onEvent } from './live.ts';
+import { useResource } from './queries.ts';
+import { useStore } from './store.ts';
+
+/**
+ * The newest events, and those that happen meanwhile. Up to `AT_ONCE_MAX` in a second are shown as they come; what comes
+ * faster is shown once a second, the newest of it: a busy service has thousands, and nobody reads them one by one.
+ */
+
+const AT_ONCE_MAX = 20;
+const TOGETHER_MS = 1_000;
+
+export interface Tail {
+  /** Newest first. */
+  readonly events: readonly FeedEvent[];
+  /** Events that came since it was opened, shown or not. */
+  readonly came: number;
+  /** Of them, in the last second that had any. */
+  readonly perSecond: number;
+  readonly isPending: boolean;
+  readonly error: Error | null;
+}
+
+interface TailOptions {
+  /** Types and families with commas, as the API takes them; empty: all. */
+  readonly types: string;
+  /** Events that are kept and shown. */
+  readonly limit: number;
+  readonly isPaused?: boolean;
+}
+
+const matches = (types: string, { type }: FeedEvent): boolean =>
+  types === '' ||
+  types.split(',').some((one) => one === type || (one.endsWith('.*') && type.startsWith(one.slice(0, -1))));
+
+const merge = (newer: readonly FeedEvent[], older: readonly FeedEvent[], limit: number): readonly FeedEvent[] => {
+  const known = new Set(newer.map(({ id }) => id));
+  return [...newer, ...older.filter(({ id }) => !known.has(id))].slice(0, limit);
+};
+
+/** While it is paused nothing more is shown; what came meanwhile is shown when it goes on. */
+export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail => {
+  const first = useResource<List<FeedEvent>>({ path: '/v1/events', query: { limit, types } });
+  const { state } = useStore(liveness);
+  const [shown, show] = useState<Pick<Tail, 'events' | 'came' | 'perSecond'>>({ events: [], came: 0, perSecond: 0 });
+  const paused = useRef(isPaused);
+  paused.current = isPaused;
+  const showNow = useRef<() => void>(() => undefined);
+
+  // What happened before the stream began.
+  useEffect(() => {
+    if (state === 'live') void first.refetch();
+  }, [state]);
+
+  useEffect(() => {
+    let news: readonly FeedEvent[] = [];
+    let came = 0;
+    let second = { at: 0, count: 0 };
+    const countIn = (at: number): number => {
+      second = { at, count: second.at === at ? second.count + 1 : 1 };
+      return second.count;
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    show({ events: [], came: 0, perSecond: 0 });
+    showNow.current = () => {
+      timer = undefined;
+      if (paused.current) return;
+      const latest = news;
+      news = [];
+      show(({ events }) => ({ events: merge(latest, events, limit), came, perSecond: second.count }));
+    };
+    const stop = onEvent((event) => {
+      if (!matches(types, event)) return;
+      const inSecond = countIn(Math.floor(Date.now() / TOGETHER_MS));
+      came += 1;
+      news = [event, ...news].slice(0, limit);
+      timer ??= setTimeout(() => showNow.current(), inSecond > AT_ONCE_MAX ? TOGETHER_MS : 0);
+    });
+    return () => {
+      stop();
+      clearTimeout(timer);
+    };
+  }, [types, limit]);
+  useEffect(() => {
+    if (!isPaused) showNow.current();
+  }, [isPaused]);
+
+  const read = first.isPlaceholderData ? [] : (first.data?.data ?? []);
+  return {
+    ...shown,
+    events: merge(shown.events, read.toReversed(), limit),
+    isPending: first.isPending || first.isPlaceholderData,
+    error: first.error,
+  };
+};

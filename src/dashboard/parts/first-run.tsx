@@ -1,0 +1,220 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
+import type { SerializedDomain } from '../../http/schemas/domain.ts';
+import type { List } from '../../http/schemas/envelope.ts';
+import { onEvent } from '../data/live.ts';
+import { linkTo } from '../data/location.ts';
+import { client, useResource } from '../data/queries.ts';
+import { CopyButton } from './facts.tsx';
+import { Icon, Mark } from './icons.tsx';
+import { MakeKey } from './key-dialogs.tsx';
+
+/** The way of an organization to its first mail. */
+
+interface StepProps {
+  readonly number: number;
+  readonly isDone: boolean;
+  readonly title: string;
+  readonly text: ComponentChildren;
+  readonly action?: JSX.Element;
+  readonly children?: ComponentChildren;
+}
+
+const Step = ({ number, isDone, title, text, action, children }: StepProps): JSX.Element => (
+  <li class={`st4 ${isDone ? 'done' : ''}`}>
+    <span class="no">{isDone ? <Mark state="active" /> : number}</span>
+    <div>
+      <h2>
+        {title}
+        {isDone && <span class="vh">: done</span>}
+      </h2>
+      <p>{text}</p>
+    </div>
+    {action}
+    {children}
+  </li>
+);
+
+const SNIPPETS = {
+  curl: (from: string) => `curl ${location.origin}/v1/messages/send \\
+  -H "Authorization: Bearer $OUTBOX_KEY" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: first-1" \\
+  -d '{"from":"Shop <hello@${from}>","to":"you@example.net",
+       "subject":"It works","html":"<p>Hello.</p>"}'`,
+  Node: (from: string) => `const answer = await fetch("${location.origin}/v1/messages/send", {
+  method: "POST",
+  headers: {
+    authorization: \`Bearer \${process.env.OUTBOX_KEY}\`,
+    "content-type": "application/json",
+    "idempotency-key": "first-1",
+  },
+  body: JSON.stringify({
+    from: "Shop <hello@${from}>", to: "you@example.net",
+    subject: "It works", html: "<p>Hello.</p>",
+  }),
+});
+console.log(await answer.json());`,
+} as const;
+type Language = keyof typeof SNIPPETS;
+const LANGUAGES = Object.keys(SNIPPETS) as readonly Language[]; // its very names
+
+const QUOTED = /("[^"]*"|'[^']*'|`[^`]*`)/;
+
+const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: boolean }): JSX.Element => {
+  const [language, choose] = useState<Language>('curl');
+  const text = SNIPPETS[language](from);
+  return (
+    <div class="snip">
+      <div class="sh">
+        <div class="seg">
+          {LANGUAGES.map((one) => (
+            <button key={one} type="button" aria-pressed={one === language} onClick={() => choose(one)}>
+              {one}
+            </button>
+          ))}
+        </div>
+        <span class="sp" />
+        <span class="cp">
+          <CopyButton text={text} />
+        </span>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways */}
+      <pre tabIndex={0}>
+        {text.split(QUOTED).map((part, index) =>
+          index % 2 === 1 ? (
+            <span key={index} class="s">
+              {part}
+            </span>
+          ) : (
+            part
+          ),
+        )}
+      </pre>
+      <div class="sh end" role="status">
+        {hasMail ? (
+          <span class="status ok">
+            <Mark state="active" />
+            Your first message is here.
+          </span>
+        ) : (
+          <span class="waits">
+            <i class="spin" />
+            Waiting for your first message. It shows up here by itself.
+          </span>
+        )}
+      </div>
+    </div>
+  );
+};
+
+const Captured = (): JSX.Element => (
+  <p class="cap">
+    <Icon name="tray" />
+    <span>
+      <b class="b">Mail is captured.</b> Nothing leaves this machine until <code>MAIL_URL</code> names a mail server.
+    </span>
+  </p>
+);
+
+/** Keys that a first start makes: one of each environment. */
+const FIRST_KEYS = 2;
+
+const useAll = <T,>(path: string): readonly T[] =>
+  useResource<List<T>>({ path, query: { limit: 100 } }).data?.data ?? [];
+
+const FirstMessage = ({ from, hasMail }: { readonly from: string; readonly hasMail: boolean }): JSX.Element => (
+  <Step
+    number={2}
+    isDone={hasMail}
+    title="Send a first message"
+    text={
+      hasMail ? (
+        <a class="lnk" href={linkTo('/messages')}>
+          See what became of it
+        </a>
+      ) : (
+        'With the key that you signed in with, or make one now.'
+      )
+    }
+    {...(!hasMail && { action: <MakeKey /> })}
+  >
+    <Snippet from={from} hasMail={hasMail} />
+  </Step>
+);
+
+const OwnDomain = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
+  <Step
+    number={3}
+    isDone={isDone}
+    title="Add your domain"
+    text="Its DNS records come with a copy button each, and are checked while you enter them."
+    action={
+      <a class="btn" href={linkTo('/domains')}>
+        <Icon name="globe" />
+        {isDone ? 'See its records' : 'Add a domain'}
+      </a>
+    }
+  />
+);
+
+const OwnKeys = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
+  <Step
+    number={4}
+    isDone={isDone}
+    title="Give each system a key of its own"
+    text="It may do what the system needs and no more, and can be ended without touching the others."
+    action={
+      <a class="btn" href={linkTo('/keys')}>
+        <Icon name="key" />
+        API keys
+      </a>
+    }
+  />
+);
+
+interface FirstRunProps {
+  readonly hasMail: boolean;
+  /** Shows the overview instead. */
+  onDone(): void;
+}
+
+/** Four steps that complete themselves. */
+export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
+  const domains = useAll<SerializedDomain>('/v1/domains');
+  const keys = useAll<SerializedApiKey>('/v1/api-keys');
+  useEffect(
+    () =>
+      onEvent(({ type }) => {
+        if (/^(?:message\.accepted|domain\.|api_key\.)/.test(type)) void client.invalidateQueries();
+      }),
+    [],
+  );
+  const isCapturing = domains.some(({ records }) => records.some(({ status }) => status === 'not_needed'));
+  const hasOwn = domains.length > 1 || domains.some(({ verification }) => verification?.method === 'dns');
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Welcome</h1>
+          <p class="sub">Four steps to mail that arrives</p>
+        </div>
+        {hasMail && (
+          <div class="acts">
+            <button type="button" class="btn primary" onClick={onDone}>
+              To the overview
+            </button>
+          </div>
+        )}
+      </div>
+      {isCapturing && <Captured />}
+      <ol class="steps4">
+        <Step number={1} isDone title="Sign in" text="This browser is in." />
+        <FirstMessage from={domains.at(-1)?.name ?? 'example.test'} hasMail={hasMail} />
+        <OwnDomain isDone={hasOwn} />
+        <OwnKeys isDone={keys.length > FIRST_KEYS} />
+      </ol>
+    </>
+  );
+};

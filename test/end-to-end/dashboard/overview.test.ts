@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HOSTILE = '<img src=x onerror="window.ran = 1"> \u202Egnp.exe';
+
+describe.skipIf(chromiumIsMissing)('the overview of an organization without mail', () => {
+  const dashboard = startDashboard();
+
+  test.each(WINDOWS)('says how to send the first, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    await page.goto('/dashboard');
+    await page.getByText('Mail is captured.').waitFor();
+    expect(await look(page, `first-run-${size.theme}-${size.width}`)).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('completes its steps by itself', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard');
+    await page.getByText('Waiting for your first message').waitFor();
+    await page.getByRole('img', { name: /^Live:/ }).waitFor();
+    const command = await page.getByText('curl http').innerText();
+    const [, body = ''] = /-d '([^']+)'/.exec(command) ?? [];
+    expect((await dashboard.api.post('/v1/messages/send', JSON.parse(body))).status).toBe(202);
+    await page.getByText('Your first message is here.').waitFor();
+    const [{ id }] = (await dashboard.api.get('/v1/domains')).body.data;
+    await dashboard.api.post('/v1/api-keys', { name: 'Shop', domain_id: id, permissions: ['send'] });
+    await dashboard.api.post('/v1/domains', { name: 'mail.example.net' });
+    await eventually(
+      () => page.locator('.st4.done').count(),
+      (done) => done === 4,
+    );
+    await page.getByRole('button', { name: 'To the overview' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+describe.skipIf(chromiumIsMissing)('the overview', () => {
+  const dashboard = startDashboard(async ({ api }) => {
+    const send = (to: string) =>
+      api.post('/v1/messages/send', { from: 'shop@example.test', to, subject: HOSTILE, text: 'Hello.' });
+    for (let at = 0; at < 30; at += 1) await send(`ann${at}@example.net`);
+    const [{ id }] = (await api.get('/v1/domains')).body.data;
+    const expires = new Date(Date.now() + 86_400_000).toISOString();
+    const { body } = await api.post('/v1/api-keys', {
+      ...{ name: HOSTILE, domain_id: id, permissions: ['send'], expires_at: expires },
+    });
+    await api.post(`/v1/api-keys/${body.id}/rotate`, {});
+    await api.post('/v1/webhooks', { url: 'http://127.0.0.1:9/hook', events: ['message.*'] });
+    await send('late@example.net');
+    await eventually(
+      () => api.get('/v1/webhooks'),
+      ({ body: { data } }) => data[0].failing_since !== null,
+    );
+  });
+
+  test.each(WINDOWS)('says what needs somebody and how mail does, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    await page.goto('/dashboard');
+    await page.getByText('A webhook has failed').waitFor();
+    await page.getByText('late@example.net').waitFor();
+    expect(await look(page, `overview-${size.theme}-${size.width}`)).toEqual(FINE);
+    expect(await page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem').count()).toBe(3);
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('does nothing that its policy forbids, and shows what happens meanwhile', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard');
+    await page.getByText('A webhook has failed').waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    const mail = { from: 'shop@example.test', to: 'just-now@example.net', subject: 'Hello', text: 'Hello.' };
+    await dashboard.api.post('/v1/messages/send', mail);
+    await page.getByText('just-now@example.net').click();
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('shows a key what it may see, and names the rest', async () => {
+    const [{ id }] = (await dashboard.api.get('/v1/domains')).body.data;
+    const { body } = await dashboard.api.post('/v1/api-keys', {
+      ...{ name: 'Analyst', domain_id: id, permissions: ['read'], environment: 'live' },
+    });
+    const { page, close } = await dashboard.open(WIDE);
+    await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify({ live: body.key }));
+    await page.goto('/dashboard');
+    await page.getByText('This key may not look at').waitFor();
+    await page.getByText('Why mail bounced').waitFor();
+    await close();
+  });
+});
