@@ -42,6 +42,8 @@ interface Moment {
   readonly position: Position;
   readonly time: string;
   readonly leafIndex: number;
+  /** The latest time of an event up to then: clocks differ, so it may be later than that of the last one. */
+  readonly latest: string;
 }
 
 const invalid = (problem: string): DomainError =>
@@ -71,9 +73,13 @@ const momentOf = async (
   if (leafIndex < 0) return null;
   const bundle = Math.floor(leafIndex / TILE_WIDTH);
   const leaves = await deps.readModels.audit.leaves(tree, bundle, bundle + 1);
-  const { stream, revision, metadata } = parseLeaf(leaves[leafIndex % TILE_WIDTH] ?? '');
+  const last = leafIndex % TILE_WIDTH;
+  const { stream, revision, metadata } = parseLeaf(leaves[last] ?? '');
+  const times = leaves.slice(0, last + 1).map((leaf) => parseLeaf(leaf).metadata.occurredAt);
+  const earlier = await deps.readModels.audit.latestUpTo(tree, bundle - 1);
+  const latest = times.reduce((most, time) => (time > most ? time : most), earlier);
   const [event] = await deps.context.store.readStream(stream as StreamName, { from: revision, limit: 1 });
-  return { position: event?.position ?? LOG_START, time: metadata.occurredAt, leafIndex };
+  return { position: event?.position ?? LOG_START, time: metadata.occurredAt, leafIndex, latest };
 };
 
 /** The log, of which streams end at a position. */
@@ -90,13 +96,20 @@ export interface PastRoute {
   /** Its streams end at the moment, and its time is that. */
   readonly route: RouteContext;
   readonly asOf: AsOf;
+  /** No event up to then is later: what was made later was not there. */
+  readonly latest: string;
 }
 
-/** @returns null: nothing was there yet. @throws {DomainError} `invalid_request`. */
-export const routeAsOf = async (route: RouteContext, caller: Caller, at: string): Promise<PastRoute | null> => {
+/** @returns undefined: no `at` was asked for; null: nothing was there yet. @throws {DomainError} `invalid_request`. */
+export const routeAsOf = async (
+  route: RouteContext,
+  caller: Caller,
+  at: string | undefined,
+): Promise<PastRoute | null | undefined> => {
+  if (at === undefined) return undefined;
   const moment = await momentOf(route, caller, at);
   if (moment === null) return null;
-  const { position, time, leafIndex } = moment;
+  const { position, time, leafIndex, latest } = moment;
   const { context } = route.deps;
   const then = {
     ...context,
@@ -106,6 +119,7 @@ export const routeAsOf = async (route: RouteContext, caller: Caller, at: string)
   return {
     route: { ...route, deps: { ...route.deps, context: then } },
     asOf: { time, leaf_index: leafIndex },
+    latest,
   };
 };
 
@@ -133,9 +147,8 @@ export const resourceEndpoint = (
       answer: answer.extend(asOfFields()),
     },
     async (call, route) => {
-      const { at } = call.query;
-      if (at === undefined) return handle({ ...call, isPast: false }, route);
-      const past = await routeAsOf(route, call.caller, at);
+      const past = await routeAsOf(route, call.caller, call.query.at);
+      if (past === undefined) return handle({ ...call, isPast: false }, route);
       if (past === null) throw new DomainError('not_found', 'nothing was there yet at that time');
       return { ...(await handle({ ...call, isPast: true }, past.route)), as_of: past.asOf };
     },

@@ -63,6 +63,15 @@ export const decodePlace = (list: string, text: string | undefined): { readonly 
   return { after: place };
 };
 
+/** The cursor of a list, or where what was made at a time begins, if that is later on. @param latest ISO 8601. */
+export const cursorFrom = (after: ListCursor | null, latest: string): ListCursor => {
+  const start = { createdAt: new Date(Date.parse(latest) + 1).toISOString(), id: '' };
+  return after === null || after.createdAt > start.createdAt ? start : after;
+};
+
+/** As it was, a list may have another order, and cursors of its own. */
+const nameThen = (list: string, at: string | undefined): string => (at === undefined ? list : `${list}@`);
+
 interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
   extends Pick<Described, 'summary' | 'description'> {
   /** Its read model, which catches up with the log first. */
@@ -83,6 +92,8 @@ type ListBy<Filters extends z.ZodRawShape> = z.output<z.ZodObject<Filters>> & {
   readonly after: ListCursor | null;
   /** Read as it was: the page has what is deleted now, and the route reads streams up to the moment. */
   readonly withDeleted: boolean;
+  /** As it was: nothing that was there was made later. ISO 8601; null: as it is. */
+  readonly latest: string | null;
 };
 
 /**
@@ -104,13 +115,15 @@ export const listEndpoint = <Item extends z.ZodType, const Filters extends z.Zod
     },
     async ({ caller, query: { after: cursor, ...sent } }, route) => {
       const { at, ...asked } = sent as typeof sent & { readonly at?: string };
-      const after = decodeCursor(list, cursor, ids);
+      const named = nameThen(list, at);
+      const after = decodeCursor(named, cursor, ids);
       await readYourWrites(route.deps, [of]);
-      const past = at === undefined ? undefined : await routeAsOf(route, caller, at);
+      const past = await routeAsOf(route, caller, at);
       if (past === null) return listOf([], false, null);
-      const by = { ...asked, after, withDeleted: past !== undefined } as unknown as ListBy<Filters>; // what the schema above has parsed
+      const then = { withDeleted: past !== undefined, latest: past?.latest ?? null };
+      const by = { ...asked, after, ...then } as unknown as ListBy<Filters>; // what the schema above has parsed
       const { items, hasMore, next } = await read(by, caller, past?.route ?? route);
-      const page = listOf(items, hasMore, encodeCursor(list, next));
+      const page = listOf(items, hasMore, encodeCursor(named, next));
       return past === undefined ? page : { ...page, as_of: past.asOf };
     },
   );

@@ -35,8 +35,10 @@ import { type AskTagContents, tagContents } from './stats/tags.ts';
 import {
   type ExportSuppressions,
   exportSuppressions,
+  type ListAllSuppressions,
   type ListOptIns,
   type ListSuppressions,
+  listAllSuppressions,
   listOptIns,
   listSuppressions,
 } from './suppressions.ts';
@@ -84,6 +86,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   },
   suppressions: {
     list: (by: ListSuppressions) => listSuppressions(pool, by),
+    listAll: (by: ListAllSuppressions) => listAllSuppressions(pool, by),
     export: (by: ExportSuppressions) => exportSuppressions(pool, by),
   },
   topics: {

@@ -15,10 +15,10 @@ import { defineProjection, existing, type Folded, foldInto, storedStates } from 
 const SELECT = 'select suppression_id as id, state from suppressions where suppression_id = any($1)';
 
 const UPSERT = `
-  insert into suppressions (suppression_id, organization_id, environment, added_at, reasons, scopes, expiries, state)
-  select "suppressionId", "organizationId", environment, "addedAt", reasons, scopes, expiries, state
+  insert into suppressions (suppression_id, organization_id, environment, created_at, added_at, reasons, scopes, expiries, state)
+  select "suppressionId", "organizationId", environment, "createdAt", "addedAt", reasons, scopes, expiries, state
   from json_to_recordset($1) as s("suppressionId" text, "organizationId" text, environment text,
-    "addedAt" timestamptz, reasons text[], scopes text[], expiries timestamptz[], state json)
+    "createdAt" timestamptz, "addedAt" timestamptz, reasons text[], scopes text[], expiries timestamptz[], state json)
   on conflict (suppression_id) do update set added_at = excluded.added_at, reasons = excluded.reasons,
     scopes = excluded.scopes, expiries = excluded.expiries, state = excluded.state`;
 
@@ -44,7 +44,7 @@ const rowOf = (state: ExistingSuppression): object => {
 
 export const suppressionsProjection = defineProjection<SuppressionEvent, Folded<Suppression>>({
   name: 'suppressions',
-  version: 3,
+  version: 4,
   categories: [suppression.category],
   tables: ['suppressions', 'topic_opt_ins'],
   handlers: { SuppressionAdded: fold, SuppressionRemoved: fold, AddressResubscribed: fold },
@@ -145,6 +145,33 @@ export const listSuppressions = async (
     limit,
     (state) => ({ createdAt: state.addedAt, id: state.suppressionId }),
   );
+};
+
+const LIST_ALL = `
+  select suppression_id as "suppressionId", created_at as "createdAt" from read_models.suppressions
+  where organization_id = $1 and environment = $2 and ($3::text is null or suppression_id = $3)
+    and (created_at, suppression_id) < ($4::timestamptz, $5::text)
+  order by created_at desc, suppression_id desc
+  limit $6`;
+
+export interface ListAllSuppressions
+  extends Pick<ListSuppressions, 'organizationId' | 'environment' | 'suppressionId' | 'limit'> {
+  readonly after: ListCursor;
+}
+
+/** Ids of suppressions, also of those that were taken back or have expired, the last that was new first. */
+export const listAllSuppressions = async (
+  db: Database,
+  { organizationId, environment, suppressionId, limit, after }: ListAllSuppressions,
+): Promise<ListPage<string>> => {
+  const values = [organizationId, environment, suppressionId, after.createdAt, after.id, rowsToAsk(limit)];
+  const { rows } = await db.query<{ suppressionId: string; createdAt: Date }>({
+    name: 'list-all-suppressions',
+    text: LIST_ALL,
+    values,
+  });
+  const page = pageOf(rows, limit, (row) => ({ createdAt: row.createdAt.toISOString(), id: row.suppressionId }));
+  return { ...page, items: page.items.map((row) => row.suppressionId) };
 };
 
 export interface ListOptIns extends Pick<ListSuppressions, 'environment' | 'suppressionId' | 'limit' | 'after'> {

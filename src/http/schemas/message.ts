@@ -7,7 +7,7 @@ import { messageStatus, RECIPIENT_STATUSES, type Recipient } from '../../domain/
 import type { MessageHead, StoredHead } from '../../domain/ports/contents.ts';
 import { NO_TRACKING } from '../../domain/tracking/tracking.ts';
 import { type LoadedContents, serializeSmtp } from '../../projections/events/serialize-events.ts';
-import type { ListedMessage } from '../../projections/messages/queries.ts';
+import type { ListedMessage, ListedRecipient } from '../../projections/messages/queries.ts';
 import { trackingSchema } from './domain.ts';
 import { timeSchema } from './envelope.ts';
 import { smtpSchema } from './event.ts';
@@ -111,19 +111,31 @@ const addressOf = (body: MessageHead | null, recipientId: string): string | null
 const serializeHeld = ({ held }: Recipient): SerializedMessage['recipients'][number]['held'] =>
   held === null ? null : { reason: held.reason, since: held.since, until: held.until };
 
-const serializeRecipient = (
-  recipient: Recipient,
-  body: MessageHead | null,
-  contents: LoadedContents,
-): SerializedMessage['recipients'][number] => ({
+/** What lists show of a recipient. */
+export const listedRecipient = (recipient: Recipient): ListedRecipient => ({
   id: recipient.id,
-  address: addressOf(body, recipient.id),
   kind: recipient.kind,
+  domain: recipient.domain,
   status: recipient.status,
   complained: recipient.complained,
   unsubscribed: recipient.unsubscribed !== null || recipient.leftTopic !== null,
   opened: recipient.engagement.openedAt !== null,
   clicked: recipient.engagement.clickedAt !== null,
+});
+
+type SerializedListedRecipient = SerializedListedMessage['recipients'][number];
+
+const serializeListedRecipient = (
+  { domain: _, ...recipient }: ListedRecipient,
+  body: MessageHead | null,
+): SerializedListedRecipient => ({ ...recipient, address: addressOf(body, recipient.id) });
+
+const serializeRecipient = (
+  recipient: Recipient,
+  body: MessageHead | null,
+  contents: LoadedContents,
+): SerializedMessage['recipients'][number] => ({
+  ...serializeListedRecipient(listedRecipient(recipient), body),
   reason: recipient.reason,
   category: recipient.category,
   next_attempt_at: recipient.nextAttemptAt,
@@ -179,15 +191,6 @@ export const serializeListedMessage = (
     expires_at: message.expiresAt,
     scheduled_at: message.scheduledAt,
     ...personal(body, found),
-    recipients: message.recipients.map(({ id, kind, status, complained, unsubscribed, opened, clicked }) => ({
-      id,
-      address: addressOf(body, id),
-      kind,
-      status,
-      complained,
-      unsubscribed,
-      opened,
-      clicked,
-    })),
+    recipients: message.recipients.map((recipient) => serializeListedRecipient(recipient, body)),
   };
 };

@@ -131,3 +131,14 @@ export const leavesAt = async (
   const later = leaves.findIndex((leaf) => parseLeaf(leaf).metadata.occurredAt > time);
   return first + (later === -1 ? leaves.length : later);
 };
+
+const LATEST = {
+  name: 'audit-latest',
+  text: 'select latest from read_models.audit_bundles where tree = $1 and bundle = $2',
+};
+
+/** The latest time of the leaves in a bundle that is full and in those before it; empty: there is no such bundle. */
+export const latestUpTo = async (db: Database, tree: string, bundle: number): Promise<string> => {
+  const { rows } = await db.query<{ latest: string }>({ ...LATEST, values: [tree, bundle] });
+  return rows[0]?.latest ?? '';
+};

@@ -11,7 +11,7 @@ import {
 import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/audit-trees.ts';
 import type { Database } from '../database.ts';
 import { createFinder } from './find.ts';
-import { type LeafPage, leavesAt, type SearchLeaves, searchLeaves } from './search.ts';
+import { type LeafPage, latestUpTo, leavesAt, type SearchLeaves, searchLeaves } from './search.ts';
 import { decodeEntries, TILE_HEIGHT, TILE_WIDTH } from './tiles.ts';
 
 /** Reads of the audit trees: hashes and leaves. */
@@ -137,6 +137,8 @@ export interface AuditTreesAndCheckpoints extends AuditTrees {
   search(by: SearchLeaves): Promise<LeafPage>;
   /** Leaves of a tree at a time (`leavesAt`). */
   sizeAt(tree: string, time: string): Promise<number>;
+  /** Latest time up to the end of a full bundle (`latestUpTo`). */
+  latestUpTo(tree: string, bundle: number): Promise<string>;
 }
 
 /** @param schema of the tables, with its dot; empty: that of the transaction. */
@@ -180,6 +182,7 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
   return {
     size,
     sizeAt: (tree, time) => leavesAt(db, { leaves }, tree, time),
+    latestUpTo: (tree, bundle) => latestUpTo(db, tree, bundle),
     search: (by) => searchLeaves(db, { size, leaves }, by),
     hashes,
     root: async (tree, size) => (await hashes(tree, [{ from: 0, to: size }]))[0] as Buffer,

@@ -307,6 +307,7 @@ create table read_models.suppressions (
   suppression_id text collate "C" primary key,
   organization_id text collate "C" not null,
   environment text not null,
+  created_at timestamptz not null,
   added_at timestamptz not null,
   reasons text[] not null,
   scopes text[] not null,
@@ -316,6 +317,8 @@ create table read_models.suppressions (
 -- Those that have been taken back are on no list.
 create index suppressions_newest on read_models.suppressions (organization_id, environment, added_at, suppression_id)
   where reasons <> '{}';
+-- As it was: nothing moves in this order, and what has been taken back is in it.
+create index suppressions_by_creation on read_models.suppressions (organization_id, environment, created_at, suppression_id);
 create index suppressions_by_id on read_models.suppressions (organization_id, environment, suppression_id)
   where reasons <> '{}';
 -- Who has opted in to which topic, and has not refused it since.

@@ -83,7 +83,9 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   listMessages: async (victim) => [
     ...[victim.domain, victim.second].map(({ id }) => ({ query: `?domain_id=${id}`, check: isEmpty })),
     { query: `?from=shop@${victim.domain.name}`, check: isEmpty },
-    { query: '?to=customer@example.net&limit=100' },
+    ...['', '&at=leaf:3', `&at=${new Date().toISOString()}`].map((at) => ({
+      query: `?to=customer@example.net&limit=100${at}`,
+    })),
     ...(await cursorsOf(victim, '/v1/messages')),
   ],
   createKey: (victim) =>
@@ -119,7 +121,8 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   addSuppressions: () => [{ body: { address: 'nobody@example.net', expires_at: null } }],
   importSuppressions: () => [{ body: { csv: 'address\nnobody@example.net\n' } }],
   listSuppressions: async (victim) => [
-    ...[{ query: '?limit=100' }, { query: '?address=nobody@example.net' }],
+    ...['', `&at=${new Date().toISOString()}`].map((at) => ({ query: `?limit=100${at}` })),
+    { query: '?address=nobody@example.net' },
     ...(await cursorsOf(victim, '/v1/suppressions')),
   ],
   checkSuppression: () => [{ query: '?address=nobody@example.net' }],

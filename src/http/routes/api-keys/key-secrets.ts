@@ -62,7 +62,7 @@ export const listKeySecretsRoute = endpoint(
     answer: listSchema(keySecretSchema).extend(asOfFields()),
   },
   async ({ caller, id, query: { limit, after, at } }, route) => {
-    const past = at === undefined ? undefined : await routeAsOf(route, caller, at);
+    const past = await routeAsOf(route, caller, at);
     if (past === null) throw new DomainError('not_found', 'nothing was there yet at that time');
     const { deps } = past?.route ?? route;
     const { context, readModels } = deps;

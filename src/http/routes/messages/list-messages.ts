@@ -1,17 +1,23 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/digest.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
-import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
+import { type ExistingMessage, message } from '../../../domain/message/message.ts';
+import { messageStatus, RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
+import { messageStream } from '../../../domain/streams.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
-import { templateLabel } from '../../../projections/messages/queries.ts';
+import { type ListedMessage, templateLabel } from '../../../projections/messages/queries.ts';
+import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
+import { atParameter, routeAsOf, statesOf } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/authenticate.ts';
 import { readYourWrites } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { decodeCursor, encodeCursor } from '../../lists.ts';
-import { listOf, listSchema } from '../../schemas/envelope.ts';
-import { listedMessageSchema, serializeListedMessage } from '../../schemas/message.ts';
+import { cursorFrom, decodeCursor, encodeCursor } from '../../lists.ts';
+import { asOfFields, listOf, listSchema } from '../../schemas/envelope.ts';
+import { listedMessageSchema, listedRecipient, serializeListedMessage } from '../../schemas/message.ts';
 import { integerParameter, pageParameters, tagParameter, timeParameter } from '../../validation/fields.ts';
 
 const LIST = 'messages';
@@ -70,9 +76,11 @@ const query = z.strictObject({
   domain_id: z.string().optional().describe('The sending domain.'),
   since: timeParameter().optional().describe('Accepted at or after this time, ISO 8601.'),
   until: timeParameter().optional().describe('Accepted before this time, ISO 8601.'),
+  at: atParameter(),
 });
 
 type Asked = z.output<typeof query>;
+type Filters = Omit<Asked, 'after'>;
 
 /** Applies `make` to a given parameter. */
 const orNull = <T, R>(value: T | undefined, make: (value: T) => R): R | null =>
@@ -85,7 +93,7 @@ const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: s
 };
 
 /** The read model holds only digests of addresses, tags, subjects and metadata. */
-const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Asked) => ({
+const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Filters) => ({
   toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
   fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
   tagDigest: orNull(tag, (pair) => keyedDigest(secret, 'tag', pair)),
@@ -93,7 +101,7 @@ const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Ask
   subjectDigest: orNull(subject, (text) => subjectDigest(secret, text)),
 });
 
-const templateOf = (organizationId: string, { template_id, template_version }: Asked): string | null => {
+const templateOf = (organizationId: string, { template_id, template_version }: Filters): string | null => {
   if (template_id !== undefined)
     return templateLabel(templateIdOf(organizationId, template_id), template_version ?? null);
   if (template_version === undefined) return null;
@@ -102,14 +110,14 @@ const templateOf = (organizationId: string, { template_id, template_version }: A
 };
 
 /** A secret has a number among those of its key. @throws {DomainError} `invalid_request`. */
-const secretOf = ({ key_id, secret }: Asked): number | null => {
+const secretOf = ({ key_id, secret }: Filters): number | null => {
   if (secret === undefined) return null;
   if (key_id !== undefined) return secret;
   const problem = 'secret is of a key: name it in key_id';
   throw new DomainError('invalid_request', problem, { details: { secret: [problem] } });
 };
 
-const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Asked) => ({
+const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Filters) => ({
   status: status ?? null,
   keyId: key_id ?? null,
   requestId: request_id ?? null,
@@ -119,36 +127,96 @@ const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Ask
 });
 
 /** A `Message-ID` holds the message id and the sending domain; both must match. */
-const isNamed = (internetMessageId: string, { message_id }: Asked): boolean =>
+const isNamed = (internetMessageId: string, { message_id }: Filters): boolean =>
   message_id === undefined ||
   internetMessageId.slice(1, -1).toLowerCase() === message_id.trim().replaceAll(/^<|>$/g, '').toLowerCase();
 
+const NONE: ListPage<ListedMessage> = { items: [], hasMore: false, next: null };
+
+/** A page of those that the caller may see. @throws {DomainError} `invalid_request`. */
+const findMessages = async (
+  { context, readModels }: HttpDependencies,
+  caller: Caller,
+  asked: Filters & { readonly after: ListCursor | null },
+): Promise<ListPage<ListedMessage>> => {
+  const { organizationId, environment } = caller;
+  const template = templateOf(organizationId, asked);
+  const keySecret = secretOf(asked);
+  const own = visibleDomainId(caller);
+  if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return NONE;
+  const page = await readModels.messages.list({
+    organizationId,
+    environment,
+    after: asked.after,
+    limit: asked.limit,
+    ...digestsOf(await organizationSecret(context.secrets, organizationId), asked),
+    ...filtersOf(asked),
+    template,
+    secret: keySecret,
+    domainId: own ?? asked.domain_id ?? null,
+  });
+  return { ...page, items: page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked)) };
+};
+
+const serializePage = async (
+  { context: { contents } }: HttpDependencies,
+  { items, hasMore, next }: ListPage<ListedMessage>,
+) => {
+  const heads = await contents.heads(items.map(({ contentId }) => contentId));
+  const serialized = items.map((item) => serializeListedMessage(item, heads.get(item.contentId)));
+  return listOf(serialized, hasMore, encodeCursor(LIST, next));
+};
+
+/** Statuses are those of now. @throws {DomainError} `invalid_request`. */
+const refuseStatus = ({ status }: Asked): void => {
+  if (status === undefined) return;
+  const problem = 'status cannot be combined with at: messages are looked for by what they are now';
+  throw new DomainError('invalid_request', problem, { details: { status: [problem] } });
+};
+
+/** A message of the list with its state at a moment. */
+const listedThen = (item: ListedMessage, { recipients, expiresAt, schedule }: ExistingMessage): ListedMessage => ({
+  ...item,
+  ...messageStatus(recipients),
+  expiresAt,
+  scheduledAt: schedule?.current ?? null,
+  recipients: recipients.map(listedRecipient),
+});
+
+/** Those that had been accepted by then, as they were. @param deps with the log up to then. */
+const messagesThen = async (
+  { context }: Pick<HttpDependencies, 'context'>,
+  items: readonly ListedMessage[],
+): Promise<readonly ListedMessage[]> => {
+  const streams = items.map(({ messageId }) => messageStream(messageId));
+  const states = new Map((await statesOf(context, message, streams)).map((state) => [state.accepted.messageId, state]));
+  return items.flatMap((item) => {
+    const state = states.get(item.messageId);
+    return state === undefined ? [] : [listedThen(item, state)];
+  });
+};
+
+const DESCRIPTION = `With \`at\`, those that had been accepted by then, in the state of then; a page may hold fewer than
+its limit. \`status\` cannot be asked for then.`;
+
 export const listMessagesRoute = endpoint(
   'GET /v1/messages',
-  { summary: 'List messages, newest first', query, answer: listSchema(listedMessageSchema) },
-  async ({ caller, query: asked }, { deps, deps: { context, readModels } }) => {
-    const { organizationId, environment } = caller;
-    const after = decodeCursor(LIST, asked.after);
-    const template = templateOf(organizationId, asked);
-    const keySecret = secretOf(asked);
-    const own = visibleDomainId(caller);
-    if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return listOf([], false, null);
-    const secret = await organizationSecret(context.secrets, organizationId);
+  {
+    summary: 'List messages, newest first',
+    description: DESCRIPTION,
+    query,
+    answer: listSchema(listedMessageSchema).extend(asOfFields()),
+  },
+  async ({ caller, query: asked }, route) => {
+    const { deps } = route;
+    const by = { ...asked, after: decodeCursor(LIST, asked.after) };
+    if (asked.at !== undefined) refuseStatus(asked);
     await readYourWrites(deps, ['messages']);
-    const page = await readModels.messages.list({
-      organizationId,
-      environment,
-      after,
-      limit: asked.limit,
-      ...digestsOf(secret, asked),
-      ...filtersOf(asked),
-      template,
-      secret: keySecret,
-      domainId: own ?? asked.domain_id ?? null,
-    });
-    const found = page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked));
-    const contents = await context.contents.heads(found.map(({ contentId }) => contentId));
-    const items = found.map((item) => serializeListedMessage(item, contents.get(item.contentId)));
-    return listOf(items, page.hasMore, encodeCursor(LIST, page.next));
+    const past = await routeAsOf(route, caller, asked.at);
+    if (past === null) return listOf([], false, null);
+    if (past === undefined) return serializePage(deps, await findMessages(deps, caller, by));
+    const page = await findMessages(deps, caller, { ...by, after: cursorFrom(by.after, past.latest) });
+    const list = await serializePage(deps, { ...page, items: await messagesThen(past.route.deps, page.items) });
+    return { ...list, as_of: past.asOf };
   },
 );

@@ -8,19 +8,28 @@ import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { suppressionStream } from '../../../domain/streams.ts';
 import { requireSuppression } from '../../../domain/suppression/change-suppression.ts';
-import { SUPPRESSION_REASONS, SUPPRESSION_SCOPES } from '../../../domain/suppression/events.ts';
+import {
+  SUPPRESSION_REASONS,
+  SUPPRESSION_SCOPES,
+  type SuppressionReason,
+  type SuppressionScope,
+} from '../../../domain/suppression/events.ts';
 import {
   type ExistingSuppression,
+  isInForce,
   optIns,
+  type SuppressionEntry,
   strongestEntry,
   suppression,
   suppressionId,
 } from '../../../domain/suppression/suppression.ts';
-import { resourceEndpoint } from '../../as-of.ts';
+import type { ListPage } from '../../../projections/page-of.ts';
+import type { ListAllSuppressions } from '../../../projections/suppressions.ts';
+import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
-import { listEndpoint } from '../../lists.ts';
+import { cursorFrom, listEndpoint } from '../../lists.ts';
 import {
   serializeSuppression,
   serializeSuppressions,
@@ -59,7 +68,25 @@ const filters = {
   address: addressField().optional().describe('Only this address.'),
 };
 
-const LIST_DESCRIPTION = `Those in force, the latest addition first. The list is the organization's in the key's environment, whichever
+interface AskThen extends ListAllSuppressions {
+  readonly now: string;
+  readonly reason: SuppressionReason | null;
+  readonly scope: SuppressionScope | null;
+}
+
+/** Those in force at a moment. @param deps with the log up to then. */
+const pageThen = async (
+  { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
+  { now, reason, scope, ...by }: AskThen,
+): Promise<ListPage<ExistingSuppression>> => {
+  const page = await readModels.suppressions.listAll(by);
+  const states = await statesOf(context, suppression, page.items.map(suppressionStream));
+  const isAskedFor = (entry: SuppressionEntry): boolean =>
+    isInForce(entry, now) && (reason ?? entry.reason) === entry.reason && (scope ?? entry.scope) === entry.scope;
+  return { ...page, items: states.filter(({ entries }) => entries.some(isAskedFor)) };
+};
+
+const LIST_DESCRIPTION = `Those in force, the latest addition first; with \`at\`, the one that was last new first. The list is the organization's in the key's environment, whichever
 domain the key is bound to: what is suppressed is so for all of its domains.`;
 
 export const listSuppressionsRoute = listEndpoint(
@@ -69,14 +96,18 @@ export const listSuppressionsRoute = listEndpoint(
     description: LIST_DESCRIPTION,
     of: 'suppressions',
     filters,
+    takesAt: true,
     item: suppressionSchema,
   },
-  async ({ address, reason = null, scope = null, limit, after }, caller, { deps }) => {
+  async ({ address, reason = null, scope = null, limit, after, latest }, caller, { deps }) => {
     const { organizationId, environment } = caller;
     const suppressionId = await idOfAddress(deps, caller, address);
     const now = deps.context.system.now().toISOString();
-    const by = { organizationId, environment, now, reason, scope, suppressionId, limit, after };
-    const page = await deps.readModels.suppressions.list(by);
+    const by = { organizationId, environment, now, reason, scope, suppressionId, limit };
+    const page =
+      latest === null
+        ? await deps.readModels.suppressions.list({ ...by, after })
+        : await pageThen(deps, { ...by, after: cursorFrom(after, latest) });
     return { ...page, items: await serializeSuppressions(deps.context.contents, page.items, now) };
   },
 );
