@@ -2,7 +2,9 @@ import { createInMemoryUsageMarks } from '../../src/adapters/usage-marks/postgre
 import { createHttpWebhookTarget } from '../../src/adapters/webhook-target/http.ts';
 import { authenticate } from '../../src/http/auth/authenticate.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
+import { presentedBearer } from '../../src/http/auth/presented.ts';
 import { createCatchUpLimit } from '../../src/http/auth/rate-limits.ts';
+import { createSessionActivity } from '../../src/http/auth/session-activity.ts';
 import { createInMemoryContents } from '../../test/support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
@@ -38,17 +40,19 @@ export const keyCheck: Measure = {
     const keyCache = createKeyCache({ store, system, logger, capturing: false });
     closers.add('key cache', keyCache.close);
     await keyCache.start();
+    const usageMarks = createInMemoryUsageMarks();
     const tools = {
       keyCache,
       system,
       catchUpLimit: createCatchUpLimit(system),
-      usageMarks: createInMemoryUsageMarks(),
+      usageMarks,
+      sessionActivity: createSessionActivity({ usageMarks, system }),
     };
-    const header = `Bearer ${key}`;
+    const presented = presentedBearer(`Bearer ${key}`);
 
     const check = async (): Promise<number> => {
       const beganMs = performance.now();
-      for (let count = 0; count < CHECKS; count += 1) await authenticate(tools, header, '127.0.0.1');
+      for (let count = 0; count < CHECKS; count += 1) await authenticate(tools, presented, '127.0.0.1');
       return ((performance.now() - beganMs) * MICROSECONDS) / CHECKS;
     };
     const figures = await interleave({ rounds, warmUps: 1 }, { check });

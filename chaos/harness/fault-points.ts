@@ -91,6 +91,13 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   AuditExported: 'append-other',
   AuditorAdded: 'append-other',
   AuditorRemoved: 'append-other',
+  MemberInvited: 'append-other',
+  SignInLinkCreated: 'append-other',
+  MemberJoined: 'append-other',
+  MemberRoleChanged: 'append-other',
+  MemberRemoved: 'append-other',
+  SessionStarted: 'append-other',
+  SessionEnded: 'append-other',
   DataRead: 'append-other',
   AdminKeysReleased: 'append-other',
 

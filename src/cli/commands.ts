@@ -21,6 +21,7 @@ import {
   listPartitionsCommand,
   reencryptCommand,
 } from './maintenance.ts';
+import { inviteMemberCommand, listMembersCommand, removeMemberCommand } from './members.ts';
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
 import { dropReplayCommand, listReplaysCommand, replayCommand } from './replay.ts';
@@ -42,6 +43,9 @@ export const COMMANDS: readonly Command[] = [
   revokeKeyCommand,
   deleteKeyCommand,
   listKeysCommand,
+  inviteMemberCommand,
+  listMembersCommand,
+  removeMemberCommand,
   createAnalystCommand,
   listAnalystsCommand,
   removeAnalystCommand,

@@ -33,8 +33,8 @@ export interface CommandContext {
 }
 
 /** Who or what caused a command. Becomes the events' metadata. */
-export interface Origin extends Pick<EventContext, 'secret' | 'sourceClass' | 'originId' | 'operator'> {
-  /** `key:<id>`, `auditor:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
+export interface Origin extends Pick<EventContext, 'secret' | 'session' | 'sourceClass' | 'originId' | 'operator'> {
+  /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
   readonly actor: string;
   readonly organizationId: string;
   readonly environment: Environment | null;
@@ -71,6 +71,7 @@ export const eventContext = (origin: Origin, now: string): EventContext => ({
   environment: origin.environment,
   requestId: origin.requestId,
   ...(origin.secret === undefined ? {} : { secret: origin.secret }),
+  ...(origin.session === undefined ? {} : { session: origin.session }),
   ...(origin.sourceClass === undefined ? {} : { sourceClass: origin.sourceClass }),
   ...(origin.originId === undefined ? {} : { originId: origin.originId }),
   ...(origin.operator === undefined ? {} : { operator: origin.operator }),

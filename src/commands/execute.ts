@@ -34,7 +34,7 @@ export interface Loaded<State> {
 /** The precondition of a change. */
 export interface Condition {
   /** Revisions the stream may be at when it changes. Absent: any. */
-  readonly atRevisions?: readonly Revision[];
+  readonly atRevisions?: readonly (Revision | 'no-stream')[];
 }
 
 export interface Execution<State, E extends OutboxEvent> extends Condition {
@@ -175,7 +175,7 @@ export const executeOnce = async <State, E extends OutboxEvent>(
 ): Promise<Executed<State, E> | null> => {
   const { revision } = execution.known;
   try {
-    return await execute(context, { ...execution, atRevisions: revision === 'no-stream' ? [] : [revision] });
+    return await execute(context, { ...execution, atRevisions: [revision] });
   } catch (error) {
     if (error instanceof DomainError && error.code === 'precondition_failed') return null;
     throw error;

@@ -1,6 +1,7 @@
 import { retryWhileAway } from '../async/retry.ts';
 import { createKey, type KeyWithValue, rotateKey } from '../commands/api-key.ts';
 import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
+import { createSignInLink, inviteMember } from '../commands/member.ts';
 import { createOrganization } from '../commands/organization.ts';
 import { registerDomain } from '../commands/sending-domain/change-domain.ts';
 import { works } from '../domain/api-key/api-key.ts';
@@ -12,6 +13,7 @@ import {
   type KeyCacheState,
   type KeyEntry,
 } from '../domain/key-cache.ts';
+import { FIRST_LINK_MINUTES } from '../domain/member/member.ts';
 import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 import { readFamilies } from '../domain/read-families.ts';
@@ -70,7 +72,11 @@ export interface FirstKeys {
   readonly live: string | null;
   /** null: the operator set the live key and can create a test key with it; or it was revoked before it was printed. */
   readonly test: string | null;
+  /** Token of a link to sign in to the dashboard; null: the first owner has signed in. */
+  readonly link: string | null;
 }
+
+type FirstValues = Omit<FirstKeys, 'link'>;
 
 export const serviceOrigin = ({ system }: CommandContext, organizationId: string): Origin =>
   internalOrigin({ actor: 'service', organizationId, causeId: system.uuid() });
@@ -90,10 +96,8 @@ const ensureDomain = async (context: CommandContext, organizationId: string, dom
 const makeKeys = async (
   context: CommandContext,
   directory: Directory,
-  adminKey: string | undefined,
-): Promise<FirstKeys> => {
-  const organizationId =
-    findOrganization(directory) ?? (await createOrganization(context, { name: DEFAULT_ORGANIZATION, ceilings: null }));
+  { adminKey, organizationId }: { readonly adminKey: string | undefined; readonly organizationId: string },
+): Promise<FirstValues> => {
   const domainId = await ensureDomain(context, organizationId, directory.domains);
   const make = (environment: Environment, value?: string): Promise<KeyWithValue> =>
     createKey(context, serviceOrigin(context, organizationId), {
@@ -163,10 +167,31 @@ const replaceUnprinted = async (
   context: CommandContext,
   directory: Directory,
   adminKey: string | undefined,
-): Promise<FirstKeys> => ({
+): Promise<FirstValues> => ({
   live: adminKey === undefined ? await replaceValue(context, directory, firstAdminKey(directory)) : null,
   test: await replaceValue(context, directory, firstTestKey(directory)),
 });
+
+/** A link for the first owner, who is made if there is none; the link before it ends. */
+const makeLink = async (
+  context: CommandContext,
+  { members }: Directory,
+  organizationId: string,
+): Promise<string | null> => {
+  const origin = serviceOrigin(context, organizationId);
+  const [first] = Object.values(members.get(organizationId)?.members ?? {});
+  if (first?.status === 'joined') return null;
+  const linkMinutes = FIRST_LINK_MINUTES;
+  if (first !== undefined)
+    return (await createSignInLink(context, origin, { memberId: first.memberId, linkMinutes })).token;
+  const { link } = await inviteMember(context, origin, {
+    name: 'First owner',
+    email: null,
+    role: 'owner',
+    linkMinutes,
+  });
+  return link.token;
+};
 
 /** Whether the first keys were created but never printed. */
 const areUnprinted = async ({ secrets, system }: CommandContext): Promise<boolean> =>
@@ -176,19 +201,26 @@ const areUnprinted = async ({ secrets, system }: CommandContext): Promise<boolea
   );
 
 /**
- * On an empty log, creates an organization, a domain and two admin keys. Completes an interrupted first start, and replaces
+ * On an empty log, creates an organization, a domain, two admin keys and an owner. Completes an interrupted first start, and replaces
  * keys that were never printed. Callers hold a lock until the keys are printed and `noteKeysShown` is called, so that one
  * of several starting processes does this.
  * @returns null: the keys were printed before.
  */
 export const firstStart = async (context: CommandContext, adminKey: string | undefined): Promise<FirstKeys | null> => {
   const directory = await readDirectory(context);
-  if (firstAdminKey(directory) === undefined) {
+  const first = firstAdminKey(directory);
+  if (first === undefined) {
     await retryWhileAway(context, () => context.secrets.put(CREATED, '', 'yes'));
-    return makeKeys(context, directory, adminKey);
+    const organizationId =
+      findOrganization(directory) ??
+      (await createOrganization(context, { name: DEFAULT_ORGANIZATION, ceilings: null }));
+    const values = await makeKeys(context, directory, { adminKey, organizationId });
+    return { ...values, link: await makeLink(context, directory, organizationId) };
   }
   if (adminKey !== undefined) await followAdminKey(context, directory, adminKey);
-  return (await areUnprinted(context)) ? replaceUnprinted(context, directory, adminKey) : null;
+  if (!(await areUnprinted(context))) return null;
+  const values = await replaceUnprinted(context, directory, adminKey);
+  return { ...values, link: await makeLink(context, directory, first.key.organizationId) };
 };
 
 /** Records that the first keys were printed. */

@@ -2,6 +2,7 @@ import { createLogger } from '../adapters/logger.ts';
 import { createSystem } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../domain/ports/logger.ts';
+import { signInUrl } from '../domain/public-url.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import type { FirstKeys } from './first-start.ts';
 import type { ServiceOverrides } from './open-engines.ts';
@@ -86,10 +87,16 @@ export interface ReadyFacts {
 
 const KEY_IN_ENVIRONMENT = '$OUTBOX_KEY';
 
-const keyLines = ({ firstKeys }: ReadyFacts): readonly string[] => {
-  if (firstKeys === null) return [];
-  const { live, test } = firstKeys;
+/** null: there is none to print. */
+const linkOf = ({ baseUrl, firstKeys }: ReadyFacts): string | null =>
+  firstKeys?.link == null ? null : signInUrl(baseUrl, firstKeys.link);
+
+const keyLines = (facts: ReadyFacts): readonly string[] => {
+  if (facts.firstKeys === null) return [];
+  const { live, test } = facts.firstKeys;
+  const link = linkOf(facts);
   return [
+    ...(link === null ? [] : ['Open the dashboard within an hour; the link works once:', link, '']),
     ...(live === null ? [] : ['Live admin key, bound to example.test, shown only now:', live, '']),
     ...(test === null ? [] : ['Test admin key, bound to example.test, shown only now:', test, '']),
   ];
@@ -144,6 +151,7 @@ export const readyFields = (facts: ReadyFacts): Readonly<Record<string, unknown>
   places: facts.places,
   ...(facts.firstKeys?.live == null ? {} : { liveKey: facts.firstKeys.live }),
   ...(facts.firstKeys?.test == null ? {} : { testKey: facts.firstKeys.test }),
+  ...(linkOf(facts) === null ? {} : { dashboard: linkOf(facts) }),
   firstStep: facts.capturing ? firstMessage(facts) : firstDomain(facts),
   ...(facts.capturing ? { inbox: `${facts.baseUrl}/v1/inbox` } : {}),
   reference: `${facts.baseUrl}/docs`,

@@ -9,15 +9,15 @@ import {
   TYPE_OF_TOPIC,
   TYPE_OF_WEBHOOK,
 } from './customer-event-types.ts';
+import { type CustomerEventKind, messageKinds } from './customer-message-events.ts';
 import type { Environment } from './environment.ts';
-import type { MessageEvent, ReputationEvent } from './events.ts';
+import type { ReputationEvent } from './events.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
 import { senderIdIn } from './reputation/reputation.ts';
 
 /** One event as customers see it. `id` follows from the log's own event, so that a replay gives the same. */
-export interface CustomerEvent {
+export interface CustomerEvent extends CustomerEventKind {
   readonly id: string;
-  readonly type: CustomerEventType;
   readonly timestamp: string;
   readonly organizationId: string;
   /** null: concerns both environments. */
@@ -26,71 +26,15 @@ export interface CustomerEvent {
   readonly subjectId: string;
   /** Rises by one within its subject; `….sending_…` and `domain.warm_up_…` are numbered by themselves. */
   readonly sequence: number;
-  readonly recipientId: string | null;
   /** Vault id of the contents of the message or suppression: addresses, tags and metadata are there. */
   readonly contentId: string | null;
-  readonly facts: CustomerEventFacts;
 }
 
-type Kind = Pick<CustomerEvent, 'type' | 'recipientId' | 'facts'>;
-type RecipientChange = Extract<MessageEvent, { readonly data: { readonly recipientId: string } }>;
-
-const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType>> = {
-  RecipientDelivered: 'message.delivered',
-  RecipientDeferred: 'message.deferred',
-  RecipientBounced: 'message.bounced',
-  RecipientExpired: 'message.expired',
-  RecipientFailed: 'message.failed',
-  RecipientSuppressed: 'message.suppressed',
-  RecipientCancelled: 'message.cancelled',
-  RecipientOpened: 'message.opened',
-  RecipientClicked: 'message.clicked',
-  RecipientComplained: 'message.complained',
-  RecipientUnsubscribed: 'message.unsubscribed',
-};
-
-const changeOf = ({ type, data }: RecipientChange): Kind => {
-  const { messageId: _m, contentId: _c, sequence: _s, recipientId, ...facts } = data;
-  return { type: TYPE_OF_CHANGE[type], recipientId, facts };
-};
-
-const scheduledKinds = (
-  type: CustomerEventType,
-  { recipientIds, scheduledAt }: { readonly recipientIds: readonly string[]; readonly scheduledAt: string },
-): readonly Kind[] => recipientIds.map((recipientId) => ({ type, recipientId, facts: { scheduledAt } }));
-
-const messageKinds = (event: MessageEvent): readonly Kind[] => {
-  const { type, data } = event;
-  switch (type) {
-    case 'MessageAccepted':
-      return data.recipients.map(({ id }) => ({ type: 'message.accepted', recipientId: id, facts: {} }));
-    case 'MessageScheduled':
-      return scheduledKinds('message.scheduled', data);
-    case 'MessageRescheduled':
-      return scheduledKinds('message.rescheduled', data);
-    case 'RecipientsHeld':
-      return []; // of a campaign it would be a million: what its domain or organization was told is one
-    case 'AttemptStarted':
-      return data.recipientIds.map((recipientId) => ({
-        type: 'message.sending',
-        recipientId,
-        facts: { attempt: data.attempt },
-      }));
-    case 'AttemptOutcomeUnknown': {
-      const { attempt, nextAttemptAt } = data;
-      const facts: CustomerEventFacts = { attempt, nextAttemptAt, isOutcomeUnknown: true };
-      return data.recipientIds.map((recipientId) => ({ type: 'message.deferred', recipientId, facts }));
-    }
-    default:
-      return [changeOf(event as RecipientChange)]; // all others are: the record above is complete
-  }
-};
-
-const about = (type: CustomerEventType, facts: CustomerEventFacts = {}): readonly Kind[] => [
+const about = (type: CustomerEventType, facts: CustomerEventFacts = {}): readonly CustomerEventKind[] => [
   { type, recipientId: null, facts },
 ];
 
-const reputationKinds = ({ type, data }: ReputationEvent): readonly Kind[] => {
+const reputationKinds = ({ type, data }: ReputationEvent): readonly CustomerEventKind[] => {
   if (!('measure' in data)) return about(TYPE_OF_REPUTATION[type]);
   const { measure, count, of, limitPercent } = data;
   return about(TYPE_OF_REPUTATION[type], { limit: { measure, count, of, limitPercent } });
@@ -99,7 +43,7 @@ const reputationKinds = ({ type, data }: ReputationEvent): readonly Kind[] => {
 /** Subject and kinds of the customer events that one event of the log makes; null where it makes none. */
 const kindsOf = (
   event: RecordedEvent,
-): { readonly subjectId: string; readonly sequence: number; readonly kinds: readonly Kind[] } | null => {
+): { readonly subjectId: string; readonly sequence: number; readonly kinds: readonly CustomerEventKind[] } | null => {
   const sequence = event.revision + 1;
   switch (event.type) {
     case 'OrganizationCreated':
@@ -124,6 +68,13 @@ const kindsOf = (
     case 'AuditExported':
     case 'AuditorAdded':
     case 'AuditorRemoved':
+    case 'MemberInvited':
+    case 'SignInLinkCreated':
+    case 'MemberJoined':
+    case 'MemberRoleChanged':
+    case 'MemberRemoved':
+    case 'SessionStarted':
+    case 'SessionEnded':
     case 'DataRead':
     case 'ErasureRequested':
       return null;

@@ -27,6 +27,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'The `Authorization: Bearer` header is missing, or its API key is not valid.',
     remedy: 'Send `Authorization: Bearer <API key>` with a key that is valid and not expired, revoked or deleted.',
   },
+  cross_site_request: {
+    meaning: 'The request has the cookie of a session, and does not come from a page of this service.',
+    remedy: 'Use the dashboard, or an API key.',
+  },
   permission_missing: {
     meaning: 'The key lacks the permission that the endpoint requires.',
     remedy: 'Use a key that has the permission named in the message.',
@@ -143,6 +147,22 @@ export const ERROR_CATALOGUE = {
   too_many_topics: {
     meaning: 'The organization has as many topics as a page for recipients can show.',
     remedy: 'Delete topics that nobody sends about any more.',
+  },
+  last_owner: {
+    meaning: 'The organization would have no owner left who has signed in.',
+    remedy: 'Make another member an owner first, and let them sign in.',
+  },
+  member_already_exists: {
+    meaning: 'Somebody with this address is a member of the organization already.',
+    remedy: 'Give them a new link, or another role.',
+  },
+  too_many_members: {
+    meaning: 'The organization has as many members as it can have.',
+    remedy: 'Remove members who need the dashboard no more.',
+  },
+  sign_in_link_invalid: {
+    meaning: 'The link was used before, has expired, was replaced, or never existed.',
+    remedy: 'Ask an owner for a new link, or use `npm run outbox -- members invite`.',
   },
   too_many_auditors: {
     meaning: 'The organization has as many auditors as it can have.',

@@ -4,6 +4,7 @@ import { auditEvents, auditorEvents, readingEvents } from './audit/events.ts';
 import { billingPeriodEvents } from './billing/events.ts';
 import { destinationEvents } from './destination/events.ts';
 import { erasureEvents } from './erasure/events.ts';
+import { memberEvents, sessionEvents } from './member/events.ts';
 import { messageEvents } from './message/events.ts';
 import { organizationEvents } from './organization/events.ts';
 import { reputationEvents } from './reputation/events.ts';
@@ -37,6 +38,8 @@ export type WarmUpEvent = EventsOf<typeof warmUpEvents>;
 export type DailyQuotaEvent = EventsOf<typeof dailyQuotaEvents>;
 export type AuditEvent = EventsOf<typeof auditEvents>;
 export type AuditorEvent = EventsOf<typeof auditorEvents>;
+export type MemberEvent = EventsOf<typeof memberEvents>;
+export type SessionEvent = EventsOf<typeof sessionEvents>;
 export type ReadingEvent = EventsOf<typeof readingEvents>;
 
 /** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
@@ -60,6 +63,8 @@ export type OutboxEvent =
   | DailyQuotaEvent
   | AuditEvent
   | AuditorEvent
+  | MemberEvent
+  | SessionEvent
   | ReadingEvent;
 
 export type EventType = OutboxEvent['type'];
@@ -85,5 +90,7 @@ export const EVENT_SCHEMAS: Readonly<Record<EventType, z.ZodType>> = {
   ...dailyQuotaEvents,
   ...auditEvents,
   ...auditorEvents,
+  ...memberEvents,
+  ...sessionEvents,
   ...readingEvents,
 };

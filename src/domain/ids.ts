@@ -15,6 +15,8 @@ export const ID_PREFIXES = [
   'top',
   'ers',
   'aud',
+  'mbr',
+  'ses',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

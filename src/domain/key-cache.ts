@@ -1,6 +1,16 @@
 import { type ApiKey, apiKey, type ExistingApiKey } from './api-key/api-key.ts';
 import { auditor, type ExistingAuditor } from './audit/auditor.ts';
-import type { ApiKeyEvent, AuditorEvent, DomainRecordsEvent, OrganizationEvent, SendingDomainEvent } from './events.ts';
+import type {
+  ApiKeyEvent,
+  AuditorEvent,
+  DomainRecordsEvent,
+  MemberEvent,
+  OrganizationEvent,
+  SendingDomainEvent,
+  SessionEvent,
+} from './events.ts';
+import { type Members, members as membersOf } from './member/member.ts';
+import { type ExistingSession, session } from './member/session.ts';
 import { type Organization, organization } from './organization/organization.ts';
 import { categoryOf, idOf, type RecordedEvent, type Revision } from './ports/event-store.ts';
 import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
@@ -26,7 +36,7 @@ export interface KeyChange {
   readonly after: KeyEntry;
 }
 
-/** Organizations, domains, keys and auditors: few enough to hold all in memory, and independent of the read models. */
+/** Organizations, domains, keys, auditors, members and sessions: few enough to hold all in memory, and independent of the read models. */
 export interface KeyCacheState {
   readonly organizations: ReadonlyMap<string, Organization>;
   readonly domains: ReadonlyMap<string, DomainEntry>;
@@ -35,6 +45,12 @@ export interface KeyCacheState {
   readonly keys: ReadonlyMap<string, KeyEntry>;
   /** Auditors that were not removed. */
   readonly auditors: ReadonlyMap<string, ExistingAuditor>;
+  /** By organization. */
+  readonly members: ReadonlyMap<string, Members>;
+  /** Whose last link it is, by the hash of its token. */
+  readonly links: ReadonlyMap<string, { readonly organizationId: string; readonly memberId: string }>;
+  /** Sessions that were not ended; some are over by their time. */
+  readonly sessions: ReadonlyMap<string, ExistingSession>;
 }
 
 export interface KeyCacheProjection extends KeyCacheState {
@@ -55,6 +71,8 @@ export const KEY_CACHE_CATEGORIES: readonly string[] = [
   domainRecords.category,
   apiKey.category,
   auditor.category,
+  membersOf.category,
+  session.category,
 ];
 
 const NOTHING: readonly KeyChange[] = [];
@@ -65,6 +83,9 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
   const records = new Map<string, DomainRecords>();
   const keys = new Map<string, KeyEntry>();
   const auditors = new Map<string, ExistingAuditor>();
+  const members = new Map<string, Members>();
+  const links = new Map<string, { readonly organizationId: string; readonly memberId: string }>();
+  const sessions = new Map<string, ExistingSession>();
 
   const put = (after: KeyEntry): KeyChange => {
     const before = keys.get(after.key.keyId);
@@ -110,12 +131,33 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     return NOTHING;
   };
 
+  const applyMembers = (id: string, event: RecordedEvent<MemberEvent>): readonly KeyChange[] => {
+    const before = members.get(id) ?? membersOf.initial;
+    const after = membersOf.evolve(before, event, event.metadata);
+    members.set(id, after);
+    const { memberId } = event.data;
+    const [earlier, link] = [before.members[memberId]?.link, after.members[memberId]?.link];
+    if (earlier != null) links.delete(earlier.linkHash);
+    if (link != null) links.set(link.linkHash, { organizationId: id, memberId });
+    return NOTHING;
+  };
+
+  const applySession = (id: string, event: RecordedEvent<SessionEvent>): readonly KeyChange[] => {
+    const state = session.evolve(sessions.get(id) ?? session.initial, event, event.metadata);
+    if (state.status === 'active') sessions.set(id, state);
+    else sessions.delete(id);
+    return NOTHING;
+  };
+
   return {
     organizations,
     domains,
     records,
     keys,
     auditors,
+    members,
+    links,
+    sessions,
     apply: (event) => {
       const id = idOf(event.stream);
       // A stream of a category holds events of its family only.
@@ -128,6 +170,10 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
           return applyRecords(id, event as RecordedEvent<DomainRecordsEvent>);
         case auditor.category:
           return applyAuditor(id, event as RecordedEvent<AuditorEvent>);
+        case membersOf.category:
+          return applyMembers(id, event as RecordedEvent<MemberEvent>);
+        case session.category:
+          return applySession(id, event as RecordedEvent<SessionEvent>);
         case organization.category:
           return applyOrganization(id, event as RecordedEvent<OrganizationEvent>);
         default:

@@ -10,3 +10,17 @@ export const isPublicUrl = (text: string): boolean => {
 
 /** The same in ASCII, whatever alphabet it was written in, and without a slash at its end. */
 export const plainPublicUrl = (text: string): string => new URL(text).href.replace(/\/+$/, '');
+
+/** Of this machine, for whoever sits at it. */
+const OWN_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', '0.0.0.0', '[::]']);
+
+/**
+ * Where a link to sign in leads. The token follows `#`, so that no server and no log sees it. An address of this machine
+ * becomes `localhost`: passkeys need the name of a host (WebAuthn §5.1.3).
+ */
+export const signInUrl = (publicUrl: string, token: string): string => {
+  const url = new URL(`${publicUrl}/dashboard/sign-in`);
+  if (OWN_HOSTS.has(url.hostname)) url.hostname = 'localhost';
+  url.hash = token;
+  return url.href;
+};

@@ -36,6 +36,10 @@ export const CATEGORIES = {
   audit: 'audit',
   /** Who may read the audit log of an organization without a key: an auditor each. */
   auditor: 'auditor',
+  /** Everybody who may use the dashboard of an organization. */
+  members: 'members',
+  /** A browser in which a member has signed in: an event each for its begin and its end. */
+  session: 'session',
   /** That somebody read what may say something about people: an event each. */
   reading: 'reading',
 } as const;
@@ -66,6 +70,8 @@ export const readingStream = (readingId: string): StreamName => streamOf('readin
 /** @param tree an organization's id, or `service`. */
 export const auditStream = (tree: string): StreamName => streamOf('audit', tree);
 export const auditorStream = (auditorId: string): StreamName => streamOf('auditor', auditorId);
+export const membersStream = (organizationId: string): StreamName => streamOf('members', organizationId);
+export const sessionStream = (sessionId: string): StreamName => streamOf('session', sessionId);
 /** @param day `YYYY-MM-DD`, UTC. */
 export const dailyQuotaStream = (domainId: string, day: string): StreamName =>
   streamOf('warmUpDay', `${domainId}.${day}`);

@@ -4,6 +4,7 @@ import { createTemplateUses } from '../commands/template/use-template.ts';
 import type { AuthContext } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/key-cache.ts';
 import { createCatchUpLimit } from './auth/rate-limits.ts';
+import { createSessionActivity } from './auth/session-activity.ts';
 import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
 import type { HttpDependencies } from './dependencies.ts';
@@ -128,7 +129,15 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   const { store, system, capturing } = context;
   const server = createServer(deps);
   const keyCache = createKeyCache({ store: keyStore ?? store, system, logger, capturing });
-  const auth: AuthContext = { keyCache, catchUpLimit: createCatchUpLimit(system), usageMarks, system, rateLimiter };
+  const auth: AuthContext = {
+    keyCache,
+    catchUpLimit: createCatchUpLimit(system),
+    usageMarks,
+    sessionActivity: createSessionActivity({ usageMarks, system }),
+    publicUrl: deps.publicUrl,
+    system,
+    rateLimiter,
+  };
   const closing = new AbortController();
 
   requireTable(server);

@@ -6,14 +6,16 @@ import type { TemplateUses } from '../commands/template/use-template.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
-import { type AuthContext, authenticateRequest, reauthenticate } from './auth/authenticate.ts';
+import { type AuthContext, authenticateRequest, reauthenticate, requireKnownHeaders } from './auth/authenticate.ts';
+import { seesContents } from './auth/permissions.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
 import { keptOriginOf } from './request-origin.ts';
 import type { GuardedRoute } from './route-rules.ts';
-import { type GuardedRouteName, methodAndUrl, ROUTES } from './route-table.ts';
+import { type GuardedRouteName, methodAndUrl, type PublicRouteName, ROUTES } from './route-table.ts';
+import { maskContents } from './serialize/mask-contents.ts';
 import { nulProblems } from './validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from './validation/problems.ts';
 
@@ -78,21 +80,27 @@ type Reading<Body extends z.ZodType, Query extends z.ZodType> = Definition<Body,
   readonly query: Query;
 };
 
+const furtherProblems = async (
+  { problems }: Pick<Definition<z.ZodType, z.ZodType>, 'problems'>,
+  sent: unknown,
+  caller: Caller | null,
+): Promise<readonly Problem[]> => (caller === null ? [] : ((await problems?.(sent, caller)) ?? []));
+
+/** @param caller null: the route needs no key. */
 const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   schemas: Reading<Body, Query>,
   request: FastifyRequest,
-  caller: Caller,
+  caller: Caller | null,
 ): Promise<{ readonly body: z.output<Body>; readonly query: z.output<Query> }> => {
   if (request.bodyRefusal !== null) throw request.bodyRefusal;
   const sent = request.body === undefined ? {} : request.body;
   const body = schemas.body.safeParse(sent);
   const query = schemas.query.safeParse(request.query);
-  const further = (await schemas.problems?.(sent, caller)) ?? [];
   const problems = [
     ...(body.success ? [] : problemsIn(body.error.issues, sent, 'body')),
     ...(query.success ? [] : problemsIn(query.error.issues, request.query, 'query')),
     ...nulProblems(request.query),
-    ...further,
+    ...(await furtherProblems(schemas, sent, caller)),
   ];
   if (problems.length === 0 && body.success && query.success) return { body: body.data, query: query.data };
   const code = schemas.codeOf?.(problems) ?? 'invalid_request';
@@ -144,7 +152,8 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     deps.eventLoop?.touch(workOf(request));
     const { id = '' } = request.params as { readonly id?: string };
     const origin = await keptOriginOf(deps, rule, caller, request);
-    return handle({ ...read, caller, callerNow, id, request, reply, origin });
+    const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
+    return seesContents(caller) ? body : maskContents(body);
   };
 
   server.route({
@@ -163,3 +172,36 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     },
   });
 };
+
+/** A route of the API that needs no key: validation, deadline, status and OpenAPI as of all others. */
+export const publicEndpoint =
+  <Body extends z.ZodType>(
+    name: PublicRouteName,
+    definition: Pick<Described, 'summary' | 'description' | 'examples' | 'answer'> & { readonly body: Body },
+    handle: (
+      call: Pick<Call<z.output<Body>, unknown>, 'body' | 'request' | 'reply'>,
+      route: RouteContext,
+    ) => Promise<unknown>,
+  ): Registration =>
+  (route) => {
+    const { server, operationId } = route;
+    const { summary } = definition;
+    const { method, url } = methodAndUrl(name);
+    const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      requireKnownHeaders(request, false);
+      const { body } = await readRequest({ summary, body: definition.body, query: NOTHING }, request, null);
+      return handle({ body, request, reply }, route);
+    };
+    server.route({
+      method: method as HTTPMethods, // the table's own
+      url,
+      schema: routeSchema(operationId, name, definition),
+      handler: async (request, reply) => {
+        const { status, secret } = ROUTES[name];
+        const body = await withTimeout({ ms: DEADLINE_MS }, answer(request, reply));
+        if (secret) reply.header('cache-control', 'no-store');
+        reply.code(status);
+        return reply.send(body);
+      },
+    });
+  };

@@ -1,5 +1,6 @@
 import {
   ADMIN_CHANGE_LIVE,
+  ADMIN_LIVE,
   BODY,
   CHANGED_LIVE,
   LIST,
@@ -130,7 +131,7 @@ export const MANAGED_ROUTES = {
   'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, ...ONE, 'resource_conflict'] },
   'GET /v1/suppressions': { ...READ, errors: LIST },
   'GET /v1/suppressions/check': { ...READ, errors: [] },
-  'GET /v1/suppressions/export': { ...READ, errors: [] },
+  'GET /v1/suppressions/export': { ...READ, contents: true, errors: [] },
   'POST /v1/suppressions/import': { ...MANAGE, errors: BODY },
   'GET /v1/suppressions/:id': { ...READ, errors: ONE },
   'DELETE /v1/suppressions/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED] },
@@ -146,4 +147,44 @@ export const MANAGED_ROUTES = {
   'GET /v1/topics/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/topics/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
+
+  'GET /v1/session': { ...READ, errors: [] },
+  'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
+  'GET /v1/members': { ...ADMIN_LIVE, errors: ['environment_not_allowed'] },
+  'POST /v1/members': {
+    ...ADMIN_CHANGE_LIVE,
+    status: 201,
+    secret: true,
+    errors: [
+      ...BODY,
+      'environment_not_allowed',
+      'member_already_exists',
+      'too_many_members',
+      'wider_than_own_key',
+      'resource_conflict',
+    ],
+  },
+  'GET /v1/members/:id': { ...ADMIN_LIVE, errors: ['not_found', 'environment_not_allowed'] },
+  'PATCH /v1/members/:id': {
+    ...ADMIN_CHANGE_LIVE,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'last_owner', 'resource_conflict'],
+  },
+  'DELETE /v1/members/:id': {
+    ...ADMIN_CHANGE_LIVE,
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'last_owner', 'resource_conflict'],
+  },
+  'POST /v1/members/:id/links': {
+    ...ADMIN_CHANGE_LIVE,
+    status: 201,
+    secret: true,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'resource_conflict'],
+  },
+  'GET /v1/sessions': { ...ADMIN_LIVE, errors: ['environment_not_allowed'] },
+  'GET /v1/sessions/:id': { ...ADMIN_LIVE, errors: ['not_found', 'environment_not_allowed'] },
+  'DELETE /v1/sessions/:id': {
+    ...ADMIN_CHANGE_LIVE,
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
+  },
 } as const satisfies Readonly<Record<string, RouteRule>>;

@@ -5,18 +5,25 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import type { GuardedRoute } from './route-rules.ts';
 
-/** Metadata that events record about their request. @param request with an id `req_…` and the client's address. */
-export const originOf = (
-  { keyId, secret, auditor, organizationId, environment }: Caller,
-  { id, ip }: Pick<FastifyRequest, 'id' | 'ip'>,
-): Origin => ({
-  ...(auditor === undefined ? { actor: `key:${keyId}`, secret } : { actor: `auditor:${keyId}` }),
+const actorOf = ({ keyId, secret, auditor, member }: Caller): Pick<Origin, 'actor' | 'secret' | 'session'> => {
+  if (member !== undefined) return { actor: `member:${keyId}`, session: member.sessionId };
+  return auditor === undefined ? { actor: `key:${keyId}`, secret } : { actor: `auditor:${keyId}` };
+};
+
+/** What events record of a request, whoever it is of. @param request with an id `req_…` and the client's address. */
+export const requestOrigin = ({ id, ip }: Pick<FastifyRequest, 'id' | 'ip'>) => ({
   sourceClass: addressClassOf(ip),
-  organizationId,
-  environment,
   requestId: id,
   correlationId: id,
   causationId: id,
+});
+
+/** Metadata that events record about their request. @param request with an id `req_…` and the client's address. */
+export const originOf = (caller: Caller, request: Pick<FastifyRequest, 'id' | 'ip'>): Origin => ({
+  ...actorOf(caller),
+  ...requestOrigin(request),
+  organizationId: caller.organizationId,
+  environment: caller.environment,
 });
 
 /** Longer user agents are cut. */
@@ -26,24 +33,30 @@ const USER_AGENT_CHARACTERS_MAX = 512;
 const isManaging = ({ permission }: GuardedRoute, { method }: FastifyRequest): boolean =>
   method !== 'GET' && (permission === 'manage' || permission === 'admin');
 
-/**
- * As `originOf`; for an audited request the client's address and user agent are stored before any event refers to them.
- */
-export const keptOriginOf = async (
+/** Stores the client's address and user agent before any event refers to them. */
+export const keepOrigin = async (
   { requestOrigins, context: { system } }: Pick<HttpDependencies, 'requestOrigins' | 'context'>,
-  rule: GuardedRoute,
-  caller: Caller,
+  origin: Origin,
   request: FastifyRequest,
 ): Promise<Origin> => {
-  const origin = originOf(caller, request);
-  if (!isManaging(rule, request)) return origin;
   const originId = system.uuid();
   await requestOrigins.put({
     id: originId,
-    organizationId: caller.organizationId,
+    organizationId: origin.organizationId,
     address: request.ip,
     userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_CHARACTERS_MAX) ?? null,
     at: system.now(),
   });
   return { ...origin, originId };
+};
+
+/** As `originOf`; of an audited request address and user agent are kept too. */
+export const keptOriginOf = async (
+  deps: Pick<HttpDependencies, 'requestOrigins' | 'context'>,
+  rule: GuardedRoute,
+  caller: Caller,
+  request: FastifyRequest,
+): Promise<Origin> => {
+  const origin = originOf(caller, request);
+  return isManaging(rule, request) ? keepOrigin(deps, origin, request) : origin;
 };

@@ -19,6 +19,10 @@ export interface GuardedRoute {
   readonly idempotent?: true;
   /** Auditors may, with their token. Reads alone. */
   readonly auditors?: true;
+  /** The response holds contents of mail that nothing can be masked in: members who see none are refused. */
+  readonly contents?: true;
+  /** Changes nothing but the session that asks: members who only read may too. */
+  readonly ownSession?: true;
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
   /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
@@ -30,6 +34,8 @@ interface PublicRoute {
   readonly permission: null;
   readonly status: 200 | 302;
   readonly errors: readonly ErrorCode[];
+  /** The response holds a secret and must not be cached. */
+  readonly secret?: true;
   /** For people: errors are pages too. */
   readonly page?: true;
   /** Of the dashboard, which is no operation of the API. */
@@ -43,6 +49,7 @@ export const GUARDED_ERRORS = [
   'invalid_request',
   'header_not_allowed',
   'unauthorized',
+  'cross_site_request',
   'permission_missing',
   'address_not_allowed',
   'rate_limit_exceeded',
@@ -99,6 +106,17 @@ export const FORM_ERRORS = [
   'resource_conflict',
   'body_too_large',
   'unsupported_media_type',
+] as const;
+export const SIGN_IN_ERRORS = [
+  'invalid_request',
+  'header_not_allowed',
+  'sign_in_link_invalid',
+  'cross_site_request',
+  'rate_limit_exceeded',
+  'resource_conflict',
+  'internal_error',
+  'unavailable',
+  ...BODY,
 ] as const;
 /** Tracked links and images cost no read of anything. */
 export const TRACKED_ERRORS = ['not_found', 'internal_error'] as const;

@@ -20,6 +20,7 @@ import {
   type RouteRule,
   SEND,
   SENDING,
+  SIGN_IN_ERRORS,
   TRACKED_ERRORS,
 } from './route-rules.ts';
 
@@ -39,7 +40,7 @@ export const ROUTES = {
   },
   'GET /v1/messages': { ...READ, errors: LIST },
   'GET /v1/messages/:id': { ...READ, errors: ONE },
-  'GET /v1/messages/:id/content': { ...READ, errors: [...ONE, 'content_gone'] },
+  'GET /v1/messages/:id/content': { ...READ, contents: true, errors: [...ONE, 'content_gone'] },
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': { ...SEND, errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'] },
@@ -75,7 +76,12 @@ export const ROUTES = {
     errors: [...BODY, 'environment_not_allowed', 'not_signed_yet', 'signing_stopped'],
   },
   'GET /v1/audit/proof/:id': { ...AUDIT, errors: ['not_found', 'environment_not_allowed', 'not_signed_yet'] },
-  'GET /v1/audit/disclosures/:id': { ...AUDIT, secret: true, errors: ['not_found', 'environment_not_allowed'] },
+  'GET /v1/audit/disclosures/:id': {
+    ...AUDIT,
+    secret: true,
+    contents: true,
+    errors: ['not_found', 'environment_not_allowed'],
+  },
   'GET /v1/audit/consistency': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet'] },
   'GET /v1/audit/export': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet', 'resource_conflict'] },
   'GET /v1/audit/tlog/:organization/checkpoint': {
@@ -84,7 +90,7 @@ export const ROUTES = {
   },
   'GET /v1/audit/tlog/:organization/tile/*': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
   'GET /v1/audit/reports/api-keys/:id': { ...ADMIN_LIVE, errors: [...ONE, 'environment_not_allowed'] },
-  'GET /v1/audit/reports/messages/:id': { ...ADMIN_LIVE, errors: [...ONE, 'environment_not_allowed'] },
+  'GET /v1/audit/reports/messages/:id': { ...ADMIN_LIVE, contents: true, errors: [...ONE, 'environment_not_allowed'] },
   'POST /v1/audit/auditors': {
     ...ADMIN_CHANGE_LIVE,
     status: 201,
@@ -94,8 +100,8 @@ export const ROUTES = {
   'GET /v1/audit/auditors': { ...ADMIN_LIVE, errors: ['environment_not_allowed'] },
   'GET /v1/audit/auditors/:id': { ...ADMIN_LIVE, errors: [...ONE, 'environment_not_allowed'] },
   'DELETE /v1/audit/auditors/:id': { ...ADMIN_CHANGE_LIVE, status: 204, errors: CHANGED_LIVE },
-  'GET /v1/inbox': { ...ADMIN, errors: LIST },
-  'GET /v1/inbox/:id': { ...ADMIN, errors: ['not_found'] },
+  'GET /v1/inbox': { ...ADMIN, contents: true, errors: LIST },
+  'GET /v1/inbox/:id': { ...ADMIN, contents: true, errors: ['not_found'] },
   'DELETE /v1/inbox': { ...ADMIN_CHANGE, status: 204, errors: BODY },
   'DELETE /v1/inbox/:id': { ...ADMIN_CHANGE, status: 204, errors: [...BODY, 'not_found'] },
   'GET /v1/destinations': { ...ADMIN_LIVE, errors: [...LIST, 'environment_not_allowed'] },
@@ -119,6 +125,8 @@ export const ROUTES = {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },
+
+  'POST /v1/session': { ...OPEN, secret: true, errors: SIGN_IN_ERRORS },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },
@@ -148,6 +156,9 @@ export type RouteName = keyof typeof ROUTES;
 export type GuardedRouteName = {
   [Name in RouteName]: (typeof ROUTES)[Name]['permission'] extends null ? never : Name;
 }[RouteName];
+
+/** Routes of the API itself that need no key. */
+export type PublicRouteName = Extract<RouteName, 'POST /v1/session'>;
 
 export type PageName = {
   [Name in RouteName]: (typeof ROUTES)[Name] extends { readonly page: true } ? Name : never;

@@ -1,5 +1,6 @@
 import { dashboardAssetRoute, dashboardRoute } from './dashboard/routes.ts';
 import type { Registration } from './endpoint.ts';
+import { ORGANIZATION_REGISTRATIONS } from './organization-registrations.ts';
 import {
   deleteKeyRoute,
   getKeyRoute,
@@ -10,20 +11,8 @@ import {
 import { listKeyHistoryRoute } from './routes/api-keys/key-history.ts';
 import { listKeySecretsRoute } from './routes/api-keys/key-secrets.ts';
 import { createKeyRoute, updateKeyRoute } from './routes/api-keys/write-key.ts';
-import { listAuditLogRoute } from './routes/audit/audit-log.ts';
-import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './routes/audit/auditors.ts';
-import {
-  createCheckpointRoute,
-  getAuditProofRoute,
-  getConsistencyProofRoute,
-  listCheckpointsRoute,
-} from './routes/audit/checkpoints.ts';
-import { getDisclosureRoute } from './routes/audit/disclosures.ts';
-import { exportAuditLogRoute } from './routes/audit/export.ts';
-import { getKeyReportRoute, getMessageReportRoute } from './routes/audit/reports.ts';
-import { getTlogCheckpointRoute, getTlogPolicyRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
+import { getTlogPolicyRoute } from './routes/audit/tlog.ts';
 import { choosePlanRoute, getBillingRoute, getUsageRoute, listPlansRoute } from './routes/billing.ts';
-import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
 import {
   deleteDomainRoute,
   getDomainRoute,
@@ -33,9 +22,7 @@ import {
   updateDomainRoute,
   verifyDomainRoute,
 } from './routes/domains.ts';
-import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './routes/erasures.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
-import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
 import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
@@ -48,16 +35,10 @@ import {
 } from './routes/messages/messages.ts';
 import { sendBatchRoute } from './routes/messages/send-batch.ts';
 import { analyzeMessageRoute, sendMessageRoute } from './routes/messages/send-message.ts';
-import { getOrganizationRoute, setLegalHoldRoute, updateOrganizationRoute } from './routes/organization.ts';
 import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
 import { viewMailRoute } from './routes/recipients/view-mail.ts';
-import {
-  getDomainReputationRoute,
-  getOrganizationReputationRoute,
-  releaseOrganizationSendingRoute,
-  releaseSendingRoute,
-} from './routes/sender-reputation.ts';
+import { getDomainReputationRoute, releaseSendingRoute } from './routes/sender-reputation.ts';
 import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
 import { getStatsRoute } from './routes/stats.ts';
 import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
@@ -196,36 +177,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   choosePlanRoute,
   listInvoicesRoute,
   getInvoiceRoute,
-  listAuditLogRoute,
-  listCheckpointsRoute,
-  createCheckpointRoute,
-  getAuditProofRoute,
-  getDisclosureRoute,
-  getConsistencyProofRoute,
-  exportAuditLogRoute,
-  getTlogCheckpointRoute,
-  getTlogTileRoute,
-  getKeyReportRoute,
-  getMessageReportRoute,
-  addAuditorRoute,
-  listAuditorsRoute,
-  getAuditorRoute,
-  removeAuditorRoute,
-  requestErasureRoute,
-  previewErasureRoute,
-  listErasuresRoute,
-  getErasureRoute,
-  getOrganizationRoute,
-  getOrganizationReputationRoute,
-  updateOrganizationRoute,
-  setLegalHoldRoute,
-  releaseOrganizationSendingRoute,
-  listInboxRoute,
-  getCapturedMailRoute,
-  deleteInboxRoute,
-  deleteCapturedMailRoute,
-  listDestinationsRoute,
-  releaseDestinationRoute,
+  ...ORGANIZATION_REGISTRATIONS,
   showUnsubscribePageRoute,
   viewMailRoute,
   unsubscribeRecipientRoute,

@@ -2,6 +2,8 @@ import { apiKey } from '../domain/api-key/api-key.ts';
 import { auditor } from '../domain/audit/auditor.ts';
 import { eventCodec } from '../domain/codec.ts';
 import { destination } from '../domain/destination/suspension.ts';
+import { members } from '../domain/member/member.ts';
+import { session } from '../domain/member/session.ts';
 import { organization } from '../domain/organization/organization.ts';
 import {
   categoryOf,
@@ -34,6 +36,8 @@ const KEPT_WHOLE = [
   sendingDomain.category,
   apiKey.category,
   auditor.category,
+  members.category,
+  session.category,
   webhook.category,
   warmUp.category,
 ];
@@ -85,7 +89,7 @@ const PUT = `
 
 export const liveViewsProjection: Projection = {
   name: 'live-views',
-  version: 2,
+  version: 3,
   categories: [...copied],
   tables: ['live_view_events', 'live_view_size'],
   apply: async (db, events) => {

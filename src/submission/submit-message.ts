@@ -3,7 +3,9 @@ import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { MailParser } from '../domain/ports/mail-parser.ts';
-import { type AuthContext, type Authenticated, authenticate, requirePermission } from '../http/auth/authenticate.ts';
+import { type AuthContext, type Authenticated, authenticate } from '../http/auth/authenticate.ts';
+import { requirePermission } from '../http/auth/permissions.ts';
+import { presentedBearer } from '../http/auth/presented.ts';
 import { consumeRateLimit } from '../http/auth/rate-limits.ts';
 import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http/bodies/body-budget.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
@@ -29,8 +31,8 @@ const authenticateSender = async (
   auth: AuthContext,
   { key, address }: Pick<Principal, 'key' | 'address'>,
 ): Promise<Authenticated> => {
-  const authenticated = await authenticate(auth, `Bearer ${key}`, address);
-  requirePermission(authenticated.caller, RULE);
+  const authenticated = await authenticate(auth, presentedBearer(`Bearer ${key}`), address);
+  requirePermission(authenticated.caller, RULE, 'POST');
   return authenticated;
 };
 

@@ -12,6 +12,7 @@ import {
 } from '../../src/composition/first-start.ts';
 import { liveEarlierSecrets } from '../../src/domain/api-key/api-key.ts';
 import { secretFacts } from '../../src/domain/api-key/secret.ts';
+import { sha256Hex } from '../../src/domain/digest.ts';
 import { StoreUnavailable } from '../../src/domain/ports/event-store.ts';
 import { createMemoryStore } from '../http/support/service.ts';
 import { createInMemoryContents } from '../support/in-memory/contents.ts';
@@ -22,6 +23,7 @@ import { createInMemorySecrets } from '../support/in-memory/secrets.ts';
 const GIVEN = 'ob_live_0000000000000000000000000000000000000000000000000';
 const LIVE = /^ob_live_\w{49}$/;
 const TEST = /^ob_test_\w{49}$/;
+const LINK = /^ob_link_\w{49}$/;
 
 let context: CommandContext;
 
@@ -84,7 +86,11 @@ describe('a first start', () => {
 
   test('makes two keys; once they have been printed no start prints any', async () => {
     const keys = await startAndPrint();
-    expect(keys).toEqual({ live: expect.stringMatching(LIVE), test: expect.stringMatching(TEST) });
+    expect(keys).toEqual({
+      live: expect.stringMatching(LIVE),
+      test: expect.stringMatching(TEST),
+      link: expect.stringMatching(LINK),
+    });
     const hashes = [hashOf(keys?.live), hashOf(keys?.test)].sort();
     expect((await working()).toSorted()).toEqual(hashes);
     expect(await startAndPrint()).toBeNull();
@@ -94,15 +100,32 @@ describe('a first start', () => {
   test('that ended before it printed its keys: the next one prints others, and the lost ones open nothing', async () => {
     const lost = await firstStart(context, undefined);
     const found = await startAndPrint();
-    expect(found).toEqual({ live: expect.stringMatching(LIVE), test: expect.stringMatching(TEST) });
+    expect(found).toEqual({
+      live: expect.stringMatching(LIVE),
+      test: expect.stringMatching(TEST),
+      link: expect.stringMatching(LINK),
+    });
     expect(found).not.toEqual(lost);
     expect((await working()).toSorted()).toEqual([hashOf(found?.live), hashOf(found?.test)].sort());
     expect(await startAndPrint()).toBeNull();
   });
 
+  test('makes one owner, whose last link alone works, for an hour', async () => {
+    const lost = await firstStart(context, undefined);
+    const found = await startAndPrint();
+    const [members, ...others] = (await readDirectory(context)).members.values();
+    expect(others).toEqual([]);
+    const [owner, ...more] = Object.values(members?.members ?? {});
+    expect([owner?.role, owner?.status, more]).toEqual(['owner', 'invited', []]);
+    expect(owner?.link?.linkHash).toBe(sha256Hex(found?.link ?? ''));
+    expect(found?.link).not.toBe(lost?.link);
+    const minutes = (Date.parse(owner?.link?.expiresAt ?? '') - Date.now()) / 60_000;
+    expect([minutes > 59, minutes < 61]).toEqual([true, true]);
+  });
+
   test('with a given admin key makes that alone, and prints none', async () => {
-    expect(await firstStart(context, GIVEN)).toEqual({ live: null, test: null }); // and ended before it printed
-    expect(await startAndPrint(GIVEN)).toEqual({ live: null, test: null });
+    expect(await firstStart(context, GIVEN)).toMatchObject({ live: null, test: null }); // and ended before it printed
+    expect(await startAndPrint(GIVEN)).toMatchObject({ live: null, test: null });
     expect(await working()).toEqual([hashOf(GIVEN)]);
   });
 

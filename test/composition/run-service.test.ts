@@ -3,9 +3,10 @@ import { type ReadyFacts, readyBlock, readyFields } from '../../src/composition/
 
 const LIVE = `ob_live_${'1'.repeat(49)}`;
 const TEST = `ob_test_${'2'.repeat(49)}`;
+const LINK = `ob_link_${'3'.repeat(49)}`;
 const facts: ReadyFacts = {
   baseUrl: 'http://127.0.0.1:3000',
-  firstKeys: { live: LIVE, test: TEST },
+  firstKeys: { live: LIVE, test: TEST, link: LINK },
   capturing: true,
   places: ['Data: built-in PostgreSQL in /data'],
 };
@@ -16,6 +17,7 @@ describe('a service that is ready', () => {
     expect(lines).toContain('Outbox is ready at http://127.0.0.1:3000');
     expect(lines).toContain(LIVE);
     expect(lines).toContain(TEST);
+    expect(lines).toContain(`http://localhost:3000/dashboard/sign-in#${LINK}`); // passkeys need the name of a host
     expect(lines).toContainEqual(expect.stringMatching(/^curl -sS .*\/v1\/messages\/send .*Bearer ob_live_1/));
   });
 
@@ -25,6 +27,7 @@ describe('a service that is ready', () => {
       places: facts.places,
       liveKey: LIVE,
       testKey: TEST,
+      dashboard: `http://localhost:3000/dashboard/sign-in#${LINK}`,
       firstStep: expect.stringMatching(/^curl -sS .*\/v1\/messages\/send .*Bearer ob_live_1/),
       inbox: 'http://127.0.0.1:3000/v1/inbox',
       reference: 'http://127.0.0.1:3000/docs',
@@ -32,7 +35,7 @@ describe('a service that is ready', () => {
   });
 
   test('names no key that was not made, and no inbox where mail leaves', () => {
-    const later = { ...facts, firstKeys: { live: null, test: null }, capturing: false };
+    const later = { ...facts, firstKeys: { live: null, test: null, link: null }, capturing: false };
     expect(readyBlock(later)).not.toContain('ob_');
     const { firstStep, ...fields } = readyFields(later);
     expect(fields).toEqual({ baseUrl: facts.baseUrl, places: facts.places, reference: `${facts.baseUrl}/docs` });

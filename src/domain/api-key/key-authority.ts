@@ -2,16 +2,26 @@ import { covers } from '../address-ranges.ts';
 import type { Plan } from '../billing/plan.ts';
 import { type Details, DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
+import type { Role } from '../member/events.ts';
+import type { Powers } from '../member/member.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limits.ts';
 import type { Tracking } from '../tracking/tracking.ts';
 import type { Permission } from './events.ts';
 
-/** The key that authenticated a request: facts for decisions, never looked up again. */
+/** The session of a member, and what they are kept from whatever their permissions say. */
+export interface CallingMember extends Pick<Powers, 'withoutContents' | 'safeMethodsOnly'> {
+  readonly sessionId: string;
+  readonly role: Role;
+}
+
+/** The principal that authenticated a request: facts for decisions, never looked up again. */
 export interface Caller {
-  /** Of an auditor, who has no key, their own id. */
+  /** Of an auditor or a member, who has no key, their own id. */
   readonly keyId: string;
   /** Absent: a key. An auditor has no permission: routes of the audit log alone let them in. */
   readonly auditor?: { readonly contents: boolean };
+  /** Absent: a key, or an auditor. A member belongs to no domain, and asks for an environment. */
+  readonly member?: CallingMember;
   /** Number of the secret that was shown: 1 for the key's first, one more with each rotation. */
   readonly secret: number;
   readonly organizationId: string;

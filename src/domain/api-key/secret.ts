@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
+import { z } from 'zod';
 import { sha256Hex } from '../digest.ts';
-import { type Environment, environmentSchema } from '../environment.ts';
+import { environmentSchema } from '../environment.ts';
 
 /** `ob_<kind>_` + 43 base62 characters of 256 random bits + 6 base62 characters of CRC-32 over all before. */
-const SHAPE = /^ob_(live|test|audit)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
+const SHAPE = /^ob_(live|test|audit|link|session)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 43;
 const CHECKSUM_CHARACTERS = 6;
@@ -16,8 +17,9 @@ const base62 = (value: bigint, width: number): string => {
   return text.padStart(width, '0');
 };
 
-/** What a value is for: a key of an environment, or the token of an auditor. */
-type SecretKind = Environment | 'audit';
+const secretKinds = z.enum([...environmentSchema.options, 'audit', 'link', 'session']);
+/** What a value is for: a key of an environment, the token of an auditor, a link to sign in, or the session that it starts. */
+type SecretKind = z.infer<typeof secretKinds>;
 
 const checksum = (text: string): string => base62(BigInt(crc32(text)), CHECKSUM_CHARACTERS);
 
@@ -32,7 +34,7 @@ export const formatSecret = (kind: SecretKind, randomBytes: Uint8Array): string 
 export const readSecret = (value: string): SecretKind | null => {
   const match = SHAPE.exec(value);
   if (match === null || checksum(value.slice(0, -CHECKSUM_CHARACTERS)) !== match[3]) return null;
-  return match[1] === 'audit' ? 'audit' : environmentSchema.parse(match[1]);
+  return secretKinds.parse(match[1]);
 };
 
 /** What is kept of a secret. */

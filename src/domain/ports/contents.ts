@@ -119,13 +119,17 @@ export interface TemplateBody {
   readonly content: TemplateContent;
 }
 
-/** Where an organization, or one of its auditors, is written to. It lives until another takes its place, or the auditor's removal. */
+/**
+ * Where an organization, one of its auditors or one of its members is written to. It lives until another takes its place, or
+ * the removal of the person.
+ */
 export interface ContactAddress {
   readonly kind: 'contact';
   /** null: of an auditor who is not written to. */
   readonly address: string | null;
   /** Absent: it is the organization's. */
   readonly auditor?: { readonly id: string; readonly name: string };
+  readonly member?: { readonly id: string; readonly name: string };
 }
 
 /** What is left of a part: the root in the event can still be computed, and the value cannot be found by trying. */

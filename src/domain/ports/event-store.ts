@@ -31,13 +31,15 @@ export interface EventContext {
   readonly $correlationId: string;
   readonly $causationId: string;
   readonly occurredAt: string;
-  /** `key:<id>`, `worker:<job>`, `operator` or `service`. */
+  /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<job>`, `operator` or `service`. */
   readonly actor: string;
   readonly organizationId: string;
   readonly environment: Environment | null;
   readonly requestId: string | null;
   /** Number of the secret by which the key was authenticated: 1 for its first. Absent: no key did this. */
   readonly secret?: number;
+  /** Id of the session in which a member did this. Absent: no member did. */
+  readonly session?: string;
   /** Where the request came from. Absent: it was none to this service. */
   readonly sourceClass?: AddressClass;
   /** Address and user agent behind a request that manages something, in the vault (`RequestOrigins`). */

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TimedOut } from '../../async/with-timeout.ts';
 import { isWithin } from '../../domain/address-ranges.ts';
-import { allows } from '../../domain/api-key/events.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { readSecret } from '../../domain/api-key/secret.ts';
 import { sha256Hex } from '../../domain/digest.ts';
@@ -12,11 +11,15 @@ import type { RateLimiter, RateLimits } from '../../domain/rate-limits.ts';
 
 import type { GuardedRoute } from '../route-rules.ts';
 import type { KeyCache } from './key-cache.ts';
+import { requireOpenFilters, requirePermission } from './permissions.ts';
+import { type Presented, presentedIn } from './presented.ts';
 import { type CatchUpLimit, consumeRateLimit } from './rate-limits.ts';
-import type { PresentedSecret, PresentedToken } from './secret-index.ts';
+import type { Credential } from './secret-index.ts';
+import type { SessionActivity } from './session-activity.ts';
 
 /**
- * Authentication and authorisation of requests by API key (spec §5.7). A key is checked before the body is read,
+ * Authentication and authorisation of requests by API key (spec §5.7), by the token of an auditor or by the session of a
+ * member; below all of them are keys. A key is checked before the body is read,
  * against the key cache and so without a round trip; the request is authenticated again before its handler runs and
  * wherever it has waited, so that a revoked key stops working within 1 s.
  */
@@ -39,6 +42,9 @@ export interface AuthContext {
   readonly keyCache: KeyCache;
   readonly catchUpLimit: CatchUpLimit;
   readonly usageMarks: UsageMarks;
+  readonly sessionActivity: SessionActivity;
+  /** Origin of this service for browsers: only https there, and it is https for every session. */
+  readonly publicUrl: string;
   readonly system: System;
   readonly rateLimiter: RateLimiter;
 }
@@ -46,6 +52,7 @@ export interface AuthContext {
 export interface Authenticated {
   readonly caller: Caller;
   readonly rateLimits: RateLimits;
+  readonly presented: Presented;
   /** Time of the check, by the monotonic clock. */
   readonly atMs: number;
 }
@@ -55,7 +62,6 @@ export interface Authenticated {
  * repeats checks that were made just now.
  */
 const REAUTHENTICATE_AFTER_MS = 100;
-const BEARER = /^bearer +(\S+) *$/i;
 /** Catching up with the log takes less, unless the log is unavailable. */
 const RETRY_AFTER_SECONDS = 1;
 
@@ -63,10 +69,10 @@ const RETRY_AFTER_SECONDS = 1;
 export const NOWHERE = { kind: 'read' } as const;
 
 /** The message is the specification's (§7); details say what is wrong with a header that holds no key. */
-const unauthorized = (authorization: string | undefined): DomainError => {
+const unauthorized = ({ carrier, problem }: Presented): DomainError => {
+  if (carrier === 'cookie') return new DomainError('unauthorized', 'the session has ended: sign in again');
   const message = 'invalid or missing API key';
-  if (BEARER.test(authorization ?? '')) return new DomainError('unauthorized', message);
-  const problem = authorization === undefined ? 'is required' : 'is malformed';
+  if (problem === null) return new DomainError('unauthorized', message);
   return new DomainError('unauthorized', message, {
     details: { Authorization: [`Authorization ${problem}: send Authorization: Bearer <API key>`] },
   });
@@ -75,98 +81,75 @@ const unauthorized = (authorization: string | undefined): DomainError => {
 const unavailable = (): DomainError =>
   new DomainError('unavailable', 'API keys cannot be checked just now', { retryAfterSeconds: RETRY_AFTER_SECONDS });
 
-type Presented = PresentedSecret | PresentedToken;
-
-const isOver = (endsAt: string | null, nowMs: number): boolean => endsAt !== null && Date.parse(endsAt) <= nowMs;
-
-const isExpired = (presented: Presented, nowMs: number): boolean =>
-  'auditor' in presented
-    ? isOver(presented.auditor.expiresAt, nowMs)
-    : isOver(presented.endsAt, nowMs) || isOver(presented.key.expiresAt, nowMs);
-
-const requireAddress = (presented: Presented, address: string): void => {
-  const { allowedCidrs } = 'auditor' in presented ? presented.auditor : presented.key;
-  if (allowedCidrs.length === 0 || isWithin(presented.ranges, address)) return;
+const requireAddress = ({ ranges }: Credential, address: string): void => {
+  if (ranges.length === 0 || isWithin(ranges, address)) return;
   throw new DomainError(
     'address_not_allowed',
     `API key is not allowed from this address, ${address}: use it from a network in its allowed_cidrs`,
   );
 };
 
-/** The key in the header; null if the value cannot be a key. */
-const presentedValue = (authorization: string | undefined): string | null => {
-  const value = BEARER.exec(authorization ?? '')?.[1];
-  return value === undefined || readSecret(value) === null ? null : value;
-};
-
 /**
  * Looks up a secret by its SHA-256. Timing attacks on the look-up reveal hashes only, and no value can be made for a
  * hash; the 256 random bits of the value itself are never compared.
+ * @param find what the key cache has of the hash.
+ * @throws {DomainError} `unavailable`.
  */
-const lookUp = async (
+export const lookUp = async <Found>(
   { keyCache, catchUpLimit }: Pick<AuthContext, 'keyCache' | 'catchUpLimit'>,
-  hash: string,
   address: string,
-): Promise<Presented | undefined> => {
+  find: () => Found | undefined,
+): Promise<Found | undefined> => {
   if (keyCache.isFresh()) {
-    const found = keyCache.find(hash);
+    const found = find();
     if (found !== undefined) return found;
   }
   // A stale cache is refreshed for everybody. An unknown key refreshes it only within the limit of its address.
   const mayRead = !keyCache.isFresh() || catchUpLimit.take(address);
   if (!(await (mayRead ? keyCache.catchUp() : keyCache.nextRead()))) throw unavailable();
-  return keyCache.find(hash);
+  return find();
+};
+
+/** The credential, if it works at this moment. */
+const findWorking = async (
+  context: Omit<AuthContext, 'rateLimiter' | 'publicUrl'>,
+  { carrier, value }: Presented,
+  address: string,
+): Promise<Credential | null> => {
+  if (value === null || readSecret(value) === null) return null;
+  const { keyCache, sessionActivity, system } = context;
+  const hash = sha256Hex(value);
+  const found = await lookUp(context, address, () => keyCache.find(hash));
+  const nowMs = system.now().getTime();
+  if (found?.carrier !== carrier || (found.endsAt !== null && Date.parse(found.endsAt) <= nowMs)) return null;
+  if (found.holder.kind === 'session' && (await sessionActivity.isIdle(found.holder.session))) return null;
+  return found;
 };
 
 /**
- * Authenticates the key of an `Authorization` header, or the token of an auditor.
+ * Authenticates what a request presents: the key or the token in its `Authorization` header, or the session in its cookie.
  * @throws {DomainError} `unauthorized`, `address_not_allowed`, `unavailable`.
  */
 export const authenticate = async (
-  context: Omit<AuthContext, 'rateLimiter'>,
-  authorization: string | undefined,
+  context: Omit<AuthContext, 'rateLimiter' | 'publicUrl'>,
+  presented: Presented,
   address: string,
 ): Promise<Authenticated> => {
   const { keyCache, usageMarks, system } = context;
-  const value = presentedValue(authorization);
-  const presented = value === null ? undefined : await lookUp(context, sha256Hex(value), address);
-  const now = system.now();
-  if (presented === undefined || isExpired(presented, now.getTime())) throw unauthorized(authorization);
-  requireAddress(presented, address);
-  if ('auditor' in presented) {
-    const caller = keyCache.auditorCallerOf(presented.auditor);
-    return { caller, rateLimits: {}, atMs: system.monotonicMs() };
-  }
-  const { key, secretHash, number } = presented;
-  usageMarks.mark({ keyId: key.keyId, secretHash, lastUsedAt: now, lastAddress: address });
-  return { caller: keyCache.callerOf(key, number), rateLimits: key.rateLimits, atMs: system.monotonicMs() };
+  const credential = await findWorking(context, presented, address);
+  const caller = credential === null ? null : keyCache.callerOf(credential.holder, presented.environment);
+  if (credential === null || caller === null) throw unauthorized(presented);
+  requireAddress(credential, address);
+  const { holder } = credential;
+  const atMs = system.monotonicMs();
+  if (holder.kind === 'auditor') return { caller, rateLimits: {}, presented, atMs };
+  const keyId = holder.kind === 'key' ? holder.key.keyId : holder.session.sessionId;
+  usageMarks.mark({ keyId, secretHash: credential.secretHash, lastUsedAt: system.now(), lastAddress: address });
+  return { caller, rateLimits: holder.kind === 'key' ? holder.key.rateLimits : {}, presented, atMs };
 };
 
-/** @throws {DomainError} `permission_missing`, `environment_not_allowed`. */
-export const requirePermission = (
-  caller: Caller,
-  { permission, environments, auditors }: Pick<GuardedRoute, 'permission' | 'environments' | 'auditors'>,
-): void => {
-  if (caller.auditor !== undefined) {
-    if (auditors === true) return;
-    throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
-  }
-  if (!allows(caller.permissions, permission)) {
-    throw new DomainError('permission_missing', `API key lacks '${permission}' permission`);
-  }
-  if (!environments.includes(caller.environment)) {
-    throw new DomainError('environment_not_allowed', 'a test key cannot do this: use a live key');
-  }
-};
-
-/**
- * The domain whose data the caller may read; null: all domains. Keys with only `send` or `read` are confined to their
- * own.
- */
-export const visibleDomainId = ({ permissions, domain }: Caller): string | null =>
-  permissions.includes('manage') || permissions.includes('admin') ? null : domain.id;
-
-const requireKnownHeaders = (request: FastifyRequest, idempotent: boolean): void => {
+/** @throws {DomainError} `header_not_allowed`. */
+export const requireKnownHeaders = (request: FastifyRequest, idempotent: boolean): void => {
   if (request.headers['idempotency-key'] === undefined || idempotent) return;
   throw new DomainError('header_not_allowed', 'this endpoint does not take an Idempotency-Key', {
     details: { 'Idempotency-Key': ['Idempotency-Key is not taken here'] },
@@ -183,15 +166,17 @@ export const authenticateRequest = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const authenticated = await authenticate(auth, request.headers.authorization, request.ip);
+  const authenticated = await authenticate(auth, presentedIn(request, auth.publicUrl), request.ip);
   request.caller = authenticated.caller;
   request.authenticated = authenticated;
   await consumeRateLimit(auth, authenticated, { kind: rule.kind, count: 1 }, reply).catch((error: unknown) => {
     if (!('costInBody' in rule) || !(error instanceof DomainError)) throw error;
     request.overLimit = error;
   });
+  if (authenticated.presented.refusal !== null) throw authenticated.presented.refusal;
   if (!('permission' in rule)) return;
-  requirePermission(authenticated.caller, rule);
+  requirePermission(authenticated.caller, rule, request.method);
+  requireOpenFilters(authenticated.caller, request.query);
   requireKnownHeaders(request, rule.idempotent === true);
   if (rule.secret === true) reply.header('cache-control', 'no-store');
 };
@@ -212,9 +197,9 @@ export const reauthenticate = async (
   if (request.isLate) throw new TimedOut('the request was answered before it was done');
   if (upToLog) await auth.keyCache.catchUp();
   else if (auth.system.monotonicMs() - authenticated.atMs < REAUTHENTICATE_AFTER_MS) return authenticated.caller;
-  const again = await authenticate(auth, request.headers.authorization, request.ip);
+  const again = await authenticate(auth, authenticated.presented, request.ip);
   request.caller = again.caller;
   request.authenticated = again;
-  requirePermission(again.caller, rule);
+  requirePermission(again.caller, rule, request.method);
   return again.caller;
 };

@@ -1,19 +1,24 @@
 import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
+import type { Environment } from '../../domain/environment.ts';
 import type { KeyCacheState } from '../../domain/key-cache.ts';
+import { type Member, POWERS } from '../../domain/member/member.ts';
+import type { ExistingSession } from '../../domain/member/session.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
 import type { DomainFacts } from '../../domain/ports/analyzer.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
 import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
 import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
+import type { Holder } from './secret-index.ts';
 
 /** What requests ask of the key cache. */
 export interface KeyCacheQueries {
-  /** @param secret number of the presented secret. */
-  callerOf(key: ExistingApiKey, secret: number): Caller;
-  auditorCallerOf(auditor: ExistingAuditor): Caller;
+  /** @param environment that a member asks for. @returns null: the session's member was removed. */
+  callerOf(holder: Holder, environment: Environment): Caller | null;
+  /** The member that the hash of a token (SHA-256, hex) was made for, if it is their last; undefined: none. */
+  memberOfLink(linkHash: string): MemberOfOrganization | undefined;
   domainOf(domainId: string): Caller['domain'];
   /** Facts about the sending domain for an analysis. */
   domainFactsOf(domainId: string): DomainFacts;
@@ -22,10 +27,17 @@ export interface KeyCacheQueries {
   domainNamesOf(organizationId: string): readonly string[];
   /** Highest rate limits that keys of the organization may have; null: no ceilings. */
   ceilingsOf(organizationId: string): RateLimits | null;
+  /** Empty: there is no such organization. */
+  organizationNameOf(organizationId: string): string;
   /** What the organization decides for itself. */
   settingsOf(organizationId: string): Omit<OrganizationSettings, 'name'>;
   /** Whether the key ended with its domain. */
   endedWithDomain(keyId: string): boolean;
+}
+
+export interface MemberOfOrganization {
+  readonly organizationId: string;
+  readonly member: Member;
 }
 
 export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean): KeyCacheQueries => {
@@ -43,27 +55,76 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     return chosen === undefined ? {} : { plan: chosen.plan };
   };
 
-  return {
-    callerOf: (key, secret) => ({
-      keyId: key.keyId,
-      secret,
-      organizationId: key.organizationId,
-      environment: key.environment,
-      permissions: key.permissions,
-      bounds: key,
-      domain: domainOf(key.domainId),
-      ...chosenPlanOf(key.organizationId),
-    }),
-    auditorCallerOf: ({ auditorId, organizationId, contents, allowedCidrs, expiresAt }) => ({
-      keyId: auditorId,
-      auditor: { contents },
+  const NO_DOMAIN = { id: '', name: '', verified: false };
+
+  const callerOfKey = (key: ExistingApiKey, secret: number): Caller => ({
+    keyId: key.keyId,
+    secret,
+    organizationId: key.organizationId,
+    environment: key.environment,
+    permissions: key.permissions,
+    bounds: key,
+    domain: domainOf(key.domainId),
+    ...chosenPlanOf(key.organizationId),
+  });
+
+  const callerOfAuditor = ({
+    auditorId,
+    organizationId,
+    contents,
+    allowedCidrs,
+    expiresAt,
+  }: ExistingAuditor): Caller => ({
+    keyId: auditorId,
+    auditor: { contents },
+    secret: 1,
+    organizationId,
+    environment: 'live',
+    permissions: [],
+    bounds: { allowedCidrs, expiresAt, rateLimits: {} },
+    domain: NO_DOMAIN,
+  });
+
+  const callerOfSession = (
+    { sessionId, memberId, organizationId }: ExistingSession,
+    environment: Environment,
+  ): Caller | null => {
+    const member = state.members.get(organizationId)?.members[memberId];
+    if (member === undefined) return null;
+    const { permissions, withoutContents, safeMethodsOnly } = POWERS[member.role];
+    return {
+      keyId: memberId,
+      member: { sessionId, role: member.role, withoutContents, safeMethodsOnly },
       secret: 1,
       organizationId,
-      environment: 'live',
-      permissions: [],
-      bounds: { allowedCidrs, expiresAt, rateLimits: {} },
-      domain: { id: '', name: '', verified: false },
-    }),
+      environment,
+      permissions,
+      bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} },
+      domain: NO_DOMAIN,
+      ...chosenPlanOf(organizationId),
+    };
+  };
+
+  const callerOf = (holder: Holder, environment: Environment): Caller | null => {
+    switch (holder.kind) {
+      case 'key':
+        return callerOfKey(holder.key, holder.number);
+      case 'auditor':
+        return callerOfAuditor(holder.auditor);
+      case 'session':
+        return callerOfSession(holder.session, environment);
+      default:
+        return holder satisfies never;
+    }
+  };
+
+  return {
+    callerOf,
+    memberOfLink: (linkHash) => {
+      const found = state.links.get(linkHash);
+      const member = found && state.members.get(found.organizationId)?.members[found.memberId];
+      return found === undefined || member === undefined ? undefined : { organizationId: found.organizationId, member };
+    },
     domainOf,
     domainFactsOf: (domainId) => {
       const { name, verified } = domainOf(domainId);
@@ -78,6 +139,10 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     ceilingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.ceilings : null;
+    },
+    organizationNameOf: (organizationId) => {
+      const found = state.organizations.get(organizationId);
+      return found?.status === 'active' ? found.settings.name : '';
     },
     settingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);

@@ -1,22 +1,28 @@
 import { type AddressRange, parseRange } from '../../domain/address-ranges.ts';
-import type { ExistingApiKey, NumberedSecret } from '../../domain/api-key/api-key.ts';
+import type { ExistingApiKey } from '../../domain/api-key/api-key.ts';
 import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
 import type { KeyCacheProjection, KeyChange, KeyEntry } from '../../domain/key-cache.ts';
+import type { ExistingSession } from '../../domain/member/session.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 
-/** A secret that a client may present, and its key. */
-export interface PresentedSecret {
-  readonly key: ExistingApiKey;
-  readonly secretHash: string;
-  readonly number: number;
-  /** End of the secret's grace period (ISO 8601); null: the current secret. */
-  readonly endsAt: string | null;
-  readonly ranges: readonly AddressRange[];
-}
+/** Whose secret it is. */
+export type Holder =
+  | { readonly kind: 'key'; readonly key: ExistingApiKey; readonly number: number }
+  | { readonly kind: 'auditor'; readonly auditor: ExistingAuditor }
+  | { readonly kind: 'session'; readonly session: ExistingSession };
 
-/** The token that an auditor may present. */
-export interface PresentedToken {
-  readonly auditor: ExistingAuditor;
+/** Where a request carries a secret: that of a session is no bearer token, and a key in a cookie is none. */
+export type Carrier = 'bearer' | 'cookie';
+
+/** A secret that a client may present. */
+export interface Credential {
+  readonly holder: Holder;
+  readonly carrier: Carrier;
+  /** SHA-256, hex. */
+  readonly secretHash: string;
+  /** When it stops working by itself (ISO 8601); null: never. */
+  readonly endsAt: string | null;
+  /** Networks that it may be used from; none: any. */
   readonly ranges: readonly AddressRange[];
 }
 
@@ -25,40 +31,73 @@ export interface SecretIndex {
   /** Applies the next event of the log to the key cache and to this index. */
   apply(event: RecordedEvent): void;
   /** By SHA-256 of the secret, hex. */
-  find(secretHash: string): PresentedSecret | PresentedToken | undefined;
+  find(secretHash: string): Credential | undefined;
 }
 
-const secretsOf = ({
-  key,
-  endedWithDomain,
-}: KeyEntry): readonly (NumberedSecret & { readonly expiresAt: string | null })[] =>
-  key.status === 'active' && !endedWithDomain ? [{ ...key.secret, expiresAt: null }, ...key.earlierSecrets] : [];
+const NONE: readonly Credential[] = [];
+
+const rangesOf = (cidrs: readonly string[]): readonly AddressRange[] =>
+  cidrs.map(parseRange).filter((range) => range !== null);
+
+const earlier = (one: string | null, other: string | null): string | null =>
+  one === null || (other !== null && other < one) ? other : one;
+
+const ofKey = ({ key, endedWithDomain }: KeyEntry): readonly Credential[] => {
+  if (key.status !== 'active' || endedWithDomain) return NONE;
+  const ranges = rangesOf(key.allowedCidrs);
+  return [{ ...key.secret, expiresAt: null }, ...key.earlierSecrets].map(({ hash, number, expiresAt }) => ({
+    holder: { kind: 'key', key, number },
+    carrier: 'bearer',
+    secretHash: hash,
+    endsAt: earlier(expiresAt, key.expiresAt),
+    ranges,
+  }));
+};
+
+const ofAuditor = (auditor: ExistingAuditor): Credential => ({
+  holder: { kind: 'auditor', auditor },
+  carrier: 'bearer',
+  secretHash: auditor.secret.hash,
+  endsAt: auditor.expiresAt,
+  ranges: rangesOf(auditor.allowedCidrs),
+});
+
+const ofSession = (session: ExistingSession): Credential => ({
+  holder: { kind: 'session', session },
+  carrier: 'cookie',
+  secretHash: session.secretHash,
+  endsAt: session.expiresAt,
+  ranges: [],
+});
 
 /** Indexes secrets by hash, with everything that can be computed before a request presents one. */
 export const createSecretIndex = (projection: KeyCacheProjection): SecretIndex => {
-  const secrets = new Map<string, PresentedSecret | PresentedToken>();
-  const rangesOf = (cidrs: readonly string[]): readonly AddressRange[] =>
-    cidrs.map(parseRange).filter((range) => range !== null);
+  const secrets = new Map<string, Credential>();
 
-  const index = ({ before, after }: KeyChange): void => {
-    if (before !== undefined) for (const { hash } of secretsOf(before)) secrets.delete(hash);
-    const { key } = after;
-    const ranges = rangesOf(key.allowedCidrs);
-    for (const { hash, number, expiresAt } of secretsOf(after))
-      secrets.set(hash, { key, secretHash: hash, number, endsAt: expiresAt, ranges });
+  const replace = (before: readonly Credential[], after: readonly Credential[]): void => {
+    for (const { secretHash } of before) secrets.delete(secretHash);
+    for (const credential of after) secrets.set(credential.secretHash, credential);
   };
 
-  const indexAuditor = (before: ExistingAuditor | undefined, after: ExistingAuditor | undefined): void => {
-    if (before !== undefined) secrets.delete(before.secret.hash);
-    if (after !== undefined) secrets.set(after.secret.hash, { auditor: after, ranges: rangesOf(after.allowedCidrs) });
+  const replaceKey = ({ before, after }: KeyChange): void =>
+    replace(before === undefined ? NONE : ofKey(before), ofKey(after));
+
+  /** Of an auditor or a session, whichever has the id. */
+  const othersOf = (id: string): readonly Credential[] => {
+    const auditor = projection.auditors.get(id);
+    const session = projection.sessions.get(id);
+    return [
+      ...(auditor === undefined ? NONE : [ofAuditor(auditor)]),
+      ...(session === undefined ? NONE : [ofSession(session)]),
+    ];
   };
 
   return {
     apply: (event) => {
       const id = idOf(event.stream);
-      const before = projection.auditors.get(id);
-      for (const change of projection.apply(event)) index(change);
-      indexAuditor(before, projection.auditors.get(id));
+      const before = othersOf(id);
+      for (const change of projection.apply(event)) replaceKey(change);
+      replace(before, othersOf(id));
     },
     find: (secretHash) => secrets.get(secretHash),
   };

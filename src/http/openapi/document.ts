@@ -21,6 +21,8 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, shape: string]>
   topics: ['topic', shapeOf('top')],
   erasures: ['erasure', shapeOf('ers')],
   auditors: ['auditor', shapeOf('aud')],
+  members: ['member', shapeOf('mbr')],
+  sessions: ['session', shapeOf('ses')],
   deliveries: ['delivery', shapeOf('dlv')],
   invoices: ['invoice', shapeOf('inv')],
   inbox: ['captured mail', '^[0-9]{1,18}$'],

@@ -24,7 +24,7 @@ import {
 } from '../../domain/sending-domain/sending-domain.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
 import { resourceEndpoint, statesOf } from '../as-of.ts';
-import { visibleDomainId } from '../auth/authenticate.ts';
+import { visibleDomainId } from '../auth/permissions.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';

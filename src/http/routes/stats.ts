@@ -20,7 +20,7 @@ import {
 } from '../../projections/stats/metrics.ts';
 import { type PeriodStats, type QueryStats, STATS_BUCKETS_MAX, type Stats } from '../../projections/stats/queries.ts';
 import { acceptedIn } from '../accept.ts';
-import { visibleDomainId } from '../auth/authenticate.ts';
+import { visibleDomainId } from '../auth/permissions.ts';
 import { readYourWrites } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';

@@ -54,7 +54,7 @@ const wait = z.strictObject({
 const step = z.strictObject({
   at: timeSchema(),
   actor: z.strictObject({
-    type: z.string().describe('`key`, `recipient`, `worker`, `operator` or `service`.'),
+    type: z.string().describe('`key`, `member`, `recipient`, `worker`, `operator` or `service`.'),
     id: z.string().nullable(),
   }),
   type: z.enum(STEP_TYPES),

@@ -46,10 +46,11 @@ const refused = z.strictObject({
 });
 
 export const actorSchema = z.strictObject({
-  type: z.enum(['key', 'operator', 'service', 'worker']),
-  id: z.string().nullable().describe('Id of the key, or name of the worker.'),
+  type: z.enum(['key', 'member', 'operator', 'service', 'worker']),
+  id: z.string().nullable().describe('Id of the key or the member, or name of the worker.'),
   secret: z.number().int().nullable().describe('Of a key: which of its values, from 1; each rotation makes another.'),
   secret_last4: z.string().nullable().describe('Of that value.'),
+  session_id: z.string().nullable().describe('Of a member: in which session.'),
 });
 
 export const addressSchema = () =>
@@ -107,7 +108,7 @@ export interface RequestFacts {
   address(metadata: EventContext): string | null;
 }
 
-/** `key:<id>`, `worker:<job>`, `operator`, `service`. */
+/** `key:<id>`, `member:<id>`, `worker:<job>`, `operator`, `service`. */
 export const serializeActor = (metadata: EventContext, facts: RequestFacts): Actor => {
   const [type = '', id = null] = metadata.actor.split(':', 2);
   return {
@@ -115,6 +116,7 @@ export const serializeActor = (metadata: EventContext, facts: RequestFacts): Act
     id,
     secret: metadata.secret ?? null,
     secret_last4: facts.secretLast4(metadata),
+    session_id: metadata.session ?? null,
   };
 };
 

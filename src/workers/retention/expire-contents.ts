@@ -1,5 +1,6 @@
 import { load } from '../../commands/execute.ts';
 import { auditor } from '../../domain/audit/auditor.ts';
+import { members } from '../../domain/member/member.ts';
 import { message } from '../../domain/message/message.ts';
 import { isOpen, type RecipientStatus } from '../../domain/message/recipient.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
@@ -8,7 +9,7 @@ import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { OldContent, Retention, StoredBefore } from '../../domain/ports/retention.ts';
 import type { System } from '../../domain/ports/system.ts';
-import { auditorStream, messageStream, organizationStream } from '../../domain/streams.ts';
+import { auditorStream, membersStream, messageStream, organizationStream } from '../../domain/streams.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 import { BATCH, DAY_MS, deleteOldRows, paced } from './delete-old-rows.ts';
@@ -45,6 +46,7 @@ const ROUND_EVERY_MS = 600_000;
 const YOUNGEST_MS = 3_600_000;
 
 interface Kept {
+  readonly organizationId: string;
   readonly contactId: string | null;
   readonly statuses: ReadonlyMap<string, RecipientStatus>;
 }
@@ -61,15 +63,21 @@ export const expireContents = (parts: ExpireContents): Work => {
     return state.status !== 'absent' && state.recipients.some(({ status }) => isOpen(status));
   };
 
-  /** Whether it is the contact of an auditor who was not removed. */
-  const isOfAuditor = async (id: string): Promise<boolean> => {
+  /** Whether it is the contact of an auditor or a member who was not removed. */
+  const isOfPerson = async (id: string, organizationId: string): Promise<boolean> => {
     const body = (await contents.get([id])).get(id);
-    if (body?.kind !== 'contact' || body.auditor === undefined) return false;
-    return (await load(store, auditor, auditorStream(body.auditor.id))).state.status === 'active';
+    if (body?.kind !== 'contact') return false;
+    if (body.auditor !== undefined)
+      return (await load(store, auditor, auditorStream(body.auditor.id))).state.status === 'active';
+    if (body.member === undefined) return false;
+    return body.member.id in (await load(store, members, membersStream(organizationId))).state.members;
   };
 
-  const isNeeded = async ({ id, kind, messageId }: OldContent, { contactId, statuses }: Kept): Promise<boolean> => {
-    if (kind === 'contact') return id === contactId || (await isOfAuditor(id));
+  const isNeeded = async (
+    { id, kind, messageId }: OldContent,
+    { organizationId, contactId, statuses }: Kept,
+  ): Promise<boolean> => {
+    if (kind === 'contact') return id === contactId || (await isOfPerson(id, organizationId));
     if (kind !== 'message' || messageId === null) return false;
     const status = statuses.get(messageId);
     return status === undefined ? isOpenInLog(messageId) : isOpen(status);
@@ -87,9 +95,9 @@ export const expireContents = (parts: ExpireContents): Work => {
     return ids;
   };
 
-  const expirePage = async (page: readonly OldContent[], contactId: string | null): Promise<void> => {
+  const expirePage = async (page: readonly OldContent[], of: Omit<Kept, 'statuses'>): Promise<void> => {
     if (page.length === 0) return;
-    const ids = await unneeded(page, { contactId, statuses: await statusesOf(page) });
+    const ids = await unneeded(page, { ...of, statuses: await statusesOf(page) });
     if (ids.length > 0) onExpired(await retention.expire(ids, system.now()));
   };
 
@@ -106,7 +114,7 @@ export const expireContents = (parts: ExpireContents): Work => {
     const { contentDays, contactId } = settings;
     const before = new Date(system.now().getTime() - Math.max(YOUNGEST_MS, contentDays * DAY_MS));
     const found = await retention.contents({ ...query, before, limit: BATCH });
-    await expirePage(found, contactId);
+    await expirePage(found, { organizationId: query.organizationId, contactId });
     return found;
   };
 

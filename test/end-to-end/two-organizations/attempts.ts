@@ -169,6 +169,12 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   listAuditors: () => [{}],
   getAuditProof: (victim) => eventsOf(victim),
   getDisclosure: (victim) => eventsOf(victim),
+  // Who asks, and the people of the own organization: there is nothing to name another by.
+  getSession: () => [{}],
+  signOut: () => [{}],
+  inviteMember: () => [],
+  listMembers: () => [{ check: isEmpty }],
+  listMemberSessions: () => [{ check: isEmpty }],
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getCapturedMail: (victim) => capturedMailOf(victim),
   deleteCapturedMail: (victim) => capturedMailOf(victim),

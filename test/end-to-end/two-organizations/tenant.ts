@@ -149,6 +149,8 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
       top: topics,
       aud: auditors,
       tpl: templates,
+      mbr: [], // those of others are answered as what does not exist: `routes/members`
+      ses: [],
       ers: [], // it moves while it runs
       inv: [], // there is one when a month is over
     },

@@ -5,11 +5,13 @@ import { AUDITORS_MAX } from '../../../src/commands/auditor.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import { MEMBERS_MAX } from '../../../src/domain/member/member.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
 import { TOPICS_MAX } from '../../../src/http/routes/topics.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createMemoryStore, type Service, startService } from '../support/service.ts';
+import { signInWith } from '../support/sign-in.ts';
 
 let service: Service;
 /** What the log does with an append just now instead of its work. */
@@ -51,6 +53,7 @@ afterAll(() => service.close());
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>Hello</p>' };
 const SEND = '/v1/messages/send';
+const MEMBER = { email: 'ann@example.net', role: 'analyst' };
 const TEMPLATE = {
   alias: 'draft',
   name: 'Draft',
@@ -150,6 +153,22 @@ const PROVOKED = {
     const page = { items: Array.from({ length: TOPICS_MAX }, () => ({})), hasMore: false, next: null };
     vi.spyOn(readModels.topics, 'list').mockResolvedValueOnce(page as never); // only counted
     return post('/v1/topics', { name: 'One more', default: 'in' });
+  },
+  cross_site_request: () => post('/v1/session', { token: 'x' }, { headers: { 'sec-fetch-site': 'cross-site' } }),
+  sign_in_link_invalid: () => signInWith(service, 'http://localhost/#nothing'),
+  member_already_exists: async () => {
+    await post('/v1/members', MEMBER);
+    return post('/v1/members', { ...MEMBER, email: 'ANN@example.net' });
+  },
+  last_owner: async () => {
+    const { id, link } = (await post('/v1/members', { ...MEMBER, email: 'owner@example.net', role: 'owner' })).json();
+    await signInWith(service, link.url);
+    return ask({ method: 'DELETE', url: `/v1/members/${id}` });
+  },
+  too_many_members: async () => {
+    const invite = (count: number) => post('/v1/members', { ...MEMBER, email: `ann${count}@example.net` });
+    for (let count = 0; count < MEMBERS_MAX; count += 1) await invite(count);
+    return invite(MEMBERS_MAX);
   },
   too_many_auditors: async () => {
     const add = () => post('/v1/audit/auditors', { name: 'One more', expires_at: '2099-01-01T00:00:00Z' });

@@ -44,6 +44,8 @@ interface KindLaw {
 
 const same = (by: Environment, of: Environment): boolean => by === of;
 
+const PEOPLE = { isUnrevised: true, isOnlyLive: true } as const;
+
 /** A kind of resource that a path of the table names and that is missing here does not compile. */
 export const KINDS = {
   messages: { prefix: 'msg', noun: 'message', sees: same, ofOneDomain: true },
@@ -77,6 +79,8 @@ export const KINDS = {
     ...{ prefix: null, noun: 'event', sees: () => true, ofOneDomain: false },
     ...{ isUnrevised: true, isOnlyLive: true },
   },
+  members: { ...{ prefix: 'mbr', noun: 'member', sees: () => true, ofOneDomain: false }, ...PEOPLE },
+  sessions: { ...{ prefix: 'ses', noun: 'session', sees: () => true, ofOneDomain: false }, ...PEOPLE },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 

@@ -8,6 +8,21 @@ import { type Environment, environmentSchema } from '../../../src/domain/environ
 import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
 import type { GuardedRouteName } from '../../../src/http/route-table.ts';
 import type { Service } from './service.ts';
+import { signInWith } from './sign-in.ts';
+import {
+  BODIES,
+  hasBody,
+  inAnHour,
+  LISTENER,
+  messageFrom,
+  newAuditor,
+  newMember,
+  newName,
+  newPerson,
+  newTemplate,
+  nextAddress,
+  type WalkedDomain,
+} from './walk-bodies.ts';
 import { type Expected, type Holder, KINDS, type Kind, type WalkedRoute } from './walk-routes.ts';
 
 /** Each permission alone, in each environment. */
@@ -15,104 +30,15 @@ export const HOLDERS: readonly Holder[] = environmentSchema.options.flatMap((env
   permissionSchema.options.map((permission) => ({ permission, environment })),
 );
 
-const HOUR_MS = 3_600_000;
-const LISTENER = 'http://127.0.0.1:9/';
-
 /** An organization with a domain, a key of each holder, and ways to make what paths name. */
-export interface WalkTenant {
+export interface WalkTenant extends WalkedDomain {
   readonly organizationId: string;
-  readonly domainId: string;
-  readonly domainName: string;
   keyOf(holder: Holder): string;
   /** Something new that every change of the table can be made to. @returns its id. */
   make(kind: Kind, environment: Environment): Promise<string>;
 }
 
-let names = 0;
-
-/** A name belongs to whoever proves it first. */
-const newName = (): string => {
-  names += 1;
-  return `walk${names}.test`;
-};
-
 let invoices = 0;
-let people = 0;
-
-const newPerson = (): string => {
-  people += 1;
-  return `walk${people}@example.org`;
-};
-
-let addresses = 0;
-
-/** Failures are counted by address: each request of the walk comes from another. */
-const nextAddress = (): string => {
-  addresses += 1;
-  return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
-};
-
-const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
-
-const messageFrom = (domainName: string) => ({
-  from: `a@${domainName}`,
-  to: 'b@example.org',
-  subject: 'Walk',
-  text: 'Walk',
-});
-
-const newTemplate = () => ({ alias: newName().replace('.', '-'), name: 'Walk', subject: 'Walk', html: '<p>Walk</p>' });
-
-const newAuditor = () => ({ name: 'Walk', expires_at: inAnHour() });
-
-type WithBody = Exclude<GuardedRouteName, `GET ${string}` | `DELETE ${string}`>;
-
-/** What every route with a body succeeds with; one that is missing here does not compile. */
-const BODIES: Readonly<Record<WithBody, (tenant: WalkTenant) => object>> = {
-  'POST /v1/messages/send': ({ domainName }) => messageFrom(domainName),
-  'POST /v1/messages/batch': ({ domainName }) => ({ messages: [messageFrom(domainName)] }),
-  'POST /v1/messages/analyze': ({ domainName }) => messageFrom(domainName),
-  'POST /v1/messages/:id/cancel': () => ({}),
-  'PATCH /v1/messages/:id': () => ({ scheduled_at: inAnHour() }),
-  'POST /v1/audit/checkpoints': () => ({}),
-  'POST /v1/audit/auditors': () => newAuditor(),
-  'POST /v1/api-keys': ({ domainId }) => ({ name: 'Walk', domain_id: domainId, permissions: ['send'] }),
-  'PATCH /v1/api-keys/:id': () => ({ name: 'Another' }),
-  'POST /v1/api-keys/:id/rotate': () => ({}),
-  'POST /v1/api-keys/:id/revoke': () => ({}),
-  'POST /v1/domains': () => ({ name: newName() }),
-  'PATCH /v1/domains/:id': () => ({ branding: { name: 'Walk' } }),
-  'POST /v1/domains/:id/verify': () => ({}),
-  'POST /v1/destinations/release': () => ({ destination: 'example.net' }),
-  'POST /v1/domains/:id/dkim/rotate': () => ({}),
-  'POST /v1/domains/:id/release': () => ({}),
-  'PATCH /v1/organization': () => ({ name: 'Walk' }),
-  'PUT /v1/organization/holds': () => ({ active: false }),
-  'POST /v1/organization/release': () => ({}),
-  'PUT /v1/billing/plan': () => ({ plan: 'unlimited' }),
-  'PUT /v1/domains/:id/warm-up': () => ({ plan: [50, 100] }),
-  'POST /v1/templates': () => newTemplate(),
-  'PATCH /v1/templates/:id': () => ({ subject: 'Another' }),
-  'POST /v1/templates/:id/publish': () => ({}),
-  'POST /v1/templates/:id/rollback': () => ({ version: 1 }),
-  'POST /v1/templates/:id/render': () => ({}),
-  'POST /v1/templates/:id/test-send': () => ({ to: 'b@example.org' }),
-  'POST /v1/suppressions': () => ({ address: newPerson() }),
-  'POST /v1/suppressions/import': () => ({ csv: `address\n${newPerson()}\n` }),
-  'POST /v1/erasures': () => ({ address: newPerson() }),
-  'POST /v1/erasures/preview': () => ({ address: newPerson() }),
-  'POST /v1/topics': () => ({ name: 'Walk', default: 'in' }),
-  'PATCH /v1/topics/:id': () => ({ name: 'Another' }),
-  'POST /v1/topics/:id/opt-ins': () => ({ addresses: ['walk@example.net'] }),
-  'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
-  'PATCH /v1/webhooks/:id': () => ({ description: 'Another' }),
-  'POST /v1/webhooks/:id/rotate-secret': () => ({}),
-  'POST /v1/webhooks/:id/ping': () => ({}),
-  'POST /v1/webhooks/:id/replay': () => ({ after: 'start' }),
-  'POST /v1/webhooks/:id/deliveries/:delivery/resend': () => ({}),
-};
-
-const hasBody = (name: GuardedRouteName): name is WithBody => Object.hasOwn(BODIES, name);
 
 /** A replay of a webhook of the walk, which has ended. */
 const replayOf = (webhookId: string): string => `rpl_${webhookId.slice(4)}`;
@@ -213,6 +139,12 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return webhookId;
     },
     'audit/auditors': () => create('/v1/audit/auditors', 'live', newAuditor()),
+    members: () => create('/v1/members', 'live', newMember()),
+    sessions: async () => {
+      const key = keyOf({ permission: 'admin', environment: 'live' });
+      const invited = await service.request({ method: 'POST', url: '/v1/members', key, payload: newMember() });
+      return (await signInWith(service, invited.json().link.url)).json().id;
+    },
     'audit/proof': firstEvent,
     'audit/disclosures': firstEvent,
     inbox: async (environment) => {

@@ -24,6 +24,7 @@ const entrySchema = z
         .nullable()
         .describe('Of a key: which of its values, from 1; each rotation makes another.'),
       secret_last4: z.string().nullable().describe('Of that value.'),
+      session_id: z.string().nullable().describe('Of a member: in which session.'),
     }),
     address: addressSchema(),
     request_id: z.string().nullable(),
@@ -34,7 +35,7 @@ const entrySchema = z
   .meta({ id: 'AuditEntry' });
 
 const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): z.infer<typeof entrySchema> => {
-  const { actor, occurredAt, requestId, secret = null } = leaf.metadata;
+  const { actor, occurredAt, requestId, secret = null, session = null } = leaf.metadata;
   const [type = '', id = null] = actor.split(':', 2);
   return {
     object: 'audit_entry',
@@ -42,7 +43,7 @@ const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): z.infer
     event_id: leaf.id,
     type: leaf.type,
     occurred_at: occurredAt,
-    actor: { type, id, secret, secret_last4: facts.secretLast4(leaf.metadata) },
+    actor: { type, id, secret, secret_last4: facts.secretLast4(leaf.metadata), session_id: session },
     address: facts.address(leaf.metadata),
     request_id: requestId,
     stream: leaf.stream,
@@ -57,7 +58,9 @@ const filter = () => z.string().min(1).max(FILTER_CHARACTERS_MAX).optional();
 const query = z.strictObject({
   ...pageParameters,
   order: z.enum(['asc', 'desc']).default('desc').describe('`desc`: newest first.'),
-  actor: filter().describe('`key:<id>`, `auditor:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.'),
+  actor: filter().describe(
+    '`key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.',
+  ),
   key_id: filter().describe('By this key, or about it.'),
   domain_id: filter().describe('About this sending domain.'),
   message_id: filter().describe('About this message, or the reading of it.'),

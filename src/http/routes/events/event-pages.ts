@@ -10,7 +10,7 @@ import {
 } from '../../../projections/events/queries.ts';
 import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
 import type { ReadModels } from '../../../projections/read-models.ts';
-import { visibleDomainId } from '../../auth/authenticate.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';

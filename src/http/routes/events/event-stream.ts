@@ -10,7 +10,8 @@ import { acceptedIn } from '../../accept.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { Call, RouteContext } from '../../endpoint.ts';
 import { type EventFilters, furtherFilter } from './event-filter.ts';
-import { decodeFeedCursor, domainToRead, encodeFeedCursor, readEventPage } from './event-pages.ts';
+import { endFrame, heartbeatOf, liveFrameFor, storedFrameFor } from './event-frames.ts';
+import { decodeFeedCursor, domainToRead, readEventPage } from './event-pages.ts';
 
 /**
  * The feed as server-sent events (WHATWG HTML §9.2). A stream keeps one cursor. It takes what comes after it from the live
@@ -38,24 +39,6 @@ const EVENT_STREAM = 'text/event-stream';
 /** Not for HEAD, which would open a stream and read nothing. */
 export const isEventStreamRequest = ({ method, headers }: FastifyRequest): boolean =>
   method === 'GET' && acceptedIn(headers.accept).includes(EVENT_STREAM);
-
-const frameOf = (cursor: FeedCursor, type: string, json: string): string =>
-  `id: ${encodeFeedCursor(cursor)}\nevent: ${type}\ndata: ${json}\n\n`;
-
-const liveFrames = new WeakMap<LiveEvent, string>();
-
-/** Made once for all streams. */
-const liveFrameOf = (live: LiveEvent): string => {
-  const frame = liveFrames.get(live) ?? frameOf(live.event.cursor, live.event.type, live.json);
-  liveFrames.set(live, frame);
-  return frame;
-};
-
-/** Moves the reader's `Last-Event-ID` on without an event, so that a stream whose filter is rare resumes cheaply. */
-const heartbeatOf = (cursor: FeedCursor): string => `: still here\nid: ${encodeFeedCursor(cursor)}\n\n`;
-
-const endFrame = (reason: string, cursor: FeedCursor): string =>
-  `event: end\ndata: ${JSON.stringify({ reason, next_cursor: encodeFeedCursor(cursor) })}\n\n`;
 
 /** Whether a live event is one of the stream's. */
 const isWanted = (caller: Caller, filters: EventFilters) => {
@@ -85,7 +68,7 @@ const readBehind = async (
 ): Promise<Batch> => {
   const page = await shareReads.run(() => readEventPage(deps, { ...by, limit: PAGE_EVENTS }));
   const end = endOf(page.head);
-  const frames = page.items.map(({ cursor, event }) => frameOf(cursor, event.type, JSON.stringify(event)));
+  const frames = page.items.map((item) => storedFrameFor(by.caller, item));
   const next = page.hasMore || !isAfter(end, page.next) ? page.next : end;
   return { text: frames.join(''), next, hasMore: page.hasMore };
 };
@@ -126,7 +109,10 @@ const openReader = async (deps: HttpDependencies, call: StreamCall, watch: Watch
     const live = watch.after(cursor);
     if (live === null) return null;
     return {
-      text: live.events.filter(isWanted(caller, filters)).map(liveFrameOf).join(''),
+      text: live.events
+        .filter(isWanted(caller, filters))
+        .map((live) => liveFrameFor(caller, live))
+        .join(''),
       next: isAfter(live.end, cursor) ? live.end : cursor,
       hasMore: live.hasMore,
     };

@@ -11,7 +11,7 @@ import { templateIdOf } from '../../../domain/template/template.ts';
 import { type ListedMessage, templateLabel } from '../../../projections/messages/queries.ts';
 import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
 import { atParameter, routeAsOf, statesOf } from '../../as-of.ts';
-import { visibleDomainId } from '../../auth/authenticate.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';

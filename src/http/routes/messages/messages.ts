@@ -12,7 +12,7 @@ import type { Revision } from '../../../domain/ports/event-store.ts';
 import { messageStream } from '../../../domain/streams.ts';
 import { serializeEvents } from '../../../projections/events/serialize-events.ts';
 import { resourceEndpoint } from '../../as-of.ts';
-import { visibleDomainId } from '../../auth/authenticate.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';

@@ -142,7 +142,7 @@ export interface Explanation {
 /** @param iso ISO 8601 in UTC, as the log has it. */
 export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
 
-/** @param actor as events name it: `key:<id>`, `worker:<job>`, `recipient:<id>`, `operator`, `service`. */
+/** @param actor as events name it: `key:<id>`, `member:<id>`, `worker:<job>`, `recipient:<id>`, `operator`, `service`. */
 export const actorOf = (actor: string): ExplainedStep['actor'] => {
   const [type = '', id = null] = actor.split(':', 2);
   return { type, id };
@@ -152,6 +152,7 @@ export const actorOf = (actor: string): ExplainedStep['actor'] => {
 export const byWhom = (actor: string): string => {
   const { type, id } = actorOf(actor);
   if (type === 'key') return `API key ${id}`;
+  if (type === 'member') return `the member ${id}`;
   if (type === 'recipient') return 'the recipient';
   return type === 'operator' ? 'the operator of the service' : 'the service';
 };

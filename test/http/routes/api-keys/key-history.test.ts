@@ -54,6 +54,7 @@ describe('the history of an API key', () => {
         id: tenant.manager.id,
         secret: 1,
         secret_last4: tenant.manager.value.slice(-4),
+        session_id: null,
       },
       address: '127.0.0.1',
       request_id: revoked.requestId,
@@ -96,7 +97,7 @@ describe('the history of an API key', () => {
   test('names the operator where the operator did it', async () => {
     const [entry] = await historyOf(tenant.admin.id);
     expect(entry).toMatchObject({
-      actor: { type: 'operator', id: null, secret: null, secret_last4: null },
+      actor: { type: 'operator', id: null, secret: null, secret_last4: null, session_id: null },
       address: null,
       request_id: null,
     });

@@ -60,7 +60,10 @@ describe('GET /v1/api-keys/{id}/secrets', () => {
     ]);
     expect(secrets[0]).toMatchObject({
       object: 'api_key_secret',
-      created_by: { type: 'key', id: tenant.admin.id, secret: 1, secret_last4: tenant.admin.value.slice(-4) },
+      created_by: {
+        ...{ type: 'key', id: tenant.admin.id, secret: 1, session_id: null },
+        secret_last4: tenant.admin.value.slice(-4),
+      },
       address: '127.0.0.1',
       request_id: expect.stringMatching(/^req_/),
       first_send_at: null,

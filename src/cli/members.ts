@@ -1,0 +1,103 @@
+import type { z } from 'zod';
+import {
+  createSignInLink,
+  inviteMember,
+  listMembers,
+  type MadeLink,
+  type NamedMember,
+  removeMember,
+} from '../commands/member.ts';
+import { readDirectory } from '../composition/first-start.ts';
+import { baseUrlOf } from '../composition/lifecycle.ts';
+import type { Operator } from '../composition/open-operator.ts';
+import type { Config } from '../config.ts';
+import { ROLES, type Role, roleSchema } from '../domain/member/events.ts';
+import { signInUrl } from '../domain/public-url.ts';
+import { bareAddress } from '../http/routes/messages/send-fields.ts';
+import { shownLine } from '../http/validation/fields.ts';
+import { type Invocation, type OperatorCommand, operatorOrigin, optional, required, UsageError } from './command.ts';
+
+/** The organization that is named, or the only one there is. @throws {UsageError} */
+const organizationOf = async ({ context }: Operator, invocation: Invocation): Promise<string> => {
+  const named = optional(invocation, 'organization');
+  if (named !== undefined) return named;
+  const [only, ...others] = (await readDirectory(context)).organizations.keys();
+  if (only !== undefined && others.length === 0) return only;
+  throw new UsageError('--organization is required: there is not exactly one');
+};
+
+const roleOf = (invocation: Invocation): Role => {
+  const role = roleSchema.safeParse(required(invocation, 'role'));
+  if (role.success) return role.data;
+  throw new UsageError(`--role must be one of ${ROLES.join(', ')}`);
+};
+
+const checked = (option: string, text: string, schema: z.ZodType<string>): string => {
+  const read = schema.safeParse(text);
+  if (read.success) return read.data;
+  throw new UsageError(`--${option}: ${read.error.issues[0]?.message ?? 'it is malformed'}`);
+};
+
+const CHARACTERS_MAX = 100;
+
+const shown = ({ memberId, name, email, role, status }: NamedMember) => ({
+  member_id: memberId,
+  name,
+  email,
+  role,
+  status,
+});
+
+/** Where the last started service is reached. */
+const linkOf = ({ mail }: Operator, config: Config, { token, expiresAt }: MadeLink) => ({
+  link_expires_at: expiresAt,
+  link: signInUrl(mail?.publicUrl ?? baseUrlOf(config, config.port), token),
+});
+
+export const inviteMemberCommand: OperatorCommand = {
+  name: 'members invite',
+  usage: '--email ADDRESS --role owner|developer|analyst|auditor [--name NAME] [--organization ORG_ID]',
+  summary: 'invites a person to the dashboard, or gives a member another link; it works once, for 15 minutes',
+  run: async (operator, invocation, config) => {
+    const { context } = operator;
+    const email = checked('email', required(invocation, 'email'), bareAddress);
+    const role = roleOf(invocation);
+    const name = checked('name', optional(invocation, 'name') ?? email, shownLine(CHARACTERS_MAX));
+    const origin = await operatorOrigin(context, await organizationOf(operator, invocation));
+    const known = (await listMembers(context, origin.organizationId)).find(
+      (member) => member.email?.toLowerCase() === email.toLowerCase(),
+    );
+    if (known !== undefined && known.role !== role)
+      throw new UsageError(`${email} is a member with the role ${known.role}: name that role for another link`);
+    if (known !== undefined) {
+      const link = await createSignInLink(context, origin, { memberId: known.memberId });
+      return { ...shown(known), ...linkOf(operator, config, link) };
+    }
+    const { member, link } = await inviteMember(context, origin, { email, name, role });
+    return { ...shown(member), ...linkOf(operator, config, link) };
+  },
+};
+
+export const listMembersCommand: OperatorCommand = {
+  name: 'members list',
+  usage: '[--organization ORG_ID]',
+  summary: 'lists who may use the dashboard',
+  run: async (operator, invocation) => {
+    const { organizationId } = await operatorOrigin(operator.context, await organizationOf(operator, invocation));
+    const members = await listMembers(operator.context, organizationId);
+    return members.map((member) => ({ organization_id: organizationId, ...shown(member), joined_at: member.joinedAt }));
+  },
+};
+
+export const removeMemberCommand: OperatorCommand = {
+  name: 'members remove',
+  usage: '--member MEMBER_ID [--organization ORG_ID]',
+  summary: 'removes a member, even the last owner, and ends their sessions',
+  run: async (operator, invocation) => {
+    const { context } = operator;
+    const origin = await operatorOrigin(context, await organizationOf(operator, invocation));
+    const memberId = required(invocation, 'member');
+    await removeMember(context, origin, { memberId, by: 'operator' });
+    return { member_id: memberId, status: 'removed' };
+  },
+};

@@ -1,0 +1,183 @@
+import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
+import { sha256Hex } from '../domain/digest.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { formatId, ID_BYTES } from '../domain/ids.ts';
+import type { Role } from '../domain/member/events.ts';
+import {
+  changeRole,
+  createSignInLink as decideCreateSignInLink,
+  inviteMember as decideInviteMember,
+  removeMember as decideRemoveMember,
+  LINK_MINUTES,
+  type Member,
+  type MemberAuthority,
+  type Members,
+  members,
+  requireMember,
+} from '../domain/member/member.ts';
+import type { ContactAddress } from '../domain/ports/contents.ts';
+import { membersStream } from '../domain/streams.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { execute, executeOnce, load, retryConflicts } from './execute.ts';
+
+type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
+
+/** A member with what the vault holds of them. */
+export interface NamedMember extends Member {
+  readonly name: string;
+  /** null: of the first owner, whom nobody has named. */
+  readonly email: string | null;
+}
+
+/** A link to sign in, shown once. */
+export interface MadeLink {
+  readonly token: string;
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
+export interface InvitedMember {
+  readonly member: NamedMember;
+  readonly link: MadeLink;
+}
+
+export interface InviteMember {
+  readonly name: string;
+  /** null: the first owner alone. */
+  readonly email: string | null;
+  readonly role: Role;
+  /** Default: `LINK_MINUTES`. */
+  readonly linkMinutes?: number;
+}
+
+const MINUTE_MS = 60_000;
+
+const makeLink = ({ system }: Context, minutes: number): MadeLink & { readonly linkHash: string } => {
+  const token = formatSecret('link', system.randomBytes(SECRET_RANDOM_BYTES));
+  const expiresAt = new Date(system.now().getTime() + minutes * MINUTE_MS).toISOString();
+  return { token, linkHash: sha256Hex(token), expiresAt };
+};
+
+const contextOf = ({ system }: Context, origin: Origin) =>
+  eventContext({ ...origin, environment: null }, system.now().toISOString());
+
+/** @throws {Error} the vault holds none of them: a fault. */
+const named = async (
+  { contents }: Pick<Context, 'contents'>,
+  found: readonly Member[],
+): Promise<readonly NamedMember[]> => {
+  const bodies = await contents.get(found.map(({ contactId }) => contactId));
+  return found.map((one) => {
+    const body = bodies.get(one.contactId);
+    if (body?.kind !== 'contact' || body.member === undefined)
+      throw new Error(`the vault holds no contact ${one.contactId} of ${one.memberId}`);
+    return { ...one, name: body.member.name, email: body.address };
+  });
+};
+
+const ofState = ({ members: found }: Members): readonly Member[] => Object.values(found);
+
+/** Members of an organization, the longest known first. */
+export const listMembers = async (
+  context: Pick<Context, 'store' | 'contents'>,
+  organizationId: string,
+): Promise<readonly NamedMember[]> =>
+  named(context, ofState((await load(context.store, members, membersStream(organizationId))).state));
+
+/** @throws {DomainError} `not_found`. */
+export const loadMember = async (
+  context: Pick<Context, 'store' | 'contents'>,
+  organizationId: string,
+  memberId: string,
+): Promise<NamedMember> => {
+  const { state } = await load(context.store, members, membersStream(organizationId));
+  const [found] = await named(context, [requireMember(state, memberId)]);
+  if (found === undefined) throw new Error('one member has one name');
+  return found;
+};
+
+/** Two spellings of an address are one person. */
+const isSameAddress = (one: string | null, other: string | null): boolean =>
+  one !== null && one.toLowerCase() === other?.toLowerCase();
+
+/**
+ * Invites a person. Of two who invite the same at once, one is told so.
+ * @throws {DomainError} `member_already_exists`, `too_many_members`, `resource_conflict`.
+ */
+export const inviteMember = (
+  context: Context,
+  origin: Origin,
+  { name, email, role, linkMinutes = LINK_MINUTES }: InviteMember,
+): Promise<InvitedMember> =>
+  retryConflicts(async () => {
+    const { store, system } = context;
+    const { organizationId } = origin;
+    const stream = membersStream(organizationId);
+    const known = await load(store, members, stream);
+    const others = await named(context, ofState(known.state));
+    if (others.some((one) => isSameAddress(one.email, email)))
+      throw new DomainError('member_already_exists', 'somebody with this address is a member already');
+    const memberId = formatId('mbr', system.randomBytes(ID_BYTES));
+    const contactId = system.uuid();
+    const { linkHash, ...link } = makeLink(context, linkMinutes);
+    const body: ContactAddress = { kind: 'contact', address: email, member: { id: memberId, name } };
+    const done = await executeOnce(context, {
+      aggregate: members,
+      stream,
+      known,
+      context: contextOf(context, origin),
+      decide: (state) => decideInviteMember(state, { memberId, contactId, role, linkHash, expiresAt: link.expiresAt }),
+      contents: [{ id: contactId, organizationId, body }],
+    });
+    return done === null ? null : { member: { ...requireMember(done.state, memberId), name, email }, link };
+  });
+
+/**
+ * Gives a member another link; the one before ends.
+ * @throws {DomainError} `not_found`, `resource_conflict`.
+ */
+export const createSignInLink = async (
+  context: Context,
+  origin: Origin,
+  { memberId, linkMinutes = LINK_MINUTES }: { readonly memberId: string; readonly linkMinutes?: number },
+): Promise<MadeLink> => {
+  const { linkHash, ...link } = makeLink(context, linkMinutes);
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: contextOf(context, origin),
+    decide: (state) => decideCreateSignInLink(state, { memberId, linkHash, expiresAt: link.expiresAt }),
+  });
+  return link;
+};
+
+/** @throws {DomainError} `not_found`, `last_owner`, `resource_conflict`. */
+export const changeMemberRole = async (
+  context: Context,
+  origin: Origin,
+  change: { readonly memberId: string; readonly role: Role },
+): Promise<NamedMember> => {
+  const { state } = await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: contextOf(context, origin),
+    decide: (found) => changeRole(found, change),
+  });
+  const [changed] = await named(context, [requireMember(state, change.memberId)]);
+  if (changed === undefined) throw new Error('one member has one name');
+  return changed;
+};
+
+/** Ends all sessions of the member. @throws {DomainError} `not_found`, `last_owner`, `resource_conflict`. */
+export const removeMember = async (
+  context: Context,
+  origin: Origin,
+  { memberId, by }: { readonly memberId: string; readonly by: MemberAuthority },
+): Promise<void> => {
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: contextOf(context, origin),
+    decide: (state) => decideRemoveMember(state, memberId, by),
+  });
+};

@@ -1,0 +1,74 @@
+import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
+import { sha256Hex } from '../domain/digest.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import { isId } from '../domain/ids.ts';
+import type { Proof } from '../domain/member/events.ts';
+import { joinMember, members } from '../domain/member/member.ts';
+import {
+  endSession as decideEndSession,
+  startSession as decideStartSession,
+  type ExistingSession,
+  SESSION_MS,
+  session,
+  sessionIdOfLink,
+} from '../domain/member/session.ts';
+import { membersStream, sessionStream } from '../domain/streams.ts';
+import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { execute } from './execute.ts';
+
+type Context = Pick<CommandContext, 'store' | 'system'>;
+
+export interface StartSession {
+  readonly memberId: string;
+  /** What proved that it is the member; whoever calls has checked it. */
+  readonly proof: Proof;
+}
+
+/** A session and the value for its cookie, which is nowhere else. */
+export interface StartedSession {
+  readonly session: Pick<ExistingSession, 'sessionId' | 'expiresAt'>;
+  readonly value: string;
+}
+
+/**
+ * Starts a session, whatever proved who it is. Its id and its value are new, whatever the browser held before.
+ * @throws {DomainError} `sign_in_link_invalid` the proof was used before; `not_found` the member was removed.
+ */
+export const startSession = async (
+  context: Context,
+  origin: Origin,
+  { memberId, proof }: StartSession,
+): Promise<StartedSession> => {
+  const { system } = context;
+  const now = system.now();
+  const value = formatSecret('session', system.randomBytes(SECRET_RANDOM_BYTES));
+  const sessionId = sessionIdOfLink(proof.linkHash);
+  const expiresAt = new Date(now.getTime() + SESSION_MS).toISOString();
+  const metadata = eventContext({ ...origin, environment: null, session: sessionId }, now.toISOString());
+  const secretHash = sha256Hex(value);
+  await execute(context, {
+    aggregate: session,
+    stream: sessionStream(sessionId),
+    context: metadata,
+    decide: (state) => decideStartSession(state, { sessionId, memberId, secretHash, proof, expiresAt }),
+    known: { state: session.initial, revision: 'no-stream' },
+  });
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: metadata,
+    decide: (state) => joinMember(state, memberId),
+  });
+  return { session: { sessionId, expiresAt }, value };
+};
+
+/** Ends a session; one that ended already stays so. @throws {DomainError} `not_found`, `other_organization`. */
+export const endSession = async (context: Context, origin: Origin, sessionId: string): Promise<void> => {
+  if (!isId('ses', sessionId)) throw new DomainError('not_found', 'session not found');
+  await execute(context, {
+    aggregate: session,
+    stream: sessionStream(sessionId),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (state) => decideEndSession(state, origin.organizationId),
+  });
+};

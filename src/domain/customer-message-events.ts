@@ -1,0 +1,63 @@
+import type { CustomerEventFacts, CustomerEventType } from './customer-event-types.ts';
+import type { MessageEvent } from './events.ts';
+
+/** What one customer event says of its subject. */
+export interface CustomerEventKind {
+  readonly type: CustomerEventType;
+  readonly recipientId: string | null;
+  readonly facts: CustomerEventFacts;
+}
+
+type RecipientChange = Extract<MessageEvent, { readonly data: { readonly recipientId: string } }>;
+
+const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType>> = {
+  RecipientDelivered: 'message.delivered',
+  RecipientDeferred: 'message.deferred',
+  RecipientBounced: 'message.bounced',
+  RecipientExpired: 'message.expired',
+  RecipientFailed: 'message.failed',
+  RecipientSuppressed: 'message.suppressed',
+  RecipientCancelled: 'message.cancelled',
+  RecipientOpened: 'message.opened',
+  RecipientClicked: 'message.clicked',
+  RecipientComplained: 'message.complained',
+  RecipientUnsubscribed: 'message.unsubscribed',
+};
+
+const changeOf = ({ type, data }: RecipientChange): CustomerEventKind => {
+  const { messageId: _m, contentId: _c, sequence: _s, recipientId, ...facts } = data;
+  return { type: TYPE_OF_CHANGE[type], recipientId, facts };
+};
+
+const scheduledKinds = (
+  type: CustomerEventType,
+  { recipientIds, scheduledAt }: { readonly recipientIds: readonly string[]; readonly scheduledAt: string },
+): readonly CustomerEventKind[] => recipientIds.map((recipientId) => ({ type, recipientId, facts: { scheduledAt } }));
+
+/** The customer events that one event of a message makes, in order. */
+export const messageKinds = (event: MessageEvent): readonly CustomerEventKind[] => {
+  const { type, data } = event;
+  switch (type) {
+    case 'MessageAccepted':
+      return data.recipients.map(({ id }) => ({ type: 'message.accepted', recipientId: id, facts: {} }));
+    case 'MessageScheduled':
+      return scheduledKinds('message.scheduled', data);
+    case 'MessageRescheduled':
+      return scheduledKinds('message.rescheduled', data);
+    case 'RecipientsHeld':
+      return []; // of a campaign it would be a million: what its domain or organization was told is one
+    case 'AttemptStarted':
+      return data.recipientIds.map((recipientId) => ({
+        type: 'message.sending',
+        recipientId,
+        facts: { attempt: data.attempt },
+      }));
+    case 'AttemptOutcomeUnknown': {
+      const { attempt, nextAttemptAt } = data;
+      const facts: CustomerEventFacts = { attempt, nextAttemptAt, isOutcomeUnknown: true };
+      return data.recipientIds.map((recipientId) => ({ type: 'message.deferred', recipientId, facts }));
+    }
+    default:
+      return [changeOf(event as RecipientChange)]; // all others are: the record above is complete
+  }
+};

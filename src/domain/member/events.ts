@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+/** What a member may do; `member.ts` says what each comes to. */
+export const ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
+export const roleSchema = z.enum(ROLES);
+export type Role = z.infer<typeof roleSchema>;
+
+/** In one stream for each organization: whoever takes away an owner meets all others there who do the same. */
+export const memberEvents = {
+  MemberInvited: z.object({
+    memberId: z.string(),
+    /** The content that holds name and e-mail address. */
+    contactId: z.string(),
+    role: roleSchema,
+  }),
+  /** Takes the place of the member's link before it. */
+  SignInLinkCreated: z.object({
+    memberId: z.string(),
+    /** SHA-256 of the token, hex; the token itself is nowhere. */
+    linkHash: z.string().length(64),
+    expiresAt: z.string(),
+  }),
+  /** Signed in for the first time. */
+  MemberJoined: z.object({ memberId: z.string() }),
+  MemberRoleChanged: z.object({ memberId: z.string(), role: roleSchema }),
+  MemberRemoved: z.object({ memberId: z.string() }),
+};
+
+/** By what a person proved who they are. */
+const proofSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('link'), linkHash: z.string().length(64) }),
+]);
+export type Proof = Readonly<z.infer<typeof proofSchema>>;
+
+/** Beside the stream of members: each session has its own. */
+export const sessionEvents = {
+  SessionStarted: z.object({
+    sessionId: z.string(),
+    memberId: z.string(),
+    /** SHA-256 of the value in the cookie, hex; the value itself is nowhere. */
+    secretHash: z.string().length(64),
+    proof: proofSchema,
+    /** ISO 8601; earlier if it is not used for long. */
+    expiresAt: z.string(),
+  }),
+  SessionEnded: z.object({ sessionId: z.string() }),
+};

@@ -1,0 +1,172 @@
+/**
+ * Members: people of an organization who use the dashboard. All members of an organization are one aggregate, so that the
+ * last owner cannot be lost to two requests at once.
+ */
+import type { Aggregate } from '../aggregate.ts';
+import type { Permission } from '../api-key/events.ts';
+import { DomainError } from '../domain-error.ts';
+import type { MemberEvent } from '../events.ts';
+import { CATEGORIES } from '../streams.ts';
+import type { Role } from './events.ts';
+
+/** What a role may do, and what it is kept from whatever its permissions say. */
+export interface Powers {
+  readonly permissions: readonly Permission[];
+  /** Sees no address, subject or body of mail. */
+  readonly withoutContents: boolean;
+  /** Reads alone. */
+  readonly safeMethodsOnly: boolean;
+}
+
+export const POWERS: Readonly<Record<Role, Powers>> = {
+  owner: { permissions: ['admin'], withoutContents: false, safeMethodsOnly: false },
+  developer: { permissions: ['send', 'read', 'manage'], withoutContents: false, safeMethodsOnly: false },
+  analyst: { permissions: ['read'], withoutContents: true, safeMethodsOnly: false },
+  auditor: { permissions: ['admin'], withoutContents: true, safeMethodsOnly: true },
+};
+
+/** Each is held in memory with their sessions. */
+export const MEMBERS_MAX = 200;
+
+/** A mail scanner or a shared screen has no longer. Shorter loses people who are called away. */
+export const LINK_MINUTES = 15;
+/** Of the link that the first start prints: whoever installs the service reads a page or two before. */
+export const FIRST_LINK_MINUTES = 60;
+
+export interface SignInLink {
+  /** SHA-256 of the token, hex. */
+  readonly linkHash: string;
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
+export interface Member {
+  readonly memberId: string;
+  /** The content that holds name and e-mail address. */
+  readonly contactId: string;
+  readonly role: Role;
+  /** Invited: they have never signed in. */
+  readonly status: 'invited' | 'joined';
+  readonly invitedAt: string;
+  readonly joinedAt: string | null;
+  /** The last link; it may have been used. */
+  readonly link: SignInLink | null;
+}
+
+/** Members of an organization by id; removed ones are absent. */
+export interface Members {
+  readonly members: Readonly<Record<string, Member>>;
+}
+
+const changed = (state: Members, memberId: string, changes: Partial<Member>): Members => {
+  const member = state.members[memberId];
+  return member === undefined ? state : { members: { ...state.members, [memberId]: { ...member, ...changes } } };
+};
+
+export const members: Aggregate<Members, MemberEvent> = {
+  category: CATEGORIES.members,
+  initial: { members: {} },
+  evolve: (state, event, { occurredAt }) => {
+    const { memberId } = event.data;
+    switch (event.type) {
+      case 'MemberInvited': {
+        const invited = {
+          ...event.data,
+          status: 'invited',
+          invitedAt: occurredAt,
+          joinedAt: null,
+          link: null,
+        } as const;
+        return { members: { ...state.members, [memberId]: invited } };
+      }
+      case 'SignInLinkCreated': {
+        const { linkHash, expiresAt } = event.data;
+        return changed(state, memberId, { link: { linkHash, expiresAt } });
+      }
+      case 'MemberJoined':
+        return changed(state, memberId, { status: 'joined', joinedAt: occurredAt });
+      case 'MemberRoleChanged':
+        return changed(state, memberId, { role: event.data.role });
+      case 'MemberRemoved': {
+        const { [memberId]: _, ...others } = state.members;
+        return { members: others };
+      }
+      default:
+        return event satisfies never;
+    }
+  },
+};
+
+/** @throws {DomainError} `not_found`. */
+export const requireMember = (state: Members, memberId: string): Member => {
+  const member = Object.hasOwn(state.members, memberId) ? state.members[memberId] : undefined;
+  if (member === undefined) throw new DomainError('not_found', 'member not found');
+  return member;
+};
+
+/**
+ * Whoever never signed in is not counted on: they may never come.
+ * @throws {DomainError} `last_owner`.
+ */
+const requireOwnerBeside = (state: Members, { memberId, role, status }: Member): void => {
+  if (role !== 'owner' || status !== 'joined') return;
+  const others = Object.values(state.members).filter((one) => one.memberId !== memberId);
+  if (others.some((one) => one.role === 'owner' && one.status === 'joined')) return;
+  throw new DomainError(
+    'last_owner',
+    'this would take away the last owner who has signed in: make another member an owner first',
+  );
+};
+
+/** The operator may take away the last owner: the command line can invite another. */
+export type MemberAuthority = 'member' | 'operator';
+
+export interface InviteMember extends SignInLink {
+  readonly memberId: string;
+  readonly contactId: string;
+  readonly role: Role;
+}
+
+/** @throws {DomainError} `too_many_members`. */
+export const inviteMember = (
+  state: Members,
+  { memberId, contactId, role, linkHash, expiresAt }: InviteMember,
+): readonly MemberEvent[] => {
+  if (Object.keys(state.members).length >= MEMBERS_MAX)
+    throw new DomainError('too_many_members', `an organization has at most ${MEMBERS_MAX} members`);
+  return [
+    { type: 'MemberInvited', data: { memberId, contactId, role } },
+    { type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt } },
+  ];
+};
+
+/** @throws {DomainError} `not_found`. */
+export const createSignInLink = (
+  state: Members,
+  { memberId, linkHash, expiresAt }: SignInLink & Pick<Member, 'memberId'>,
+): readonly MemberEvent[] => {
+  requireMember(state, memberId);
+  return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt } }];
+};
+
+/** Somebody signed in. Not for the first time: nothing. @throws {DomainError} `not_found`. */
+export const joinMember = (state: Members, memberId: string): readonly MemberEvent[] =>
+  requireMember(state, memberId).status === 'joined' ? [] : [{ type: 'MemberJoined', data: { memberId } }];
+
+/** The same role again is nothing. @throws {DomainError} `not_found`, `last_owner`. */
+export const changeRole = (
+  state: Members,
+  { memberId, role }: Pick<Member, 'memberId' | 'role'>,
+): readonly MemberEvent[] => {
+  const member = requireMember(state, memberId);
+  if (member.role === role) return [];
+  requireOwnerBeside(state, member);
+  return [{ type: 'MemberRoleChanged', data: { memberId, role } }];
+};
+
+/** @throws {DomainError} `not_found`, `last_owner`. */
+export const removeMember = (state: Members, memberId: string, by: MemberAuthority): readonly MemberEvent[] => {
+  const member = requireMember(state, memberId);
+  if (by !== 'operator') requireOwnerBeside(state, member);
+  return [{ type: 'MemberRemoved', data: { memberId } }];
+};

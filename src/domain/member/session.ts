@@ -1,0 +1,63 @@
+/** A session: a browser in which a member has signed in. */
+import { type Aggregate, requireOwn } from '../aggregate.ts';
+import { sha256 } from '../digest.ts';
+import { DomainError } from '../domain-error.ts';
+import type { SessionEvent } from '../events.ts';
+import { formatId } from '../ids.ts';
+import { CATEGORIES } from '../streams.ts';
+import type { Proof } from './events.ts';
+
+const HOUR_MS = 3_600_000;
+/** After this long without a request a session is over: longer than a working day with its breaks, shorter than a night. */
+export const SESSION_IDLE_MS = 12 * HOUR_MS;
+/** After this long a session is over however often it is used. */
+export const SESSION_MS = 7 * 24 * HOUR_MS;
+
+export interface ExistingSession {
+  readonly status: 'active' | 'ended';
+  readonly sessionId: string;
+  readonly memberId: string;
+  readonly organizationId: string;
+  /** SHA-256 of the value in the cookie, hex. */
+  readonly secretHash: string;
+  readonly proof: Proof;
+  readonly startedAt: string;
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
+export type Session = { readonly status: 'absent' } | ExistingSession;
+
+export const session: Aggregate<Session, SessionEvent> = {
+  category: CATEGORIES.session,
+  initial: { status: 'absent' },
+  evolve: (state, event, { organizationId, occurredAt }) => {
+    if (event.type === 'SessionStarted')
+      return { status: 'active', ...event.data, organizationId, startedAt: occurredAt };
+    return state.status === 'absent' ? state : { ...state, status: 'ended' };
+  },
+};
+
+/** Follows from the link, so that of two who use it at once one starts the session, and the stream refuses the other. */
+export const sessionIdOfLink = (linkHash: string): string => formatId('ses', sha256(`session of ${linkHash}`));
+
+export type StartSession = Pick<ExistingSession, 'sessionId' | 'memberId' | 'secretHash' | 'proof' | 'expiresAt'>;
+
+/** @throws {DomainError} `sign_in_link_invalid`. */
+export const startSession = (
+  state: Session,
+  { sessionId, memberId, secretHash, proof, expiresAt }: StartSession,
+): readonly SessionEvent[] => {
+  if (state.status !== 'absent') throw linkInvalid();
+  return [{ type: 'SessionStarted', data: { sessionId, memberId, secretHash, proof, expiresAt } }];
+};
+
+/** One that ended already stays so. @throws {DomainError} `not_found`, `other_organization`. */
+export const endSession = (state: Session, organizationId: string): readonly SessionEvent[] => {
+  const { status, sessionId } = requireOwn(state, organizationId, 'session');
+  return status === 'ended' ? [] : [{ type: 'SessionEnded', data: { sessionId } }];
+};
+
+/** Says the same whether a link never existed, was used, was replaced or is over. */
+export const linkInvalid = (): DomainError =>
+  new DomainError('sign_in_link_invalid', 'this link cannot be used: it is used once, for a few minutes');

@@ -1,0 +1,61 @@
+import { allows } from '../../domain/api-key/events.ts';
+import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { GuardedRoute } from '../route-rules.ts';
+import { isSafe } from './presented.ts';
+
+/** What a principal may do, and what it may see. */
+
+/** Whether addresses, subjects and bodies of mail are shown. */
+export const seesContents = ({ member }: Caller): boolean => member?.withoutContents !== true;
+
+/** Parameters that would tell by what is found what is masked in it. */
+const CONTENT_FILTERS = ['to', 'from', 'subject', 'address', 'metadata', 'q'];
+
+/** @throws {DomainError} `permission_missing`. */
+export const requireOpenFilters = (caller: Caller, query: unknown): void => {
+  const asked = seesContents(caller) ? undefined : CONTENT_FILTERS.find((name) => name in (query as object));
+  if (asked === undefined) return;
+  throw new DomainError('permission_missing', `who sees no contents of mail cannot filter by ${asked}`);
+};
+
+type Requirement = Pick<GuardedRoute, 'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession'>;
+
+/** What a member is kept from whatever their permissions say. @throws {DomainError} `permission_missing`. */
+const requireWithinRole = (
+  { role, withoutContents, safeMethodsOnly }: CallingMember,
+  { contents, ownSession }: Requirement,
+  method: string,
+): void => {
+  if (safeMethodsOnly && !isSafe(method) && ownSession !== true)
+    throw new DomainError('permission_missing', `the role '${role}' reads alone: an owner can give you another`);
+  if (withoutContents && contents === true)
+    throw new DomainError(
+      'permission_missing',
+      `the role '${role}' sees no contents of mail: an owner can give you another`,
+    );
+};
+
+/** @param method of the request. @throws {DomainError} `permission_missing`, `environment_not_allowed`. */
+export const requirePermission = (caller: Caller, required: Requirement, method: string): void => {
+  const { permission, environments, auditors } = required;
+  if (caller.auditor !== undefined) {
+    if (auditors === true) return;
+    throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
+  }
+  if (!allows(caller.permissions, permission)) {
+    const who = caller.member === undefined ? 'API key' : `the role '${caller.member.role}'`;
+    throw new DomainError('permission_missing', `${who} lacks '${permission}' permission`);
+  }
+  if (caller.member !== undefined) requireWithinRole(caller.member, required, method);
+  if (!environments.includes(caller.environment)) {
+    throw new DomainError('environment_not_allowed', 'a test key cannot do this: use a live key');
+  }
+};
+
+/**
+ * The domain whose data the caller may read; null: all domains. Keys with only `send` or `read` are confined to their
+ * own, members to none.
+ */
+export const visibleDomainId = ({ permissions, member, domain }: Caller): string | null =>
+  member !== undefined || permissions.includes('manage') || permissions.includes('admin') ? null : domain.id;

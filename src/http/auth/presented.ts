@@ -1,0 +1,108 @@
+import type { FastifyRequest } from 'fastify';
+import { DomainError } from '../../domain/domain-error.ts';
+import { type Environment, environmentSchema } from '../../domain/environment.ts';
+import type { Carrier } from './secret-index.ts';
+
+/** What a request presents to prove who asks: a key or a token in `Authorization`, or the session of a member in a cookie. */
+
+export interface Presented {
+  readonly carrier: Carrier;
+  /** null: there is none, or it cannot be one. */
+  readonly value: string | null;
+  /** What is wrong with the header; null: nothing. */
+  readonly problem: 'is required' | 'is malformed' | null;
+  /** That a member asks for. Keys have their own. */
+  readonly environment: Environment;
+  /** Why the request is refused once it is known who asks; null: it is not. */
+  readonly refusal: DomainError | null;
+}
+
+const BEARER = /^bearer +(\S+) *$/i;
+
+/** @param authorization the header field; undefined: there is none. */
+export const presentedBearer = (authorization: string | undefined): Presented => {
+  const value = BEARER.exec(authorization ?? '')?.[1] ?? null;
+  const problem = value !== null ? null : authorization === undefined ? 'is required' : 'is malformed';
+  return { carrier: 'bearer', value, problem, environment: 'live', refusal: null };
+};
+
+type Asked = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
+
+/**
+ * Whether browsers reach this service by TLS, at this process or at a proxy before it. Without it there are sessions on
+ * loopback only, and their cookie has neither `Secure` nor the prefix that requires it: Safari takes them nowhere else.
+ */
+export const isSecure = ({ protocol }: Pick<Asked, 'protocol'>, publicUrl: string): boolean =>
+  protocol === 'https' || publicUrl.startsWith('https:');
+
+/** RFC 6265bis §4.1.3.2: no other host and no subdomain can set it. */
+const SECURE_NAME = '__Host-outbox_session';
+const LOOPBACK_NAME = 'outbox_session';
+
+/** @param value empty: the cookie is removed. @param seconds until the browser forgets it. */
+export const sessionCookie = (secure: boolean, value: string, seconds: number): string =>
+  `${secure ? SECURE_NAME : LOOPBACK_NAME}=${value}; HttpOnly; ${secure ? 'Secure; ' : ''}SameSite=Strict; Path=/; Max-Age=${seconds}`;
+
+/** Values of the session's cookie; more than one: somebody else has set another. */
+const sessionCookiesIn = ({ cookie = '' }: Asked['headers'], secure: boolean): readonly string[] => {
+  const prefix = `${secure ? SECURE_NAME : LOOPBACK_NAME}=`;
+  return cookie
+    .split(';')
+    .map((pair) => pair.trim())
+    .flatMap((pair) => (pair.startsWith(prefix) ? [pair.slice(prefix.length)] : []));
+};
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+export const isSafe = (method: string): boolean => SAFE_METHODS.has(method);
+
+const ownOrigins = ({ protocol, host }: Asked, publicUrl: string): readonly (string | undefined)[] => [
+  `${protocol}://${host}`,
+  new URL(publicUrl).origin,
+];
+
+/**
+ * A browser says of each request who caused it (Fetch Metadata, `Sec-Fetch-Site`), and one that does not says the origin.
+ * What says neither is no page of this service.
+ * @throws {DomainError} `cross_site_request`.
+ */
+export const requireSameOrigin = (request: Asked, publicUrl: string): void => {
+  const { 'sec-fetch-site': site, origin } = request.headers;
+  const isOwn = site === undefined ? ownOrigins(request, publicUrl).includes(origin) : site === 'same-origin';
+  if (isOwn && origin !== 'null') return;
+  throw new DomainError('cross_site_request', 'with a session, changes are asked for by pages of this service alone');
+};
+
+/** Takes the environment out of the query, where it is nothing that the route knows. @returns null: it is none. */
+const takeEnvironment = ({ query }: Asked): Environment | null => {
+  const asked = query as { environment?: unknown };
+  if (asked.environment === undefined) return 'live';
+  const read = environmentSchema.safeParse(asked.environment);
+  delete asked.environment;
+  return read.success ? read.data : null;
+};
+
+const refusalOf = (authorization: string | undefined, environment: Environment | null): DomainError | null => {
+  if (authorization !== undefined)
+    return new DomainError('invalid_request', 'send an API key or the cookie of a session, not both');
+  if (environment !== null) return null;
+  return new DomainError('invalid_request', 'the request is invalid: see details', {
+    details: { environment: ['environment must be live or test'] },
+  });
+};
+
+/** @throws {DomainError} `cross_site_request`. */
+export const presentedIn = (request: Asked, publicUrl: string): Presented => {
+  const { authorization } = request.headers;
+  const [value, ...others] = sessionCookiesIn(request.headers, isSecure(request, publicUrl));
+  if (value === undefined) return presentedBearer(authorization);
+  if (!isSafe(request.method)) requireSameOrigin(request, publicUrl);
+  const environment = takeEnvironment(request);
+  return {
+    carrier: 'cookie',
+    value: others.length > 0 ? null : value,
+    problem: null,
+    environment: environment ?? 'live',
+    refusal: refusalOf(authorization, environment),
+  };
+};

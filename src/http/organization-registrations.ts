@@ -1,0 +1,74 @@
+import type { Registration } from './endpoint.ts';
+import { listAuditLogRoute } from './routes/audit/audit-log.ts';
+import { addAuditorRoute, getAuditorRoute, listAuditorsRoute, removeAuditorRoute } from './routes/audit/auditors.ts';
+import {
+  createCheckpointRoute,
+  getAuditProofRoute,
+  getConsistencyProofRoute,
+  listCheckpointsRoute,
+} from './routes/audit/checkpoints.ts';
+import { getDisclosureRoute } from './routes/audit/disclosures.ts';
+import { exportAuditLogRoute } from './routes/audit/export.ts';
+import { getKeyReportRoute, getMessageReportRoute } from './routes/audit/reports.ts';
+import { getTlogCheckpointRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
+import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
+import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './routes/erasures.ts';
+import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
+import {
+  changeMemberRoute,
+  createMemberLinkRoute,
+  getMemberRoute,
+  inviteMemberRoute,
+  listMembersRoute,
+  removeMemberRoute,
+} from './routes/members/members.ts';
+import { getSessionRoute, signInRoute, signOutRoute } from './routes/members/session.ts';
+import { endMemberSessionRoute, getMemberSessionRoute, listMemberSessionsRoute } from './routes/members/sessions.ts';
+import { getOrganizationRoute, setLegalHoldRoute, updateOrganizationRoute } from './routes/organization.ts';
+import { getOrganizationReputationRoute, releaseOrganizationSendingRoute } from './routes/sender-reputation.ts';
+
+/** What an organization asks about itself, in the order of the OpenAPI document: its log, people, settings and captured mail. */
+export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> = {
+  listAuditLogRoute,
+  listCheckpointsRoute,
+  createCheckpointRoute,
+  getAuditProofRoute,
+  getDisclosureRoute,
+  getConsistencyProofRoute,
+  exportAuditLogRoute,
+  getTlogCheckpointRoute,
+  getTlogTileRoute,
+  getKeyReportRoute,
+  getMessageReportRoute,
+  addAuditorRoute,
+  listAuditorsRoute,
+  getAuditorRoute,
+  removeAuditorRoute,
+  requestErasureRoute,
+  previewErasureRoute,
+  listErasuresRoute,
+  getErasureRoute,
+  getOrganizationRoute,
+  getOrganizationReputationRoute,
+  updateOrganizationRoute,
+  setLegalHoldRoute,
+  releaseOrganizationSendingRoute,
+  signInRoute,
+  getSessionRoute,
+  signOutRoute,
+  inviteMemberRoute,
+  listMembersRoute,
+  getMemberRoute,
+  changeMemberRoute,
+  removeMemberRoute,
+  createMemberLinkRoute,
+  listMemberSessionsRoute,
+  getMemberSessionRoute,
+  endMemberSessionRoute,
+  listInboxRoute,
+  getCapturedMailRoute,
+  deleteInboxRoute,
+  deleteCapturedMailRoute,
+  listDestinationsRoute,
+  releaseDestinationRoute,
+};

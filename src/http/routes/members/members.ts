@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import {
+  changeMemberRole,
+  createSignInLink,
+  inviteMember,
+  listMembers,
+  loadMember,
+  type MadeLink,
+  type NamedMember,
+  removeMember,
+} from '../../../commands/member.ts';
+import { requireWithin } from '../../../domain/api-key/key-authority.ts';
+import { roleSchema } from '../../../domain/member/events.ts';
+import { LINK_MINUTES, MEMBERS_MAX } from '../../../domain/member/member.ts';
+import { signInUrl } from '../../../domain/public-url.ts';
+import { endpoint } from '../../endpoint.ts';
+import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { shownLine } from '../../validation/fields.ts';
+import { bareAddress } from '../messages/send-fields.ts';
+
+const memberSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('member'),
+    name: z.string(),
+    email: z.string().nullable().describe('null: the first owner, whom nobody has named.'),
+    role: roleSchema,
+    status: z.enum(['invited', 'joined']).describe('`invited`: they have never signed in.'),
+    invited_at: timeSchema(),
+    joined_at: timeSchema().nullable(),
+  })
+  .meta({ id: 'Member' });
+
+const linkSchema = z.strictObject({
+  object: z.literal('sign_in_link'),
+  url: z.string().describe('Shown once. What follows `#` is sent to no server until the person confirms.'),
+  expires_at: timeSchema(),
+});
+
+export const serializeMember = (member: NamedMember): z.infer<typeof memberSchema> => ({
+  id: member.memberId,
+  object: 'member',
+  name: member.name,
+  email: member.email,
+  role: member.role,
+  status: member.status,
+  invited_at: member.invitedAt,
+  joined_at: member.joinedAt,
+});
+
+const serializeLink = ({ token, expiresAt }: MadeLink, publicUrl: string): z.infer<typeof linkSchema> => ({
+  object: 'sign_in_link',
+  url: signInUrl(publicUrl, token),
+  expires_at: expiresAt,
+});
+
+const NAME_CHARACTERS_MAX = 100;
+
+/** A session reaches as far as a key without limits: one that has some makes no members. */
+const MEMBER_BOUNDS = { allowedCidrs: [], expiresAt: null, rateLimits: {} };
+
+const ROLES = `\`owner\`: everything. \`developer\`: \`send\`, \`read\` and \`manage\`. \`analyst\`: \`read\`, without addresses,
+subjects and bodies of mail. \`auditor\`: reads everything but these, and changes nothing.`;
+
+export const inviteMemberRoute = endpoint(
+  'POST /v1/members',
+  {
+    summary: 'Invite a person to the dashboard',
+    description:
+      `${ROLES} The answer has a link to sign in, for you to hand over: it is shown only here, works once, for ` +
+      `${LINK_MINUTES} minutes. An organization has at most ${MEMBERS_MAX} members.`,
+    body: z.strictObject({
+      email: bareAddress.describe('One email address without a name.'),
+      name: shownLine(NAME_CHARACTERS_MAX).optional().describe('Who it is. Default: the address.'),
+      role: roleSchema.describe('What they may do.'),
+    }),
+    examples: { 'A developer': { email: 'ann@example.net', name: 'Ann', role: 'developer' } },
+    answer: memberSchema.extend({ link: linkSchema }).meta({ id: 'InvitedMember' }),
+    etag: false,
+  },
+  async ({ caller, origin, body: { email, name = email, role }, reply }, { deps: { context, publicUrl } }) => {
+    requireWithin(caller, MEMBER_BOUNDS);
+    const { member, link } = await inviteMember(context, origin, { email, name, role });
+    reply.header('location', `/v1/members/${member.memberId}`);
+    return { ...serializeMember(member), link: serializeLink(link, publicUrl) };
+  },
+);
+
+export const listMembersRoute = endpoint(
+  'GET /v1/members',
+  { summary: 'List members, the longest known first', answer: listSchema(memberSchema) },
+  async ({ caller: { organizationId } }, { deps: { context } }) =>
+    listOf((await listMembers(context, organizationId)).map(serializeMember), false, null),
+);
+
+export const getMemberRoute = endpoint(
+  'GET /v1/members/:id',
+  { summary: 'Read a member', answer: memberSchema, etag: false },
+  async ({ caller: { organizationId }, id }, { deps: { context } }) =>
+    serializeMember(await loadMember(context, organizationId, id)),
+);
+
+export const changeMemberRoute = endpoint(
+  'PATCH /v1/members/:id',
+  {
+    summary: 'Give a member another role',
+    description: `${ROLES} It holds for open sessions within a second. The last owner who has signed in stays one.`,
+    body: z.strictObject({ role: roleSchema.describe('What they may do from now on.') }),
+    examples: { 'Now an owner': { role: 'owner' } },
+    answer: memberSchema,
+  },
+  async ({ caller, origin, id, body: { role } }, { deps: { context } }) => {
+    requireWithin(caller, MEMBER_BOUNDS);
+    return serializeMember(await changeMemberRole(context, origin, { memberId: id, role }));
+  },
+);
+
+export const removeMemberRoute = endpoint(
+  'DELETE /v1/members/:id',
+  {
+    summary: 'Remove a member',
+    description: 'Their sessions end within a second. What they did stays on record.',
+  },
+  async ({ origin, id }, { deps: { context } }) => removeMember(context, origin, { memberId: id, by: 'member' }),
+);
+
+export const createMemberLinkRoute = endpoint(
+  'POST /v1/members/:id/links',
+  {
+    summary: 'Make another link for a member',
+    description: 'The link before it ends. It is shown only here, and works once.',
+    answer: linkSchema.meta({ id: 'SignInLink' }),
+    etag: false,
+  },
+  async ({ caller, origin, id, reply }, { deps: { context, publicUrl } }) => {
+    requireWithin(caller, MEMBER_BOUNDS);
+    const link = await createSignInLink(context, origin, { memberId: id });
+    reply.header('location', `/v1/members/${id}`);
+    return serializeLink(link, publicUrl);
+  },
+);

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import { loadMember } from '../../../commands/member.ts';
+import { endSession, startSession } from '../../../commands/session.ts';
+import { clientNetworkOf } from '../../../domain/address-ranges.ts';
+import { permissionSchema } from '../../../domain/api-key/events.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { readSecret } from '../../../domain/api-key/secret.ts';
+import { sha256Hex } from '../../../domain/digest.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { environmentSchema } from '../../../domain/environment.ts';
+import { roleSchema } from '../../../domain/member/events.ts';
+import { linkInvalid, SESSION_MS } from '../../../domain/member/session.ts';
+import { lookUp } from '../../auth/authenticate.ts';
+import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
+import { isSecure, requireSameOrigin, sessionCookie } from '../../auth/presented.ts';
+import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
+import { keepOrigin, requestOrigin } from '../../request-origin.ts';
+
+/** Signing in with a link, who is signed in, and signing out. */
+
+const sessionSchema = z
+  .strictObject({
+    id: z.string().nullable().describe('Of the session; null: the request was authenticated by an API key.'),
+    object: z.literal('session'),
+    member: z
+      .strictObject({ id: z.string(), name: z.string(), email: z.string().nullable(), role: roleSchema })
+      .nullable()
+      .describe('null: an API key.'),
+    api_key_id: z.string().nullable().describe('null: a member.'),
+    permissions: z.array(permissionSchema),
+    contents: z.boolean().describe('Whether addresses, subjects and bodies of mail are shown.'),
+    changes: z.boolean().describe('Whether anything may be changed.'),
+    environment: environmentSchema.describe(
+      'That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise.',
+    ),
+    organization: z.strictObject({ id: z.string(), name: z.string() }),
+  })
+  .meta({ id: 'Session' });
+
+const serializeSession = async (
+  { deps: { context }, auth: { keyCache } }: RouteContext,
+  caller: Caller,
+): Promise<z.infer<typeof sessionSchema>> => {
+  const { keyId, member: calling, organizationId, permissions, environment } = caller;
+  const member =
+    calling === undefined
+      ? null
+      : await loadMember(context, organizationId, keyId).catch((error: unknown) => {
+          if (!(error instanceof DomainError) || error.code !== 'not_found') throw error;
+          throw new DomainError('unauthorized', 'the session has ended: sign in again'); // the member was removed just now
+        });
+  return {
+    id: calling?.sessionId ?? null,
+    object: 'session',
+    member: member === null ? null : { id: keyId, name: member.name, email: member.email, role: member.role },
+    api_key_id: calling === undefined ? keyId : null,
+    permissions: [...permissions],
+    contents: calling?.withoutContents !== true,
+    changes: calling?.safeMethodsOnly !== true,
+    environment,
+    organization: { id: organizationId, name: keyCache.organizationNameOf(organizationId) },
+  };
+};
+
+/** Nobody has more tokens than they mistype. Higher: more guesses, each a catch-up with the log at most. */
+const SIGN_INS_MAX = 20;
+
+const consumeRateLimit = async ({ rateLimiter }: RouteContext['auth'], address: string): Promise<void> => {
+  const result = await rateLimiter.take(`sign-in:${clientNetworkOf(address)}`, 1, SIGN_INS_MAX);
+  if (result.allowed) return;
+  const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
+  throw new DomainError('rate_limit_exceeded', 'too many attempts to sign in', { retryAfterSeconds });
+};
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** A session over plain HTTP could be read on its way. */
+const requireSecure = (hostname: string, secure: boolean): void => {
+  if (secure || LOOPBACK.has(hostname)) return;
+  throw new DomainError(
+    'invalid_request',
+    'sign in over HTTPS, or on this machine: set PUBLIC_URL if a proxy before the service speaks HTTPS',
+  );
+};
+
+/** @throws {DomainError} `sign_in_link_invalid`, `unavailable`. */
+const memberOf = async ({ auth }: RouteContext, linkHash: string, address: string): Promise<MemberOfOrganization> => {
+  const found = await lookUp(auth, address, () => auth.keyCache.memberOfLink(linkHash));
+  const expiresAt = found?.member.link?.expiresAt;
+  if (found === undefined || expiresAt === undefined || expiresAt <= auth.system.now().toISOString())
+    throw linkInvalid();
+  return found;
+};
+
+const TOKEN_CHARACTERS_MAX = 100;
+
+export const signInRoute = publicEndpoint(
+  'POST /v1/session',
+  {
+    summary: 'Sign in to the dashboard with a link',
+    description:
+      'Spends the token of a link and sets the cookie of a session: over HTTPS `__Host-outbox_session`, on loopback without ' +
+      'TLS `outbox_session`. Pages of this service alone may ask (`Sec-Fetch-Site: same-origin`, or an equal `Origin`). ' +
+      'A session is over after 7 days, or 12 hours without a request.',
+    body: z.strictObject({
+      token: z.string().max(TOKEN_CHARACTERS_MAX).describe('What follows `#` in the link.'),
+    }),
+    examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
+    answer: sessionSchema,
+  },
+  async ({ body: { token }, request, reply }, route) => {
+    const { auth, deps } = route;
+    requireSameOrigin(request, auth.publicUrl);
+    const secure = isSecure(request, auth.publicUrl);
+    requireSecure(request.hostname, secure);
+    await consumeRateLimit(auth, request.ip);
+    if (readSecret(token) !== 'link') throw linkInvalid();
+    const linkHash = sha256Hex(token);
+    const { organizationId, member } = await memberOf(route, linkHash, request.ip);
+    const { memberId } = member;
+    const origin = await keepOrigin(
+      deps,
+      { ...requestOrigin(request), actor: `member:${memberId}`, organizationId, environment: null },
+      request,
+    );
+    const { session, value } = await startSession(deps.context, origin, {
+      memberId,
+      proof: { kind: 'link', linkHash },
+    });
+    await auth.keyCache.catchUp();
+    const holder = auth.keyCache.find(sha256Hex(value))?.holder;
+    const caller = holder === undefined ? null : auth.keyCache.callerOf(holder, 'live');
+    if (caller === null) throw new DomainError('unavailable', `session ${session.sessionId} is not known yet`);
+    reply.header('set-cookie', sessionCookie(secure, value, SESSION_MS / 1000));
+    return serializeSession(route, caller);
+  },
+);
+
+export const getSessionRoute = endpoint(
+  'GET /v1/session',
+  { summary: 'Read who asks', answer: sessionSchema },
+  ({ caller }, route) => serializeSession(route, caller),
+);
+
+export const signOutRoute = endpoint(
+  'DELETE /v1/session',
+  { summary: 'Sign out', description: 'Ends the session that asks. An API key has none: nothing happens.' },
+  async ({ caller: { member }, origin, request, reply }, { deps: { context }, auth }) => {
+    if (member === undefined) return;
+    await endSession(context, origin, member.sessionId);
+    await auth.keyCache.catchUp();
+    reply.header('set-cookie', sessionCookie(isSecure(request, auth.publicUrl), '', 0));
+  },
+);

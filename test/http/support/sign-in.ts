@@ -1,0 +1,32 @@
+import type { LightMyRequestResponse } from 'fastify';
+import type { Service } from './service.ts';
+
+/** As browsers send it from a page of the service. */
+export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' } as const;
+
+let addresses = 0;
+
+/** Attempts are counted by address: each comes from another. */
+const nextAddress = (): string => {
+  addresses += 1;
+  return `10.200.${(addresses >> 8) & 255}.${addresses & 255}`;
+};
+
+/** Spends a link. @param url with the token behind `#`. */
+export const signInWith = (
+  service: Pick<Service, 'request'>,
+  url: string,
+  more: object = {},
+): Promise<LightMyRequestResponse> =>
+  service.request({
+    method: 'POST',
+    url: '/v1/session',
+    headers: SAME_ORIGIN,
+    remoteAddress: nextAddress(),
+    payload: { token: new URL(url).hash.slice(1) },
+    ...more,
+  });
+
+/** What the browser sends back. */
+export const cookieOf = ({ headers }: LightMyRequestResponse): string =>
+  String(headers['set-cookie']).split(';')[0] ?? '';
