@@ -12,6 +12,7 @@ import { messageStream } from '../domain/streams.ts';
 import type { Backlog } from '../projections/deliveries/backlog.ts';
 import type { ProjectionLag } from '../projections/progress.ts';
 import { createReadModels } from '../projections/read-models.ts';
+import { auditState } from './audit/state.ts';
 import type { OperatorCommand } from './command.ts';
 
 /**
@@ -220,6 +221,7 @@ export const doctorCommand: OperatorCommand = {
     const readModels = createReadModels({ pool, store, system });
     const backlog = await readModels.deliveries.backlog();
     const { organizations, domains, keys } = await readDirectory({ store: context.store, system });
+    const audit = await auditState(operator, await readModels.audit.disputed());
     const smarthost = await smarthostOf(mail, config);
     const problems = [
       ...(await roleProblems(operator, backlog.waiting.due)),
@@ -229,11 +231,13 @@ export const doctorCommand: OperatorCommand = {
       ...(await contentProblems(operator)),
       ...(await refusalProblems(operator)),
       ...(await mailProblems(operator, config)),
+      ...audit.problems,
       ...(smarthost.works === false ? [smarthost.sentence] : []),
       ...((await store.head()) === LOG_START ? ['the log is empty: start the service once'] : []),
     ];
     const counted = { organizations: organizations.size, domains: domains.size, keys: keys.size };
-    return { places, log_id: await store.logId(), ...counted, smarthost: smarthost.sentence ?? null, problems };
+    const found = { ...counted, smarthost: smarthost.sentence ?? null, audit_check: audit.sentence, problems };
+    return { places, log_id: await store.logId(), ...found };
   },
   // Other problems may be temporary or intended.
   exitCode: (result) =>

@@ -19,6 +19,14 @@ const schema = z.object({
 /** The settings that a domain's DNS records depend on. Never the smarthost or its password. */
 export type MailSettings = Readonly<z.infer<typeof schema>>;
 
+/** Keeps a text for the operator's commands, under a name of its own. */
+export const putNote = async (secrets: Secrets, name: string, text: string): Promise<void> => {
+  const noted = await secrets.get(name);
+  if (noted === text) return;
+  if (noted !== undefined) await secrets.destroy([name]);
+  await secrets.put(name, '', text);
+};
+
 /**
  * Stores the settings for the operator's commands, whose shell seldom has the service's variables. Vault rows are
  * replaced, not changed: a command at that very moment finds none.
@@ -33,11 +41,7 @@ export const noteMailSettings = async (
     ehloName: ehloName ?? null,
     publicUrl: publicUrl ?? null,
   };
-  const settings = JSON.stringify(now);
-  const noted = await secrets.get(ROW);
-  if (noted === settings) return;
-  if (noted !== undefined) await secrets.destroy([ROW]);
-  await secrets.put(ROW, '', settings);
+  await putNote(secrets, ROW, JSON.stringify(now));
 };
 
 /** Settings of the last started service; undefined: none has started. */

@@ -8,6 +8,7 @@ import { createHttpWitnesses } from '../adapters/witnesses/http.ts';
 import { retryWhileAway } from '../async/retry.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
+import type { Policy } from '../domain/audit/tlog-policy.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { StartRefused } from '../domain/start-refused.ts';
 import { withAbsentSuppressions } from '../projections/absent-suppressions.ts';
@@ -19,6 +20,7 @@ import {
   REMOTE_ATTEMPT_TIMES,
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
+import { noteAuditCheck } from './last-audit-check.ts';
 import type { RoleEvents, RunningRole } from './lifecycle.ts';
 import { type Engines, type ServiceOverrides, withOwnConnections } from './open-engines.ts';
 import { openMail } from './open-mail.ts';
@@ -45,11 +47,16 @@ const CHECK_REST_SHARE = 4;
 
 const nightlyCheck = (
   hour: number,
-  { pool: db, store, system }: Engines,
-  registry: Registry | undefined,
+  { pool: db, store, system, context }: Engines,
+  { registry, policy }: { readonly registry: Registry | undefined; readonly policy: Policy },
 ): NonNullable<WorkersDependencies['auditCheck']> => ({
   hour,
-  check: (signal) => checkTrees({ db, store, system, restShare: CHECK_REST_SHARE, signal }),
+  check: async (signal) => {
+    const parts = { db, store, system, contents: context.contents, witnesses: [...policy.witnesses.values()] };
+    const checked = await checkTrees({ ...parts, restShare: CHECK_REST_SHARE, signal });
+    await noteAuditCheck(context.secrets, system.now(), checked);
+    return checked;
+  },
   onChecked: measureAuditFaults(registry),
 });
 
@@ -89,6 +96,7 @@ export const openWorkers = async (
     await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger)),
   );
   const retention = decorate.retention(createPostgresRetention({ pool, codec: engines.contentsCodec }));
+  const policy = await readWitnessPolicy(config.auditWitnesses);
   const witnesses = createHttpWitnesses();
   closers.add('witnesses', witnesses.close);
   const workers = createWorkers({
@@ -119,10 +127,12 @@ export const openWorkers = async (
     audit: {
       trees: readModels.audit,
       intervalMs: config.auditInterval * SECOND_MS,
-      witnesses: askedWitnesses(await readWitnessPolicy(config.auditWitnesses)),
+      witnesses: askedWitnesses(policy),
       way: witnesses,
     },
-    ...(config.auditCheckHour === null ? {} : { auditCheck: nightlyCheck(config.auditCheckHour, engines, registry) }),
+    ...(config.auditCheckHour === null
+      ? {}
+      : { auditCheck: nightlyCheck(config.auditCheckHour, engines, { registry, policy }) }),
     expiredKeys: readModels.apiKeys.expired,
     expiring: {
       retention,

@@ -14,10 +14,17 @@ test('an operator checks the audit trees beside the service: code 0, 1 with faul
   await expect(check('--organization', 'org_nobody')).rejects.toMatchObject({
     ...{ code: 2, stderr: expect.stringContaining('there is no organization org_nobody') },
   });
+  const doctor = () => operator({ dataDir, env }, 'doctor');
+  expect((await doctor()).audit_check).toMatch(/^the audit trees were checked at \S+: no fault$/);
   const client = new Client({ connectionString: env.DATABASE_URL });
   await client.connect();
   await client.query('update read_models.audit_trees set size = size + 1 where tree = $1', [organization]);
   await client.end();
+  await expect(check()).rejects.toMatchObject({ code: 1 });
+  const { problems } = await doctor();
+  expect(problems).toContainEqual(
+    expect.stringMatching(/checked at \S+: \d+ faults: `npm run outbox -- audit check`$/),
+  );
   await expect(check('--organization', organization)).rejects.toMatchObject({
     ...{ code: 1, stdout: expect.stringContaining(`${organization}: its row says`) },
   });

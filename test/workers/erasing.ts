@@ -39,7 +39,7 @@ export const createErasing = () => {
     await service.close();
   });
 
-  const ask = async (method: 'GET' | 'POST' | 'PUT', url: string, payload?: object, by = key) => {
+  const ask = async (method: 'GET' | 'POST' | 'PUT' | 'PATCH', url: string, payload?: object, by = key) => {
     const answer = await service.request({ method, url, key: by, ...(payload === undefined ? {} : { payload }) });
     return { status: answer.statusCode, body: answer.json() };
   };

@@ -1,18 +1,30 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { signCheckpoint } from '../../../src/commands/audit.ts';
+import { loadAuditLog, signCheckpoint } from '../../../src/commands/audit.ts';
+import { noteCosignature, noteDispute } from '../../../src/commands/audit-witnesses.ts';
+import { checkpointText, createCosigner, parseNote, signatoryOf } from '../../../src/domain/audit/signed-note.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { StreamName } from '../../../src/domain/ports/event-store.ts';
 import { auditStream } from '../../../src/domain/streams.ts';
 import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
+import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 import { CHANGES, OTHER, STREAM, TREE } from '../support/audit-changes.ts';
 import { caughtUp, openPool, startRunner } from '../support/open.ts';
+
+const signatories = (lines: string): readonly string[] =>
+  lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(signatoryOf);
+
+const witness = createCosigner('witness.example', randomBytes(32));
 
 /** A log in PostgreSQL with 603 leaves of one tree, two of which are checkpoints, and 5 of another. */
 const open = async () => {
@@ -42,13 +54,22 @@ const open = async () => {
   await sign();
   const check = (tree?: string) => {
     const { signal } = new AbortController();
-    return checkTrees({ db: pool, store, system, tree, restShare: 0, signal });
+    const parts = { db: pool, store, system, contents: createInMemoryContents(), witnesses: [witness.verifierKey] };
+    return checkTrees({ ...parts, tree, restShare: 0, signal });
   };
   const idAt = async (index: number): Promise<string> => {
     const [leaf = ''] = (await createAuditTrees(pool).leaves(TREE, 0, 3)).slice(index);
     return JSON.parse(leaf).id;
   };
-  return { pool, store, runner, append, follow, check, idAt };
+  /** Of the last checkpoint, on record as if it was cosigned. */
+  const cosign = async (by = witness, about?: string) => {
+    const { last } = (await loadAuditLog(context, TREE)).state;
+    const note = last?.note ?? '';
+    const line = by.signatureLine(about ?? parseNote(note).text, 1_900_000_000).trimEnd();
+    await noteCosignature(context, { tree: TREE, note, line });
+    await follow();
+  };
+  return { pool, store, context, runner, append, follow, cosign, check, idAt };
 };
 
 describe('a check of the audit trees', () => {
@@ -56,7 +77,7 @@ describe('a check of the audit trees', () => {
     const { check } = await open();
     expect(await check()).toEqual({
       ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
-      ...{ trees: 2, leaves: 608, checkpoints: 2 },
+      ...{ trees: 2, leaves: 608, checkpoints: 2, cosignatures: 0, contents: 0, withoutHashes: 0, disputed: [] },
     });
     expect(await check(OTHER)).toMatchObject({ verdict: 'no fault', trees: 1, leaves: 5, checkpoints: 0 });
   }, 60_000);
@@ -81,6 +102,58 @@ describe('a check of the audit trees', () => {
       await each((table, saved) => `truncate ${table}; insert into ${table} select * from ${saved}`);
     }
     expect(await check()).toMatchObject({ verdict: 'no fault' });
+  }, 60_000);
+
+  test('verifies cosignatures of known witnesses, and finds rows that have others than the log', async () => {
+    const { pool, check, cosign } = await open();
+    await cosign();
+    await cosign(createCosigner('unknown.example', randomBytes(32)));
+    expect(await check()).toMatchObject({ verdict: 'no fault', cosignatures: 2 });
+    const { rows } = await pool.query('select cosignatures from read_models.audit_checkpoints where size = 602');
+    const of = (sql: string) => pool.query(`update read_models.audit_checkpoints set ${sql} where size = 602`);
+    const missing = expect.stringContaining('it is not in the row of its checkpoint');
+    for (const [sql, faults] of [
+      [`cosignatures = ''`, [missing, missing]],
+      [`cosigners = '{}'`, [missing, missing]],
+      [
+        `cosignatures = cosignatures || 'more'`,
+        ['org_mine: audit_checkpoints has cosignatures that are not in the log'],
+      ],
+    ] as const) {
+      await of(sql);
+      expect(await check()).toMatchObject({ verdict: 'faults', faults });
+      await pool.query(`update read_models.audit_checkpoints set cosignatures = $1, cosigners = $2 where size = 602`, [
+        rows[0].cosignatures,
+        signatories(rows[0].cosignatures),
+      ]);
+      expect(await check()).toMatchObject({ verdict: 'no fault' });
+    }
+  }, 60_000);
+
+  test('finds a cosignature of a witness that has cosigned something else', async () => {
+    const { check, cosign } = await open();
+    await cosign(witness, checkpointText({ origin: 'mail.example/other', size: 602, root: randomBytes(32) }));
+    const { verdict, faults } = await check();
+    expect({ verdict, faults }).toEqual({
+      verdict: 'faults',
+      faults: [
+        expect.stringMatching(/^the cosignature at leaf 603 .+ witness\.example\+\w{8} did not cosign the first 602/),
+      ],
+    });
+  }, 60_000);
+
+  test('says which logs a witness contradicts, and finds a row that hides it', async () => {
+    const { pool, context, check, follow } = await open();
+    const { last } = (await loadAuditLog(context, TREE)).state;
+    const noted = { tree: TREE, note: last?.note ?? '', witness: 'w', cosignedSize: 9_999 };
+    expect(await noteDispute(context, noted)).toBe(true);
+    await follow();
+    expect(await check()).toMatchObject({ verdict: 'no fault', disputed: [TREE] });
+    await pool.query('update read_models.audit_trees set disputed = false');
+    expect(await check()).toMatchObject({
+      verdict: 'faults',
+      faults: ['org_mine: its row says disputed false, and the log true'],
+    });
   }, 60_000);
 
   test('does not call late what the projection has not read, and compares it later', async () => {

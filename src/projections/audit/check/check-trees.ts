@@ -1,6 +1,8 @@
 import { pause } from '../../../async/with-timeout.ts';
 import { treeOf } from '../../../domain/audit/leaf.ts';
+import type { VerifierKey } from '../../../domain/audit/signed-note.ts';
 import { MalformedEvent, UnknownEvent } from '../../../domain/codec.ts';
+import type { Contents } from '../../../domain/ports/contents.ts';
 import {
   type EventStore,
   EventsDetached,
@@ -13,20 +15,24 @@ import {
 import type { System } from '../../../domain/ports/system.ts';
 import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
-import { isSigned } from '../signed-checkpoints.ts';
+import { isCosigned, isSigned } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
+import { type ContentsCompared, createContentComparison } from './compare-contents.ts';
 import { createTreeComparison, type TreeComparison } from './compare-tree.ts';
 import { createLogTree, type LogTree } from './log-tree.ts';
 import { type TreesAt, treesAt } from './rows.ts';
 
 /**
  * Reads the log from its start and compares it with the rows of the audit trees, up to the position that the projection
- * has read to when the check begins: what is behind it is late and no fault. Signed checkpoints are compared up to the
- * end of the log. Memory grows with the number of trees alone.
+ * has read to when the check begins: what is behind it is late and no fault. Signed checkpoints, cosignatures and contents
+ * are compared up to the end of the log. Memory grows with the number of trees alone.
  */
 export interface CheckTrees {
   readonly db: Database;
   readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'readStream'>;
+  readonly contents: Pick<Contents, 'get'>;
+  /** Whose cosignatures are verified. Those of others are only compared with their rows. */
+  readonly witnesses: readonly VerifierKey[];
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
   /** Only this one is compared. Absent: all. */
   readonly tree?: string | undefined;
@@ -35,7 +41,7 @@ export interface CheckTrees {
   readonly signal: AbortSignal;
 }
 
-export interface TreesChecked {
+export interface TreesChecked extends ContentsCompared {
   /** `undecided`: `doubts` say why. */
   readonly verdict: 'no fault' | 'faults' | 'undecided';
   /** The first ones, a sentence each. */
@@ -46,6 +52,9 @@ export interface TreesChecked {
   readonly trees: number;
   readonly leaves: number;
   readonly checkpoints: number;
+  readonly cosignatures: number;
+  /** That a witness contradicts: nothing is signed any more. */
+  readonly disputed: readonly string[];
 }
 
 /** A page holds the event loop for some 10 ms. Larger delays requests, smaller costs queries. */
@@ -91,16 +100,18 @@ const nextPage = async (
 type OnFault = (sentence: string) => void;
 
 /** All trees, as far as the log was read. */
-const createComparison = ({ db, store, tree: only }: CheckTrees, at: TreesAt, onFault: OnFault) => {
+const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) => {
+  const { db, store, witnesses, signal, tree: only } = options;
   const all = new Map<string, Compared>();
-  const counts = { leaves: 0, checkpoints: 0 };
+  const contents = createContentComparison({ contents: options.contents, store, signal, onFault });
+  const counts = { leaves: 0, checkpoints: 0, cosignatures: 0 };
   let isEnded = false;
 
   const comparedOf = (tree: string): Compared => {
     const known = all.get(tree);
     if (known !== undefined) return known;
     const log = createLogTree(tree);
-    const created = { log, comparison: createTreeComparison(log, { db, store, onFault }) };
+    const created = { log, comparison: createTreeComparison(log, { db, store, witnesses, onFault }) };
     all.set(tree, created);
     return created;
   };
@@ -123,13 +134,22 @@ const createComparison = ({ db, store, tree: only }: CheckTrees, at: TreesAt, on
     else log.closeBundle();
   };
 
+  const compareSigned = async (comparison: TreeComparison, event: RecordedEvent, isRead: boolean): Promise<void> => {
+    if (isSigned(event)) {
+      counts.checkpoints += 1;
+      await comparison.checkpoint(event, isRead);
+    } else if (isCosigned(event)) {
+      counts.cosignatures += event.data.lines.length;
+      await comparison.cosignatures(event, isRead);
+    }
+  };
+
   const add = async (event: RecordedEvent): Promise<void> => {
     const isRead = event.position <= at.position;
     if (!isRead) await end();
     const compared = comparedOf(treeOf(event));
-    if (isSigned(event)) await compared.comparison.checkpoint(event, isRead);
+    await compareSigned(compared.comparison, event, isRead);
     compared.log.add(event);
-    counts.checkpoints += Number(isSigned(event));
     counts.leaves += Number(isRead);
     if (compared.log.pending.length === TILE_WIDTH) await closeBundle(compared, isRead);
   };
@@ -137,9 +157,16 @@ const createComparison = ({ db, store, tree: only }: CheckTrees, at: TreesAt, on
   return {
     end,
     addAll: async (events: readonly RecordedEvent[]): Promise<void> => {
-      for (const event of events.filter(isAsked)) await add(event);
+      const asked = events.filter(isAsked);
+      for (const event of asked) await add(event);
+      await contents.compare(asked);
     },
-    counts: () => ({ trees: all.size, ...counts }),
+    counts: () => ({
+      trees: all.size,
+      ...counts,
+      ...contents.counts(),
+      disputed: [...all].flatMap(([tree, { log }]) => (log.signed.disputed ? [tree] : [])),
+    }),
   };
 };
 
@@ -164,7 +191,7 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   return comparison.counts();
 };
 
-const NOTHING = { trees: 0, leaves: 0, checkpoints: 0 };
+const NOTHING = { trees: 0, leaves: 0, checkpoints: 0, cosignatures: 0, contents: 0, withoutHashes: 0, disputed: [] };
 
 const undecided = (doubt: string): TreesChecked => ({
   verdict: 'undecided',

@@ -1,18 +1,22 @@
 import {
+  checkpointText,
   MalformedNote,
   parseCheckpoint,
   parseNote,
   parseVerifierKey,
+  signatoryOf,
   signedAt,
+  signedNote,
+  type VerifierKey,
 } from '../../../domain/audit/signed-note.ts';
 import { NotInTree } from '../../../domain/ports/audit-trees.ts';
 import type { Database } from '../../database.ts';
-import type { Signed } from '../signed-checkpoints.ts';
+import type { Cosigned, Signed } from '../signed-checkpoints.ts';
 import { createAuditTrees } from '../tree.ts';
 import type { LogTree } from './log-tree.ts';
 import { storedCheckpoint } from './rows.ts';
 
-/** What is wrong with a checkpoint of the log, in words that follow its name; null: nothing. */
+/** What is wrong with a checkpoint of the log or its cosignatures, in words that follow its name; null: nothing. */
 
 /** With what its note says, and who signed it. */
 export const noteFault = ({ size, root, note, vkey, origin }: Signed['data']): string | null => {
@@ -37,6 +41,9 @@ const rootInRows = async (db: Database, tree: string, size: number): Promise<Buf
   }
 };
 
+const rootAt = async (db: Database, log: Pick<LogTree, 'tree' | 'rootAt'>, size: number): Promise<Buffer | null> =>
+  log.rootAt(size) ?? (await rootInRows(db, log.tree, size));
+
 /** With its root. @param log the leaves before it. */
 export const rootFault = async (
   db: Database,
@@ -44,7 +51,7 @@ export const rootFault = async (
   { size, root }: Signed['data'],
 ): Promise<string | null> => {
   // Rows of earlier bundles were compared with the log before.
-  const own = log.rootAt(size) ?? (await rootInRows(db, log.tree, size));
+  const own = await rootAt(db, log, size);
   return own === null || own.toString('base64') === root
     ? null
     : `the first ${size} leaves of the log have another root; later checkpoints were not compared`;
@@ -56,4 +63,54 @@ export const rowFault = async (db: Database, tree: string, { data, metadata }: S
   if (row === null) return 'it has no row in audit_checkpoints';
   const isSame = row.note === data.note && row.vkey === data.vkey && row.signedAt === metadata.occurredAt;
   return isSame ? null : 'its row in audit_checkpoints says another';
+};
+
+/** Whether the witness of a line has signed the text, where its key is known. */
+const isForged = (text: string, line: string, witnesses: readonly VerifierKey[]): boolean => {
+  const signatory = `${signatoryOf(line)}+`;
+  const key = witnesses.find((witness) => witness.text.startsWith(signatory));
+  return key !== undefined && signedAt(parseNote(signedNote(text, [`${line}\n`])), key) === null;
+};
+
+/** A row without all lines. */
+const cosignedRowFault = async (
+  db: Database,
+  tree: string,
+  { size, lines }: Cosigned['data'],
+): Promise<string | null> => {
+  const row = await storedCheckpoint(db, tree, size);
+  if (row === null) return `there is no checkpoint about ${size} leaves`;
+  const kept = row.cosignatures.split('\n');
+  const isThere = (line: string): boolean => kept.includes(line) && row.cosigners.includes(signatoryOf(line));
+  return lines.every(isThere) ? null : `it is not in the row of its checkpoint, about ${size} leaves`;
+};
+
+const forgedFault = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt'>,
+  { origin, size, lines }: Cosigned['data'],
+  witnesses: readonly VerifierKey[],
+): Promise<string | null> => {
+  const root = await rootAt(db, log, size);
+  if (root === null) return null;
+  const text = checkpointText({ origin, size, root });
+  const forged = lines.filter((line) => isForged(text, line, witnesses)).map(signatoryOf);
+  return forged.length === 0 ? null : `${forged.join(', ')} did not cosign the first ${size} leaves of the log`;
+};
+
+/** Of cosignatures. @param log the leaves before them. @param isRead the projection has read them. */
+export const cosignatureFault = async (
+  db: Database,
+  log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,
+  data: Cosigned['data'],
+  { witnesses, isRead }: { readonly witnesses: readonly VerifierKey[]; readonly isRead: boolean },
+): Promise<string | null> => {
+  try {
+    if (data.size > log.size) return `it is about ${data.size} leaves, and there are ${log.size} before it`;
+    const fault = await forgedFault(db, log, data, witnesses);
+    return fault ?? (isRead ? await cosignedRowFault(db, log.tree, data) : null);
+  } catch (error) {
+    if (error instanceof MalformedNote) return `a line of it cannot be read: ${error.message}`;
+    throw error;
+  }
 };

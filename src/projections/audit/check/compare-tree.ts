@@ -1,11 +1,12 @@
 import { HASH_BYTES } from '../../../domain/audit/merkle-tree.ts';
+import type { VerifierKey } from '../../../domain/audit/signed-note.ts';
 import type { EventStore } from '../../../domain/ports/event-store.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';
-import type { Signed } from '../signed-checkpoints.ts';
+import type { Cosigned, Signed } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import { compareBundle } from './compare-bundle.ts';
-import { noteFault, rootFault, rowFault } from './compare-checkpoint.ts';
+import { cosignatureFault, noteFault, rootFault, rowFault } from './compare-checkpoint.ts';
 import type { FullTile, LogTree } from './log-tree.ts';
 import { type Surplus, storedBundle, storedTile, surplusOf } from './rows.ts';
 
@@ -15,6 +16,8 @@ export interface TreeComparison {
   bundle(): Promise<void>;
   /** A checkpoint of the log, which is the next leaf. @param isRead the projection has read it. */
   checkpoint(event: Signed, isRead: boolean): Promise<void>;
+  /** Cosignatures of the log, which are the next leaf. @param isRead the projection has read it. */
+  cosignatures(event: Cosigned, isRead: boolean): Promise<void>;
   /** Compares the rest, at the position that the projection has read to. @param row undefined: there is none. */
   end(row: Tree | undefined): Promise<void>;
 }
@@ -22,6 +25,7 @@ export interface TreeComparison {
 export interface CompareTree {
   readonly db: Database;
   readonly store: Pick<EventStore, 'readStream'>;
+  readonly witnesses: readonly VerifierKey[];
   /** Takes a sentence. */
   onFault(sentence: string): void;
 }
@@ -36,13 +40,18 @@ const tileFault = async (db: Database, tree: string, { level, tile, hashes }: Fu
 const rowFaults = (row: Tree, log: LogTree): readonly string[] => {
   if (row.size !== log.size) return [`${log.tree}: its row says ${row.size} leaves, and the log has ${log.size}`];
   const expected = { ...log.signed, latest: log.latestInBundles };
-  return (['signedSize', 'grownTo', 'latest'] as const)
+  return (['signedSize', 'grownTo', 'disputed', 'latest'] as const)
     .filter((column) => row[column] !== expected[column])
     .map((column) => `${log.tree}: its row says ${column} ${row[column]}, and the log ${expected[column]}`);
 };
 
-/** @param checkpoints that the log has. */
-const surplusFaults = (tree: string, checkpoints: number, surplus: Surplus): readonly string[] => {
+/** What the log has of checkpoints. */
+interface Counted {
+  readonly checkpoints: number;
+  readonly cosignedBytes: number;
+}
+
+const surplusFaults = (tree: string, log: Counted, surplus: Surplus): readonly string[] => {
   const counted = [
     ['bundles', surplus.bundles],
     ['leaves in the tail', surplus.tail],
@@ -53,17 +62,19 @@ const surplusFaults = (tree: string, checkpoints: number, surplus: Surplus): rea
     .map(([what, count]) => `${tree}: ${count} ${what} that a tree of its size does not have`);
   if (surplus.checkpointSize !== null)
     faults.push(`${tree}: audit_checkpoints has one about ${surplus.checkpointSize} leaves, which was never signed`);
-  if (surplus.checkpoints > checkpoints)
-    faults.push(`${tree}: audit_checkpoints has ${surplus.checkpoints} of it, and the log ${checkpoints}`);
+  if (surplus.checkpoints > log.checkpoints)
+    faults.push(`${tree}: audit_checkpoints has ${surplus.checkpoints} of it, and the log ${log.checkpoints}`);
+  if (surplus.cosignedBytes > log.cosignedBytes)
+    faults.push(`${tree}: audit_checkpoints has cosignatures that are not in the log`);
   return faults;
 };
 
-export const createTreeComparison = (log: LogTree, { db, store, onFault }: CompareTree): TreeComparison => {
+export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFault }: CompareTree): TreeComparison => {
   const { tree } = log;
   let isShifted = false;
   /** Every later checkpoint would be named. */
   let isContradicted = false;
-  let checkpoints = 0;
+  const counted = { checkpoints: 0, cosignedBytes: 0 };
 
   const compareLeaves = async (): Promise<void> => {
     const { pending: leaves, size, latest } = log;
@@ -97,7 +108,7 @@ export const createTreeComparison = (log: LogTree, { db, store, onFault }: Compa
     await compareLeaves();
     await compareTiles(log.openTiles());
     const surplus = row.size === log.size ? await surplusOf(db, tree, log.signed.signedSize) : null;
-    if (surplus !== null) surplusFaults(tree, checkpoints, surplus).map(onFault);
+    if (surplus !== null) surplusFaults(tree, counted, surplus).map(onFault);
   };
 
   return {
@@ -106,11 +117,17 @@ export const createTreeComparison = (log: LogTree, { db, store, onFault }: Compa
       await compareTiles(log.closeBundle());
     },
     checkpoint: async (event, isRead) => {
-      if (isRead) checkpoints += 1;
+      if (isRead) counted.checkpoints += 1;
       const found = [noteFault(event.data), await compareRoot(event), isRead ? await rowFault(db, tree, event) : null];
       found
         .filter((fault) => fault !== null)
         .map((fault) => onFault(`the checkpoint at leaf ${log.size} of ${tree}, event ${event.id}: ${fault}`));
+    },
+    cosignatures: async ({ id, data }, isRead) => {
+      if (isRead) counted.cosignedBytes += data.lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
+      if (isContradicted) return;
+      const fault = await cosignatureFault(db, log, data, { witnesses, isRead });
+      if (fault !== null) onFault(`the cosignature at leaf ${log.size} of ${tree}, event ${id}: ${fault}`);
     },
     end: async (row) => {
       if (row !== undefined) return endRow(row);

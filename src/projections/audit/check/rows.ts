@@ -21,7 +21,7 @@ const TREES_AT = {
   name: 'audit-check-trees',
   text: `
     select c.position, c.version, c.log_id as "logId", t.tree, t.size::float8 as size, t.latest,
-      t.signed_size::float8 as "signedSize", t.grown_to::float8 as "grownTo"
+      t.signed_size::float8 as "signedSize", t.grown_to::float8 as "grownTo", t.disputed
     from read_models.checkpoints c left join read_models.audit_trees t on true
     where c.name = 'audit'`,
 };
@@ -117,12 +117,14 @@ export interface CheckpointRow {
   readonly note: string;
   readonly vkey: string;
   readonly signedAt: string;
+  readonly cosignatures: string;
+  readonly cosigners: readonly string[];
 }
 
 const CHECKPOINT = {
   name: 'audit-check-checkpoint',
   text: `
-    select tree, size::float8 as size, note, vkey, signed_at as "signedAt"
+    select tree, size::float8 as size, note, vkey, signed_at as "signedAt", cosignatures, cosigners
     from read_models.audit_checkpoints where tree = $1 and size = $2`,
 };
 
@@ -140,6 +142,8 @@ export interface Surplus {
   readonly checkpointSize: number | null;
   /** Up to a size. */
   readonly checkpoints: number;
+  /** Of their cosignatures. */
+  readonly cosignedBytes: number;
 }
 
 const SURPLUS = {
@@ -153,7 +157,9 @@ const SURPLUS = {
         and octet_length(s.hashes) <> 32 * least(${TILE_WIDTH}, (t.size >> (8 * s.level)) - s.tile * ${TILE_WIDTH}))::float8 as tiles,
       (select max(c.size) from read_models.audit_checkpoints c where c.tree = t.tree and c.size > t.signed_size)::float8
         as "checkpointSize",
-      (select count(*) from read_models.audit_checkpoints c where c.tree = t.tree and c.size <= $2)::float8 as checkpoints
+      (select count(*) from read_models.audit_checkpoints c where c.tree = t.tree and c.size <= $2)::float8 as checkpoints,
+      (select coalesce(sum(octet_length(c.cosignatures)), 0) from read_models.audit_checkpoints c where c.tree = t.tree)::float8
+        as "cosignedBytes"
     from read_models.audit_trees t where t.tree = $1`,
 };
 
