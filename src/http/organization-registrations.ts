@@ -9,7 +9,8 @@ import {
 } from './routes/audit/checkpoints.ts';
 import { getDisclosureRoute } from './routes/audit/disclosures.ts';
 import { exportAuditLogRoute } from './routes/audit/export.ts';
-import { getKeyReportRoute, getMessageReportRoute } from './routes/audit/reports.ts';
+import { getKeyReportRoute } from './routes/audit/key-report.ts';
+import { getMessageReportRoute } from './routes/audit/message-report.ts';
 import { getTlogCheckpointRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './routes/erasures.ts';

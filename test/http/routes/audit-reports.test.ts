@@ -70,7 +70,32 @@ describe('a report about an API key', () => {
     expect(pdf.rawPayload.toString('latin1')).toContain(`(${id}.json)`);
     const csv = await ask(`/v1/audit/reports/api-keys/${id}?format=csv`);
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
-    expect(csv.body.split('\r\n')).toHaveLength(5);
+    expect(csv.body.split('\r\n')).toHaveLength(7);
+  });
+
+  test('says how much was sent with each secret, in each format', async () => {
+    const first = await post('/v1/api-keys', { name: 'x', domain_id: domainId, permissions: ['send'] });
+    const sendWith = async (by: string, to: string | string[]): Promise<void> => {
+      const payload = { from: 'a@reports.example', to, subject: 'x', text: 'x' };
+      const url = '/v1/messages/send';
+      expect((await service.request({ method: 'POST', url, key: by, payload })).statusCode).toBe(202);
+    };
+    await sendWith(first.key, ['a@example.org', 'b@example.org']);
+    await sendWith(first.key, 'c@example.org');
+    const second = await post(`/v1/api-keys/${first.id}/rotate`, {});
+    await post(`/v1/api-keys/${first.id}/rotate`, {});
+    await sendWith(second.key, 'd@example.org');
+    const url = `/v1/audit/reports/api-keys/${first.id}`;
+    const { sends }: Report = (await ask(url)).json();
+    expect(sends).toMatchObject([
+      { secret: 3, messages: 0, recipients: 0, first_at: null, last_at: null },
+      { secret: 2, last4: second.key.slice(-4), messages: 1, recipients: 1 },
+      { secret: 1, last4: first.key.slice(-4), messages: 2, recipients: 3 },
+    ]);
+    expect(sends.map(({ first_at: from, last_at: to }) => (from ?? '') <= (to ?? ''))).toEqual([true, true, true]);
+    const sentence = `Secret number 1, which ends in ${first.key.slice(-4)}, sent 2 messages to 3 recipients: the first at `;
+    for (const format of ['html', 'csv']) expect((await ask(`${url}?format=${format}`)).body).toContain(sentence);
+    expect((await ask(`${url}?format=pdf`)).statusCode).toBe(200);
   });
 
   test('of more events than it shows says so', async () => {
@@ -128,6 +153,7 @@ test('hostile words are only words in each format', async () => {
   const report: Report = {
     ...{ object: 'audit_report', type: 'api_key', id: 'key_x', title: HOSTILE, made_at: event.at },
     ...{ facts: [{ name: HOSTILE, value: HOSTILE }], left_out: HOSTILE, events: [event], checkpoint: null },
+    sends: [{ secret: 1, last4: HOSTILE, messages: 1, recipients: 1, first_at: event.at, last_at: event.at }],
   };
   expect(reportHtml(report)).not.toContain('<script');
   expect(writeCsv(reportRows(report))).toContain(`"'=HYPERLINK(""x"")`);

@@ -1,31 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { noteReading } from '../../../commands/audit.ts';
-import { readWholeStream } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
 import type { RecordedEvent } from '../../../domain/ports/event-store.ts';
-import { messageStream } from '../../../domain/streams.ts';
 import { acceptedIn } from '../../accept.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { writeCsv } from '../../csv.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { endpoint } from '../../endpoint.ts';
-import { explainEvent } from '../../serialize/explain/explain-event.ts';
-import { createView, type Happening, listed, quotedIn } from '../../serialize/explain/explanation.ts';
-import { keySentence } from '../../serialize/reports/key-sentences.ts';
-import { actorSentence, type Report, reportRows, reportSchema } from '../../serialize/reports/report.ts';
+import { actorSentence, type Report, reportRows } from '../../serialize/reports/report.ts';
 import { REPORT_POLICY, reportHtml } from '../../serialize/reports/report-html.ts';
 import { reportPdf } from '../../serialize/reports/report-pdf.ts';
-import { readKeyHistory, readKeyLife } from '../api-keys/key-history.ts';
 import { readRequestFacts } from '../api-keys/request-facts.ts';
-import { loadMessage } from '../messages/messages.ts';
 
-/** Each is looked up in the tree, some 5 ms. More is not read by anybody. */
-const EVENTS_MAX = 150;
-/** Of a longer life of a message the beginning, and the end with what is left. */
-const FIRST_EVENTS = 50;
+/** The proof of each takes a query and some 2 ms. More is not read by anybody. */
+export const EVENTS_MAX = 150;
 
 const MEDIA_TYPES = {
   json: 'application/json',
@@ -36,11 +25,11 @@ const MEDIA_TYPES = {
 type Format = keyof typeof MEDIA_TYPES;
 const FORMATS = Object.keys(MEDIA_TYPES) as [Format, ...Format[]];
 
-const query = z.strictObject({
+export const reportQuery = z.strictObject({
   format: z.enum(FORMATS).optional().describe('Default: what `Accept` asks for, otherwise `json`.'),
 });
 
-const OTHERS = [MEDIA_TYPES.html, MEDIA_TYPES.csv, MEDIA_TYPES.pdf];
+export const OTHER_MEDIA_TYPES = [MEDIA_TYPES.html, MEDIA_TYPES.csv, MEDIA_TYPES.pdf];
 
 const formatOf = ({ headers }: FastifyRequest, asked: Format | undefined): Format => {
   if (asked !== undefined) return asked;
@@ -48,7 +37,14 @@ const formatOf = ({ headers }: FastifyRequest, asked: Format | undefined): Forma
   return wanted ?? 'json';
 };
 
-const answer = (reply: FastifyReply, report: Report, format: Format): unknown => {
+/** The report in the format that was asked for. @param asked undefined: what `Accept` asks for. */
+export const answerReport = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  report: Report,
+  asked: Format | undefined,
+): unknown => {
+  const format = formatOf(request, asked);
   reply.header('vary', 'accept');
   if (format === 'json') return report;
   reply.header('content-disposition', `inline; filename="${report.id}.${format}"`);
@@ -62,7 +58,7 @@ const answer = (reply: FastifyReply, report: Report, format: Format): unknown =>
   return reportHtml(report);
 };
 
-interface Told {
+export interface Told {
   readonly event: RecordedEvent;
   readonly sentence: string;
 }
@@ -85,7 +81,7 @@ const placeOf = async (
 };
 
 /** Events with who did them, where they are in the log, and their proofs. */
-const eventsAndCheckpoint = async (
+export const eventsAndCheckpoint = async (
   deps: HttpDependencies,
   caller: Caller,
   told: readonly Told[],
@@ -118,114 +114,6 @@ const eventsAndCheckpoint = async (
   return { events, checkpoint: { size, note, verifier_key: vkey, signed_at: signedAt } };
 };
 
-const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Promise<Report> => {
-  const { store, system } = deps.context;
-  const { key, life } = await readKeyLife(store, caller, id);
-  const { happenings, next } = await readKeyHistory(store, caller, { id, limit: EVENTS_MAX, place: null });
-  const made = life.map(({ event }) => event).filter(({ type }) => type === 'KeyCreated' || type === 'KeyRotated');
-  const numbers = new Map(made.map((event, index) => [event.id, index + 1]));
-  const told = happenings
-    .map(({ event }) => ({ event, sentence: keySentence(event, numbers.get(event.id) ?? 0) }))
-    .reverse();
-  return {
-    object: 'audit_report',
-    type: 'api_key',
-    id,
-    title: `What happened to API key ${id}`,
-    made_at: system.now().toISOString(),
-    facts: [
-      { name: 'Key', value: id },
-      { name: 'Name', value: key.name },
-      { name: 'State', value: key.status },
-      { name: 'For', value: `${key.environment} mail of domain ${key.domainId}` },
-      { name: 'May', value: listed(key.permissions) },
-      { name: 'Secrets so far', value: String(made.length) },
-    ],
-    left_out:
-      next === null
-        ? null
-        : `Of many events these are the last ${EVENTS_MAX}; all are in GET /v1/audit/log?key_id=${id}.`,
-    ...(await eventsAndCheckpoint(deps, caller, told)),
-  };
-};
-
-const boundedTo = (all: readonly Happening[]): readonly Happening[] =>
-  all.length <= EVENTS_MAX ? all : [...all.slice(0, FIRST_EVENTS), ...all.slice(FIRST_EVENTS - EVENTS_MAX)];
-
-/** With what is said of it, and whether that holds contents. */
-const messageReport = async (
-  deps: HttpDependencies,
-  caller: Caller,
-  id: string,
-): Promise<{ readonly report: Report; readonly hasContents: boolean }> => {
-  const { message } = await loadMessage(deps, caller, id);
-  const { context } = deps;
-  // The stream of a message holds message events only.
-  const all = (await readWholeStream(context.store, messageStream(id))) as readonly Happening[];
-  const contents = await context.contents.heads(quotedIn(message, all));
-  const view = createView(message, all, contents);
-  const happenings = boundedTo(all);
-  const told = happenings.map((event) => ({ event, sentence: explainEvent(event, view).sentence }));
-  const head = contents.get(message.accepted.contentId);
-  const words = head?.kind === 'message' ? [{ name: 'Subject', value: head.subject }] : [];
-  const states = message.recipients.map((recipient) => ({
-    name: `To ${view.nameOf([recipient.id])}`,
-    value: recipient.status,
-  }));
-  const report: Report = {
-    object: 'audit_report',
-    type: 'message',
-    id,
-    title: `What happened to message ${id}`,
-    made_at: context.system.now().toISOString(),
-    facts: [
-      { name: 'Message', value: id },
-      { name: 'Message-ID', value: message.accepted.internetMessageId },
-      { name: 'Sent by', value: `API key ${message.accepted.keyId}, from domain ${message.accepted.fromDomain}` },
-      ...words,
-      ...states,
-    ],
-    left_out:
-      happenings.length === all.length
-        ? null
-        : `Of ${all.length} events these are the first ${FIRST_EVENTS} and the last ${EVENTS_MAX - FIRST_EVENTS}; all ` +
-          `are in GET /v1/messages/${id}/events.`,
-    ...(await eventsAndCheckpoint(deps, caller, told)),
-  };
-  return { report, hasContents: contents.size > 0 };
-};
-
-const ABOUT =
+export const ABOUT_REPORTS =
   'For people who have never seen this service: who did what, when, from where and with which secret, in sentences; with ' +
   'the proofs that it is in the signed log, which the PDF has as an attachment.';
-
-export const getKeyReportRoute = endpoint(
-  'GET /v1/audit/reports/api-keys/:id',
-  {
-    summary: 'Report what happened to an API key',
-    description: ABOUT,
-    query,
-    answer: reportSchema,
-    etag: false,
-    otherMediaTypes: OTHERS,
-  },
-  async ({ caller, id, query: { format }, request, reply }, { deps }) =>
-    answer(reply, await keyReport(deps, caller, id), formatOf(request, format)),
-);
-
-export const getMessageReportRoute = endpoint(
-  'GET /v1/audit/reports/messages/:id',
-  {
-    summary: 'Report what happened to a message',
-    description: `${ABOUT} While its contents are kept it shows addresses and the subject, and that it was read is on record.`,
-    query,
-    answer: reportSchema,
-    etag: false,
-    otherMediaTypes: OTHERS,
-  },
-  async ({ caller, id, query: { format }, origin, request, reply }, { deps }) => {
-    const { report, hasContents } = await messageReport(deps, caller, id);
-    if (hasContents) await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
-    return answer(reply, report, formatOf(request, format));
-  },
-);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { escapeHtml } from '../../../domain/escape-html.ts';
 import { atTime } from '../explain/explanation.ts';
-import { proofSentence, type Report } from './report.ts';
+import { proofSentence, type Report, sendSentence } from './report.ts';
 
 /** A report as a page: no script, nothing is loaded, and it says so itself, so that a saved copy is as strict. */
 
@@ -33,8 +33,10 @@ const rowOf = ({ at, sentence, by, address, event_id, leaf_index }: Report['even
   ]);
 
 export const reportHtml = (report: Report): string => {
-  const { title, facts, left_out: leftOut, events, checkpoint, made_at: madeAt } = report;
+  const { title, facts, sends, left_out: leftOut, events, checkpoint, made_at: madeAt } = report;
   const named = facts.map(({ name, value }) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`).join('');
+  const sent = sends.map((each) => `<li>${escapeHtml(sendSentence(each))}</li>`).join('');
+  const sentWith = sends.length === 0 ? '' : `<h2>What was sent with it</h2><ul>${sent}</ul>`;
   const missing = leftOut === null ? '' : `<p>${escapeHtml(leftOut)}</p>`;
   const note = checkpoint === null ? '' : `<pre>${escapeHtml(checkpoint.note)}</pre>`;
   return `<!doctype html>
@@ -42,6 +44,7 @@ export const reportHtml = (report: Report): string => {
 <head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${escapeHtml(REPORT_POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>
 <body><main><h1>${escapeHtml(title)}</h1><p>Made at ${escapeHtml(atTime(madeAt))}.</p><dl>${named}</dl>
 <h2>What happened</h2>${missing}<table><thead>${cells('th', ['When', 'What', 'Who', 'Number in the log'])}</thead><tbody>${events.map(rowOf).join('')}</tbody></table>
+${sentWith}
 <h2>Proof</h2><p>${escapeHtml(proofSentence(report))} The proofs themselves are in the report as JSON and attached to the one as PDF.</p>${note}</main></body>
 </html>
 `;

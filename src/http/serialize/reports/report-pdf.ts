@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { atTime } from '../explain/explanation.ts';
 import { printable } from '../invoice-pdf.ts';
-import { proofSentence, type Report } from './report.ts';
+import { proofSentence, type Report, sendSentence } from './report.ts';
 
 /**
  * A report as PDF. Its proofs are attached as a file, byte by byte: the font has the letters of Western Europe only, and
@@ -17,7 +17,7 @@ const shown = (text: string): string => printable(text, TEXT_CHARACTERS_MAX);
 /** Streams it. */
 export const reportPdf = async (report: Report): Promise<Readable> => {
   const { default: PdfDocument } = await import('pdfkit');
-  const { id, title, facts, left_out: leftOut, events, checkpoint, made_at: madeAt } = report;
+  const { id, title, facts, sends, left_out: leftOut, events, checkpoint, made_at: madeAt } = report;
   const made = new Date(madeAt);
   const info = { Title: shown(title), CreationDate: made };
   const doc = new PdfDocument({ size: 'A4', margin: MARGIN, info, lang: 'en', displayTitle: true });
@@ -25,30 +25,32 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
   const heading = (text: string): void => {
     doc.moveDown().font('Helvetica-Bold').fontSize(13).text(text).moveDown(0.3);
   };
-  const line = (text: string): void => {
-    doc.font('Helvetica').fontSize(9).text(shown(text));
+  const lines = (...texts: readonly string[]): void => {
+    doc.font('Helvetica').fontSize(9).text(texts.map(shown).join('\n'));
   };
 
   doc.font('Helvetica-Bold').fontSize(18).text(shown(title));
-  line(`Made at ${atTime(madeAt)}.`);
+  lines(`Made at ${atTime(madeAt)}.`);
   doc.moveDown(0.5);
-  for (const { name, value } of facts) line(`${name}: ${value}`);
+  lines(...facts.map(({ name, value }) => `${name}: ${value}`));
   heading('What happened');
-  if (leftOut !== null) line(leftOut);
+  if (leftOut !== null) lines(leftOut);
   for (const { at, sentence, by, address, event_id: eventId, leaf_index: leaf } of events) {
     doc.moveDown(0.4).font('Helvetica-Bold').fontSize(9).text(atTime(at));
-    line(sentence);
-    line(`By ${by}${address === null ? '' : `, from ${address}`}.`);
+    lines(sentence);
+    lines(`By ${by}${address === null ? '' : `, from ${address}`}.`);
     doc
       .font('Helvetica')
       .fontSize(7)
       .text(`Number ${leaf ?? '(not there yet)'} of the log, event ${eventId}`);
   }
+  if (sends.length > 0) heading('What was sent with it');
+  lines(...sends.map(sendSentence));
   heading('Proof');
-  line(proofSentence(report));
-  line(`The attached file ${id}.json holds each event as it is hashed, the hashes, and the signed note:`);
+  lines(proofSentence(report));
+  lines(`The attached file ${id}.json holds each event as it is hashed, the hashes, and the signed note:`);
   doc.moveDown(0.3).font('Courier').fontSize(7);
-  for (const text of (checkpoint?.note ?? '').split('\n')) doc.text(shown(text));
+  doc.text((checkpoint?.note ?? '').split('\n').map(shown).join('\n'));
   doc.file(Buffer.from(JSON.stringify(report, null, 2)), {
     name: `${id}.json`,
     type: 'application/json',

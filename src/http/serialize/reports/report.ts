@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { EventContext } from '../../../domain/ports/event-store.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
-import { byWhom } from '../explain/explanation.ts';
+import { atTime, byWhom } from '../explain/explanation.ts';
 
 /**
  * What became of one key or message, for somebody who has never seen this service: a sentence for each event, who did it,
@@ -16,6 +16,18 @@ export const reportSchema = z
     title: z.string(),
     made_at: timeSchema(),
     facts: z.array(z.strictObject({ name: z.string(), value: z.string() })),
+    sends: z
+      .array(
+        z.strictObject({
+          secret: z.number().int().describe('Its number among the secrets of the key, from 1.'),
+          last4: z.string(),
+          messages: z.number().int().describe('Accepted with it.'),
+          recipients: z.number().int().describe('Of those messages.'),
+          first_at: timeSchema().nullable(),
+          last_at: timeSchema().nullable(),
+        }),
+      )
+      .describe('Of a key, up to now: what was sent with each of its last 100 secrets, the newest first.'),
     left_out: z.string().nullable().describe('Which events are not here, and where they are; null: none.'),
     events: z
       .array(
@@ -54,7 +66,6 @@ export const reportSchema = z
   .meta({ id: 'AuditReport' });
 
 export type Report = z.infer<typeof reportSchema>;
-type ReportedEvent = Report['events'][number];
 
 /** @param last4 of the secret that authenticated; null: none did, or it is not known. */
 export const actorSentence = ({ actor, secret, operator }: EventContext, last4: string | null): string => {
@@ -62,6 +73,18 @@ export const actorSentence = ({ actor, secret, operator }: EventContext, last4: 
   if (operator !== undefined) return `${who} (${operator.user} at ${operator.host})`;
   if (secret === undefined) return who;
   return `${who}, with its secret number ${secret}${last4 === null ? '' : `, which ends in ${last4}`}`;
+};
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** What was sent with a secret, in a sentence. */
+export const sendSentence = ({ secret, last4, messages, recipients, ...at }: Report['sends'][number]): string => {
+  const name = `Secret number ${secret}, which ends in ${last4},`;
+  if (at.first_at === null || at.last_at === null) return `${name} sent nothing.`;
+  return (
+    `${name} sent ${counted(messages, 'message')} to ${counted(recipients, 'recipient')}: the first at ` +
+    `${atTime(at.first_at)}, the last at ${atTime(at.last_at)}.`
+  );
 };
 
 /** How much of it is proved, in a sentence. */
@@ -77,8 +100,16 @@ export const proofSentence = ({ checkpoint, events }: Report): string => {
 
 const COLUMNS = ['at', 'sentence', 'by', 'address', 'request_id', 'type', 'event_id', 'leaf_index'] as const;
 
-/** A table, with its head. */
-export const reportRows = ({ events }: Report): readonly (readonly (string | number | null)[])[] => [
-  COLUMNS,
-  ...events.map((event: ReportedEvent) => COLUMNS.map((column) => event[column])),
-];
+type Row = Readonly<Record<(typeof COLUMNS)[number], string | number | null>>;
+
+const NOT_AN_EVENT = { by: null, address: null, request_id: null, event_id: null, leaf_index: null };
+
+/** A table, with its head: events, and behind them what was sent. */
+export const reportRows = ({ events, sends }: Report): readonly (readonly (string | number | null)[])[] => {
+  const sent = sends.map((each): Row => {
+    const sentence = sendSentence(each);
+    return { ...NOT_AN_EVENT, at: each.last_at, sentence, type: 'sends' };
+  });
+  const rows: readonly Row[] = [...events, ...sent];
+  return [COLUMNS, ...rows.map((row) => COLUMNS.map((column) => row[column]))];
+};
