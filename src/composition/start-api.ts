@@ -5,6 +5,7 @@ import { createHtmlChecker } from '../adapters/html/html-checker.ts';
 import { createTextAlternatives } from '../adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
+import { createMessageSources } from '../adapters/mail/compose/signed-message.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
@@ -113,6 +114,7 @@ export const startApi = async (
     analyzer,
     htmlTracker,
     textAlternatives,
+    messageSources: createMessageSources(textAlternatives),
     templateRenderer: createLiquidRenderer(),
     templateCompiler,
     usageMarks,

@@ -6,7 +6,7 @@ import type { EventStore } from '../domain/ports/event-store.ts';
 import type { HtmlChecker } from '../domain/ports/html-checker.ts';
 import type { Inbox } from '../domain/ports/inbox.ts';
 import type { Logger } from '../domain/ports/logger.ts';
-import type { HtmlTracker, TextAlternatives } from '../domain/ports/mail-transport.ts';
+import type { HtmlTracker, MessageSources, TextAlternatives } from '../domain/ports/mail-transport.ts';
 import type { RequestOrigins } from '../domain/ports/request-origins.ts';
 import type { Retention } from '../domain/ports/retention.ts';
 import type { TemplateCompiler } from '../domain/ports/template-compiler.ts';
@@ -37,6 +37,7 @@ export interface HttpDependencies {
   readonly analyzer: Analyzer;
   readonly htmlTracker: HtmlTracker;
   readonly textAlternatives: TextAlternatives;
+  readonly messageSources: MessageSources;
   readonly templateRenderer: TemplateRenderer;
   readonly templateCompiler: TemplateCompiler;
   /** Captured mail; null: mail is delivered. */

@@ -41,6 +41,8 @@ export const ROUTES = {
   'GET /v1/messages': { ...READ, errors: LIST },
   'GET /v1/messages/:id': { ...READ, errors: ONE },
   'GET /v1/messages/:id/content': { ...READ, contents: true, errors: [...ONE, 'content_gone'] },
+  'GET /v1/messages/:id/preview': { ...READ, contents: true, errors: [...ONE, 'content_gone'] },
+  'GET /v1/messages/:id/raw': { ...READ, contents: true, errors: [...ONE, 'content_gone'] },
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': { ...SEND, errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'] },

@@ -26,6 +26,7 @@ import { readEventsRoute } from './routes/events/read-events.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
 import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
+import { getRawMessageRoute, previewMessageRoute } from './routes/messages/message-source.ts';
 import {
   cancelMessageRoute,
   getMessageContentRoute,
@@ -104,6 +105,8 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listMessagesRoute,
   getMessageRoute,
   getMessageContentRoute,
+  previewMessageRoute,
+  getRawMessageRoute,
   listMessageEventsRoute,
   explainMessageRoute,
   cancelMessageRoute,

@@ -115,7 +115,7 @@ describe.each(BOTH)('a %s key', (by, of) => {
       for (const id of made[of].messages) {
         const url = `/v1/messages/${id}`;
         const answers = [
-          ...['', '/content', '/events', '/events?limit=1', '/explain'].map((path) =>
+          ...['', '/content', '/preview', '/raw', '/events', '/events?limit=1', '/explain'].map((path) =>
             ask(made[by].key, 'GET', url + path),
           ),
           ask(made[by].key, 'POST', `${url}/cancel`),

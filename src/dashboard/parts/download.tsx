@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { type Query, send } from '../data/api.ts';
+import { saveFile } from '../data/download.ts';
 import { Icon } from './icons.tsx';
 import { Fault } from './states.tsx';
 
@@ -23,12 +24,7 @@ export const Download = ({ word, path, query = {}, accept, name, tone }: Downloa
     setError(null);
     try {
       const response = await send(path, { query, headers: { accept } });
-      const url = URL.createObjectURL(await response.blob());
-      const link = document.createElement('a');
-      link.href = url;
-      link.download = name;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+      saveFile(name, await response.blob());
     } catch (refused) {
       setError(refused instanceof Error ? refused : new Error(String(refused)));
     } finally {
@@ -45,6 +41,3 @@ export const Download = ({ word, path, query = {}, accept, name, tone }: Downloa
     </>
   );
 };
-
-/** Until the browser has surely begun to write the file. */
-const KEPT_MS = 60_000;

@@ -1,9 +1,14 @@
 import type { JSX } from 'preact';
 import type { SerializedMessageContent } from '../../http/schemas/message-content.ts';
 import { ApiFault } from '../data/api.ts';
-import { useResource } from '../data/queries.ts';
+import { saveFile } from '../data/download.ts';
+import { useRead, useResource } from '../data/queries.ts';
+import { headersIn, type RawMessage, rawPath, readRaw } from '../data/raw-message.ts';
+import { count } from '../data/time.ts';
+import { Download } from './download.tsx';
 import { Fact, Facts } from './facts.tsx';
-import { Fault, Notice, Skeleton } from './states.tsx';
+import { Icon } from './icons.tsx';
+import { Empty, Fault, Notice, Skeleton } from './states.tsx';
 
 /** What a message says. Reading it is put on record, so it is read only when it is asked for. */
 
@@ -16,38 +21,99 @@ const Gone = ({ error }: { readonly error: Error }): JSX.Element =>
     <Fault error={error} />
   );
 
-interface ContentProps {
-  readonly id: string;
-  readonly tab: 'text' | 'html' | 'headers';
+interface Read<T> {
+  readonly data: T | undefined;
+  readonly error: Error | null;
 }
 
-export const MessageContent = ({ id, tab }: ContentProps): JSX.Element => {
-  const { data, error } = useResource<SerializedMessageContent>({ path: `/v1/messages/${id}/content` });
+/** What was read, or why it cannot be. */
+const shown = <T,>({ data, error }: Read<T>, show: (data: T) => JSX.Element): JSX.Element => {
   if (error !== null) return <Gone error={error} />;
-  if (data === undefined) return <Skeleton rows={4} />;
-  if (tab === 'headers') {
-    return (
-      <div class="card source">
-        <Facts>
-          <Fact name="From">
-            <bdi>{data.from_name === null ? data.from : `${data.from_name} <${data.from}>`}</bdi>
-          </Fact>
-          {Object.entries(data.headers).map(([name, value]) => (
-            <Fact key={name} name={name}>
-              <bdi>{value}</bdi>
-            </Fact>
-          ))}
-        </Facts>
-      </div>
-    );
-  }
-  const text = tab === 'text' ? data.text : data.html;
-  const missing = tab === 'text' ? 'It was sent without a text of its own.' : 'It was sent without HTML.';
-  return (
+  return data === undefined ? <Skeleton rows={4} /> : show(data);
+};
+
+interface OfMessage {
+  readonly id: string;
+}
+
+export const useContent = (id: string): Read<SerializedMessageContent> =>
+  useResource<SerializedMessageContent>({ path: `/v1/messages/${id}/content` });
+
+const useRaw = (id: string): Read<RawMessage> => useRead<RawMessage>([rawPath(id)], (signal) => readRaw(id, signal));
+
+export const MessageText = ({ id }: OfMessage): JSX.Element =>
+  shown(useContent(id), ({ text, html }) => (
     <div class="card source">
+      {text === null && <p class="muted">Its text is made of its html when it is sent. The html, as it was written:</p>}
       <pre>
-        <bdi>{text ?? missing}</bdi>
+        <bdi>{text ?? html ?? ''}</bdi>
       </pre>
     </div>
+  ));
+
+export const MessageHeaders = ({ id }: OfMessage): JSX.Element =>
+  shown(useRaw(id), ({ text }) => (
+    <div class="card source">
+      <Facts>
+        {headersIn(text).map(({ name, value }, index) => (
+          <Fact key={`${name} ${index}`} name={name}>
+            <bdi class="mono">{value}</bdi>
+          </Fact>
+        ))}
+      </Facts>
+      <p class="muted aside">Each copy is signed as it leaves, and may get links of its own to unsubscribe.</p>
+    </div>
+  ));
+
+export const DownloadSource = ({ id }: OfMessage): JSX.Element => (
+  <Download word="Download .eml" path={rawPath(id)} accept="message/rfc822" name={`${id}.eml`} tone="small" />
+);
+
+export const MessageRaw = ({ id }: OfMessage): JSX.Element =>
+  shown(useRaw(id), ({ text, isWhole }) => (
+    <div class="card source">
+      <pre>
+        <bdi>{text}</bdi>
+      </pre>
+      {!isWhole && <p class="muted">This is its beginning. The file has the rest.</p>}
+      <DownloadSource id={id} />
+    </div>
+  ));
+
+type Attachment = SerializedMessageContent['attachments'][number];
+
+const bytesOf = ({ content }: Attachment): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(content.replaceAll(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/')), (one) =>
+    one.charCodeAt(0),
   );
-};
+
+/** As bytes, whatever it claims to be: it is kept, not opened. */
+const save = (attachment: Attachment): void =>
+  saveFile(attachment.filename, new Blob([bytesOf(attachment)], { type: 'application/octet-stream' }));
+
+export const MessageAttachments = ({ id }: OfMessage): JSX.Element =>
+  shown(useContent(id), ({ attachments }) =>
+    attachments.length === 0 ? (
+      <Empty icon="copy" title="No attachments">
+        It was sent without files.
+      </Empty>
+    ) : (
+      <ul class="card files">
+        {attachments.map((attachment, index) => (
+          <li key={`${attachment.filename} ${index}`}>
+            <span>
+              <bdi class="b">{attachment.filename}</bdi>
+              <small class="muted">
+                <bdi>{attachment.content_type}</bdi>, {count(bytesOf(attachment).length)} bytes
+                {attachment.content_id !== null && ', shown in the mail'}
+              </small>
+            </span>
+            <button type="button" class="btn small" onClick={() => save(attachment)}>
+              <Icon name="save" />
+              Download
+            </button>
+          </li>
+        ))}
+      </ul>
+    ),
+  );

@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SerializedMessage } from '../../http/schemas/message.ts';
+import { withParameters } from '../data/location.ts';
 import { duration, useTimes } from '../data/time.ts';
 import { Icon, Mark } from './icons.tsx';
 import { isOf } from './lanes.tsx';
 import type { Explanation } from './peek.tsx';
 import { STATES, type State } from './shapes.ts';
+import { Empty } from './states.tsx';
 
 type Step = Explanation['steps'][number];
 type Smtp = NonNullable<Step['facts']['smtp']>;
@@ -96,6 +98,63 @@ const NextEntry = ({ wait, now }: NextProps): JSX.Element => {
   );
 };
 
+const isWebhook = ({ type }: Step): boolean => type.startsWith('webhook_');
+
+interface StepsProps {
+  readonly steps: readonly Step[];
+  /** Milliseconds since 1970: when the message was accepted. */
+  readonly began: number;
+}
+
+/** What its webhooks were sent of it, newest first. */
+export const WebhookSteps = ({ steps, began }: StepsProps): JSX.Element => {
+  const own = steps.filter(isWebhook).toReversed();
+  if (own.length === 0) {
+    return (
+      <Empty icon="rotate" title="No webhook was told">
+        No endpoint wants the events of this message, or there is none.
+      </Empty>
+    );
+  }
+  return (
+    <ol class="steps">
+      {own.map((step, index) => (
+        <StepEntry key={`${step.at} ${step.type} ${index}`} step={step} began={began} />
+      ))}
+    </ol>
+  );
+};
+
+/** How often each answer came: `3 answered 200, 1 did not answer`. */
+const answersOf = (tries: readonly Step[]): string => {
+  const counts = Map.groupBy(tries, ({ facts }) =>
+    facts.status == null ? 'did not answer' : `answered ${facts.status}`,
+  );
+  return [...counts].map(([answer, those]) => `${those.length} ${answer}`).join(', ');
+};
+
+/** All tries of webhooks as one line, where the last of them is. */
+const WebhookFold = ({ steps, began }: StepsProps): JSX.Element => {
+  const times = useTimes();
+  const tries = steps.filter(({ type }) => type === 'webhook_tried');
+  const at = steps.at(-1)?.at ?? '';
+  return (
+    <li class="step">
+      <time dateTime={at}>
+        {times.exactly(at)}
+        <small>+{duration(new Date(at).getTime() - began)}</small>
+      </time>
+      <span class="node" />
+      <div class="body">
+        <a class="fold" href={withParameters({ tab: 'webhooks' })}>
+          <Icon name="right" />
+          {tries.length === 0 ? 'Webhooks wait to be told' : `Webhook posts: ${answersOf(tries)}`}
+        </a>
+      </div>
+    </li>
+  );
+};
+
 /** More buttons than these are more than a row. */
 const BUTTONS_MAX = 4;
 
@@ -113,6 +172,8 @@ export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Elem
   const began = new Date(message.created_at).getTime();
   const isShown = (step: Step): boolean => only === null || step.recipient === undefined || isOf(step, only);
   const waits = explanation.waiting_because.filter(({ recipient }) => only === null || recipient.id === only);
+  const steps = explanation.steps.filter(isShown);
+  const webhooks = steps.filter(isWebhook);
   const { recipients } = message;
   return (
     <>
@@ -138,8 +199,9 @@ export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Elem
         {waits.map((wait) => (
           <NextEntry key={wait.recipient.id} wait={wait} now={now} />
         ))}
-        {explanation.steps
-          .filter(isShown)
+        {webhooks.length > 0 && <WebhookFold steps={webhooks} began={began} />}
+        {steps
+          .filter((step) => !isWebhook(step))
           .toReversed()
           .map((step, index) => (
             <StepEntry key={`${step.at} ${step.type} ${index}`} step={step} began={began} />

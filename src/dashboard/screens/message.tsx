@@ -4,21 +4,31 @@ import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { request, urlOf } from '../data/api.ts';
 import { type Moment, momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
 import { onEvent } from '../data/live.ts';
-import { usePlace, withParameters } from '../data/location.ts';
+import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
 import { useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
 import { Crumb } from '../parts/crumb.tsx';
 import { Pill } from '../parts/icons.tsx';
 import { Lanes } from '../parts/lanes.tsx';
-import { MessageContent } from '../parts/message-content.tsx';
+import { MessageAttachments, MessageHeaders, MessageRaw, MessageText } from '../parts/message-content.tsx';
 import { MessageFacts } from '../parts/message-facts.tsx';
+import { MessagePreview } from '../parts/message-preview.tsx';
 import type { Explanation } from '../parts/peek.tsx';
 import { Fault, Skeleton } from '../parts/states.tsx';
-import { Timeline } from '../parts/timeline.tsx';
+import { Timeline, WebhookSteps } from '../parts/timeline.tsx';
 
-const TABS = { timeline: 'Timeline', text: 'Text', html: 'HTML', headers: 'Headers' } as const;
+const TABS = {
+  timeline: 'Timeline',
+  preview: 'Preview',
+  text: 'Text',
+  headers: 'Headers',
+  raw: 'Raw',
+  attachments: 'Attachments',
+  webhooks: 'Webhooks',
+} as const;
 type Tab = keyof typeof TABS;
 
 const tabOf = (query: URLSearchParams): Tab => {
@@ -53,22 +63,65 @@ const CancelButton = ({ message }: { readonly message: SerializedMessage }): JSX
   );
 };
 
-const Tabs = ({ tab, children }: { readonly tab: Tab; readonly children: ComponentChildren }): JSX.Element => (
-  <div>
-    <nav class="tabs" aria-label="Views">
-      {Object.entries(TABS).map(([name, word]) => (
-        <a
-          key={name}
-          href={withParameters({ tab: name === 'timeline' ? null : name })}
-          {...(name === tab && { 'aria-current': 'page' })}
-        >
-          {word}
-        </a>
-      ))}
-    </nav>
-    {children}
-  </div>
-);
+interface TabsProps {
+  readonly tab: Tab;
+  readonly counts: Partial<Readonly<Record<Tab, number>>>;
+  readonly children: ComponentChildren;
+}
+
+const linkToTab = (name: string): string => withParameters({ tab: name === 'timeline' ? null : name });
+
+/** Each has the key of its number. */
+const Tabs = ({ tab, counts, children }: TabsProps): JSX.Element => {
+  const names = Object.keys(TABS) as Tab[];
+  useShortcuts(
+    Object.fromEntries(names.map((name, index) => [String(index + 1), () => navigate(linkToTab(name), 'replace')])),
+  );
+  return (
+    <div>
+      <nav class="tabs" aria-label="Views">
+        {names.map((name) => (
+          <a key={name} href={linkToTab(name)} {...(name === tab && { 'aria-current': 'page' })}>
+            {TABS[name]}
+            {counts[name] !== undefined && <span class="c">{counts[name]}</span>}
+          </a>
+        ))}
+      </nav>
+      {children}
+    </div>
+  );
+};
+
+interface ViewProps {
+  readonly tab: Tab;
+  readonly message: Past<SerializedMessage>;
+  readonly explanation: Explanation;
+}
+
+const View = ({ tab, message, explanation }: ViewProps): JSX.Element => {
+  const { id } = message;
+  switch (tab) {
+    case 'timeline':
+      return <Timeline message={message} explanation={explanation} now={nowOf(message)} />;
+    case 'preview':
+      return <MessagePreview id={id} />;
+    case 'text':
+      return <MessageText id={id} />;
+    case 'headers':
+      return <MessageHeaders id={id} />;
+    case 'raw':
+      return <MessageRaw id={id} />;
+    case 'attachments':
+      return <MessageAttachments id={id} />;
+    case 'webhooks':
+      return <WebhookSteps steps={explanation.steps} began={new Date(message.created_at).getTime()} />;
+  }
+};
+
+const countsOf = ({ steps }: Explanation): Partial<Readonly<Record<Tab, number>>> => {
+  const webhooks = steps.filter(({ type }) => type.startsWith('webhook_')).length;
+  return { timeline: steps.length - webhooks, webhooks };
+};
 
 /** Its own events: those of webhooks come after it. */
 const momentsIn = (explanation: Explanation | undefined): readonly Moment[] =>
@@ -170,12 +223,8 @@ export const Message = ({ id }: { readonly id: string }): JSX.Element => {
           <Head message={shown} moments={moments} />
           {tab === 'timeline' && <Why message={shown} explanation={explained} />}
           <div class="cols">
-            <Tabs tab={tab}>
-              {tab === 'timeline' ? (
-                <Timeline message={shown} explanation={explained} now={nowOf(shown)} />
-              ) : (
-                <MessageContent id={id} tab={tab} />
-              )}
+            <Tabs tab={tab} counts={countsOf(explained)}>
+              <View tab={tab} message={shown} explanation={explained} />
             </Tabs>
             <MessageFacts message={shown} />
           </div>

@@ -35,6 +35,15 @@ export interface TextAlternatives {
   close(): Promise<void>;
 }
 
+/** Writes a message as its source. */
+export interface MessageSources {
+  /**
+   * RFC 5322 with MIME, unsigned and untracked, some 64 kB at a time.
+   * @throws {Error} it cannot be built.
+   */
+  of(mail: OutgoingMail): Promise<Iterable<Uint8Array>>;
+}
+
 export interface OutgoingMail {
   /** What MAIL and RCPT say; never read from the headers. */
   readonly envelope: {

@@ -7,6 +7,16 @@ import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 const HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"> \u202Egnp.exe';
 const HTML = '<h1>On its way</h1><script>window.ran = 1</script><img src="https://elsewhere.example.test/pixel.png">';
 
+/** Keys of the views of a message, and what shows that each is there. */
+const VIEWS = [
+  ['2', 'preview', 'A preview needs a member’s session.'],
+  ['3', 'text', '<h1>On its way</h1>'],
+  ['4', 'headers', 'Message-ID'],
+  ['5', 'raw', 'Content-Transfer-Encoding'],
+  ['6', 'attachments', 'order.txt'],
+  ['7', 'webhooks', 'No webhook was told'],
+] as const;
+
 describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
   /** Id of a message that says what would run if it could. */
   let hostile: string;
@@ -17,6 +27,7 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
       to,
       subject,
       html: HTML,
+      attachments: [{ filename: 'order.txt', content: 'aGVsbG8=' }],
       tags: [{ name: 'kind', value: 'order' }],
     };
     return (await dashboard.api.post('/v1/messages/send', mail)).body.id;
@@ -46,9 +57,11 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
     await page.getByRole('region', { name: 'Explanation' }).waitFor();
     const name = `${size.theme}-${size.width}`;
     expect(await look(page, `message-${name}`)).toEqual(FINE);
-    await page.getByRole('link', { name: 'HTML' }).click();
-    await page.getByText('<h1>On its way</h1>').waitFor();
-    expect(await look(page, `message-html-${name}`)).toEqual(FINE);
+    for (const [digit, tab, text] of VIEWS) {
+      await page.keyboard.press(digit);
+      await page.getByText(text).first().waitFor();
+      expect(await look(page, `message-${tab}-${name}`)).toEqual(FINE);
+    }
     await page.getByRole('link', { name: 'Timeline' }).click();
     await page.keyboard.press('t');
     const bar = page.getByRole('region', { name: 'Time travel' });
@@ -72,8 +85,14 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
     await page.getByText('Your order 19 has shipped').waitFor();
     await page.goto(`/dashboard/messages/${hostile}`);
     await page.getByRole('region', { name: 'Explanation' }).waitFor();
-    await page.getByRole('link', { name: 'HTML' }).click();
-    await page.getByText('<h1>On its way</h1>').waitFor();
+    for (const [digit, , text] of VIEWS) {
+      await page.keyboard.press(digit);
+      await page.getByText(text).first().waitFor();
+    }
+    await page.keyboard.press('6');
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download' }).click();
+    expect((await saved).suggestedFilename()).toBe('order.txt');
     expect(complaints).toEqual([]);
     await close();
   });

@@ -43,6 +43,8 @@ describe('a resource', () => {
   test.each([
     '/v1/messages/$message',
     '/v1/messages/$message/content',
+    '/v1/messages/$message/preview',
+    '/v1/messages/$message/raw',
     '/v1/messages/$message/events',
     '/v1/messages/$message/explain',
     '/v1/api-keys/$key-admin',

@@ -4,6 +4,7 @@ import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
 import { createTextAlternatives } from '../../../src/adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../../../src/adapters/html/tracked-links.ts';
+import { createMessageSources } from '../../../src/adapters/mail/compose/signed-message.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createTemplateCompiler } from '../../../src/adapters/templates/compiler.ts';
@@ -84,6 +85,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
   };
   const pool = nowhere();
   const readModels = createReadModels({ pool, store: context.store, system });
+  const textAlternatives = createTextAlternatives();
   return {
     readModels,
     liveFeed: createLiveFeed({ ...context, pool, readModels, logger: silentLogger }),
@@ -91,7 +93,8 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     htmlChecker: createHtmlChecker(),
     analyzer: createAnalyzer(),
     htmlTracker: createHtmlTracker(),
-    textAlternatives: createTextAlternatives(),
+    textAlternatives,
+    messageSources: createMessageSources(textAlternatives),
     templateRenderer: createLiquidRenderer(),
     templateCompiler: createTemplateCompiler(),
     inbox: createInMemoryInbox(),

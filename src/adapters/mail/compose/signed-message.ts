@@ -1,6 +1,6 @@
 import { withViewUrl } from '../../../domain/message/recipient-link.ts';
 import type { MessageBody, StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
-import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
+import type { MessageSources, OutgoingMail, TextAlternatives } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { createTextAlternatives } from '../../html/text-alternatives.ts';
 import { createHtmlTracker } from '../../html/tracked-links.ts';
@@ -46,6 +46,16 @@ const createWrittenAttachments = () => {
       if (!known.has(attachment)) known.set(attachment, await canonicalBase64InTurns(attachment.content));
     }
     return (attachment) => known.get(attachment) ?? canonicalBase64(attachment.content);
+  };
+};
+
+export const createMessageSources = (texts: Pick<TextAlternatives, 'of'>): MessageSources => {
+  const writtenIn = createWrittenAttachments();
+  return {
+    of: async (mail) =>
+      buildMimeMessage(mail, await texts.of(mail.body), await writtenIn(mail))
+        .headed('')
+        .chunks(),
   };
 };
 

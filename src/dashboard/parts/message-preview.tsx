@@ -1,0 +1,118 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { urlOf } from '../data/api.ts';
+import { keys } from '../data/credentials.ts';
+import { environmentOf, usePlace } from '../data/location.ts';
+import { useStore } from '../data/store.ts';
+import { CopyButton } from './facts.tsx';
+import { Icon } from './icons.tsx';
+import { DownloadSource, MessageText, useContent } from './message-content.tsx';
+import { Notice } from './states.tsx';
+
+/**
+ * A mail as it looks, in a document of its own with a policy of its own (`GET /v1/messages/{id}/preview`). It is asked for
+ * by the browser itself, which sends the session of a member and cannot send the API key of a tab.
+ */
+
+/** More than `allow-popups`, with which links open, is never given. */
+const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox';
+
+interface ChoiceProps {
+  readonly legend: string;
+  /** Both words of it. */
+  readonly words: readonly [off: ComponentChildren, on: ComponentChildren];
+  readonly isOn: boolean;
+  choose(isOn: boolean): void;
+}
+
+const Choice = ({ legend, words, isOn, choose }: ChoiceProps): JSX.Element => (
+  <fieldset class="seg">
+    <legend class="vh">{legend}</legend>
+    {words.map((word, index) => (
+      <button key={index} type="button" aria-pressed={isOn === (index === 1)} onClick={() => choose(index === 1)}>
+        {word}
+      </button>
+    ))}
+  </fieldset>
+);
+
+const DESKTOP = (
+  <>
+    <Icon name="desktop" />
+    Desktop
+  </>
+);
+const PHONE = (
+  <>
+    <Icon name="phone" />
+    Phone
+  </>
+);
+
+const CopyHtml = ({ id }: { readonly id: string }): JSX.Element | null => {
+  const html = useContent(id).data?.html ?? null;
+  return html === null ? null : <CopyButton text={html} label="Copy the html" />;
+};
+
+const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }): JSX.Element => {
+  const [isPhone, setPhone] = useState(false);
+  const [isDark, setDark] = useState(false);
+  const [hasImages, loadImages] = useState(false);
+  const source = urlOf(`/v1/messages/${id}/preview`, {
+    images: hasImages ? 'remote' : null,
+    environment: isTest ? 'test' : null,
+  });
+  return (
+    <div class="pv">
+      <div class="pvbar">
+        <Choice legend="Width" words={[DESKTOP, PHONE]} isOn={isPhone} choose={setPhone} />
+        <Choice legend="Mail colours" words={['Light', 'Dark']} isOn={isDark} choose={setDark} />
+        <span class="sp" />
+        <span class="cp">
+          <CopyHtml id={id} />
+        </span>
+        <DownloadSource id={id} />
+      </div>
+      <div class="shield">
+        <Icon name="shield" />
+        {hasImages ? (
+          <span>Sealed off: no scripts, no forms. Images are loaded from where they are; our own count no open.</span>
+        ) : (
+          <>
+            <span>
+              Sealed off: no scripts, no forms, no network. Remote images are not loaded, so looking counts as no open.
+            </span>
+            <button type="button" class="lnk" onClick={() => loadImages(true)}>
+              Load images
+            </button>
+          </>
+        )}
+      </div>
+      <div class="stage">
+        <iframe
+          key={source}
+          class={`mail ${isPhone ? 'phone' : ''} ${isDark ? 'dark' : ''}`}
+          title="The mail"
+          sandbox={SANDBOX}
+          src={source}
+        />
+      </div>
+    </div>
+  );
+};
+
+export const MessagePreview = ({ id }: { readonly id: string }): JSX.Element => {
+  const environment = environmentOf(usePlace());
+  const hasKey = useStore(keys)[environment] !== undefined;
+  if (!hasKey) return <Frame id={id} isTest={environment === 'test'} />;
+  return (
+    <div class="stack aside">
+      <Notice tone="mute" state="accepted">
+        <b>A preview needs a member’s session.</b> It is a sealed document of its own, which cannot be given the API key
+        of this tab. <code>GET /v1/messages/{'{id}'}/preview</code> gives it to any program with a key. This is its
+        text:
+      </Notice>
+      <MessageText id={id} />
+    </div>
+  );
+};

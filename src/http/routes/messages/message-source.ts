@@ -1,0 +1,124 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { noteReading } from '../../../commands/audit.ts';
+import type { ExistingMessage } from '../../../domain/message/message.ts';
+import { withViewUrl } from '../../../domain/message/recipient-link.ts';
+import type { MessageBody } from '../../../domain/ports/contents.ts';
+import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
+import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
+import { pageOfText, withImages } from '../../pages/mail-page.ts';
+import { pageSchema } from '../../schemas/envelope.ts';
+import { requireContent } from '../../schemas/message-content.ts';
+import { loadMessage } from './messages.ts';
+
+/** A message as it looks, and as it is written. Reading either is put on record, like reading its content. */
+
+const readContent = async (
+  { caller, id, origin }: Pick<Call<unknown, unknown>, 'caller' | 'id' | 'origin'>,
+  { deps }: RouteContext,
+): Promise<{ readonly message: ExistingMessage; readonly body: MessageBody }> => {
+  const { message } = await loadMessage(deps, caller, id);
+  const body = await requireContent(deps.context.contents, message);
+  await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+  return { message, body };
+};
+
+const policyOf = (hasImages: boolean): string =>
+  [
+    'sandbox allow-popups allow-popups-to-escape-sandbox',
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    `img-src data:${hasImages ? ' https:' : ''}`,
+    'font-src data:',
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'self'",
+  ].join('; ');
+
+/** What connects to other hosts before a policy is asked, or would lead links elsewhere. It becomes an unknown element. */
+const ELEMENTS_LEFT_OUT = /<(?=(?:link|base|meta|i?frame|object|embed)[\s/>])/gi;
+/** Our own image that tells of an opening, in whatever mail it came here. */
+const OPEN_PIXEL = /https?:\/\/[^\s"'<>/]+(?:\/[^\s"'<>]*)?\/o\/[\w-]{16,}/gi;
+const DOCTYPE = /^\s*<!doctype[^>]*>/i;
+/** Links leave the frame. */
+const BASE = '<base target="_blank">';
+
+/** The html, inert as far as text can be; the policy sees to the rest. */
+const sealed = ({ html, text = '', subject, attachments }: MessageBody): string => {
+  const page = html === undefined ? pageOfText(subject, text) : withImages(html, attachments);
+  const inert = withViewUrl(page, '#').replace(ELEMENTS_LEFT_OUT, '<x-').replace(OPEN_PIXEL, 'data:,');
+  const [doctype = ''] = DOCTYPE.exec(inert) ?? [];
+  return doctype + BASE + inert.slice(doctype.length);
+};
+
+const previewHeaders = (reply: FastifyReply, hasImages: boolean): FastifyReply =>
+  reply
+    .type('text/html; charset=utf-8')
+    .header('content-security-policy', policyOf(hasImages))
+    .header('cache-control', 'no-store')
+    .header('referrer-policy', 'no-referrer')
+    .header('x-dns-prefetch-control', 'off')
+    .header('cross-origin-resource-policy', 'same-origin');
+
+export const previewMessageRoute = endpoint(
+  'GET /v1/messages/:id/preview',
+  {
+    summary: 'Preview a message as a page',
+    description:
+      'Its html, or its text, in a document of its own that runs, posts and loads nothing: images of its own attachments ' +
+      'are in it, links open a new window. Looking at it counts as nothing. Reading it is put on record.',
+    query: z.strictObject({
+      images: z
+        .enum(['none', 'remote'])
+        .default('none')
+        .describe(
+          '`remote`: images of other hosts may be loaded over https, and tell them so; never our own open pixel.',
+        ),
+    }),
+    answer: pageSchema,
+    mediaType: 'text/html',
+  },
+  async (call, route) => {
+    const { body } = await readContent(call, route);
+    previewHeaders(call.reply, call.query.images === 'remote');
+    return sealed(body);
+  },
+);
+
+/** Without what each copy has of its own. */
+const mailOf = ({ accepted, acceptedAt }: ExistingMessage, body: MessageBody): OutgoingMail => ({
+  envelope: {
+    from: body.from.address,
+    to: body.recipients.map(({ id, address }) => ({ recipientId: id, address })),
+  },
+  messageId: accepted.internetMessageId,
+  body,
+  ...(typeof body.unsubscribe === 'object' ? { unsubscribe: body.unsubscribe } : {}),
+  date: new Date(acceptedAt),
+  attempt: 1,
+});
+
+const MEDIA_TYPE = 'message/rfc822';
+
+export const getRawMessageRoute = endpoint(
+  'GET /v1/messages/:id/raw',
+  {
+    summary: 'Read the source of a message',
+    description:
+      'RFC 5322 with MIME, as a file. What each copy has of its own is not in it: DKIM signatures, tracking, managed ' +
+      'unsubscribe links and `Feedback-ID`. `Bcc` recipients are in no copy. Reading it is put on record.',
+    answer: z.string(),
+    mediaType: MEDIA_TYPE,
+  },
+  async (call, route) => {
+    const { message, body } = await readContent(call, route);
+    const source = await route.deps.messageSources.of(mailOf(message, body));
+    call.reply
+      .type(MEDIA_TYPE)
+      .header('cache-control', 'no-store')
+      .header('content-disposition', `attachment; filename="${call.id}.eml"`)
+      .header('content-security-policy', "sandbox; default-src 'none'");
+    return Readable.from(source, { objectMode: false });
+  },
+);
