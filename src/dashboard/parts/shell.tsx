@@ -32,6 +32,10 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
       { path: '/domains', word: 'Domains', icon: 'globe' },
     ],
   },
+  {
+    name: 'Govern',
+    entries: [{ path: '/audit', word: 'Audit', icon: 'shield' }],
+  },
 ];
 
 const Logo = (): JSX.Element => (

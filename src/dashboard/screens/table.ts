@@ -51,4 +51,9 @@ export const SCREENS: readonly Screen[] = [
     title: 'Domain',
     load: async () => (await import('./domain.tsx')).Domain,
   },
+  {
+    path: /^\/audit$/,
+    title: 'Audit',
+    load: async () => (await import('./audit.tsx')).Audit,
+  },
 ];

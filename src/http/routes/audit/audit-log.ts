@@ -3,38 +3,13 @@ import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
-import { addressSchema, type RequestFacts } from '../../schemas/key-history.ts';
+import { type AuditEntry, auditEntrySchema } from '../../schemas/audit.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import type { RequestFacts } from '../../schemas/key-history.ts';
 import { pageParameters, timeParameter } from '../../validation/fields.ts';
 import { readRequestFacts } from '../api-keys/request-facts.ts';
 
-const entrySchema = z
-  .strictObject({
-    object: z.literal('audit_entry'),
-    leaf_index: z.number().int().describe('Place in the tree, from 0.'),
-    event_id: z.string(),
-    type: z.string(),
-    occurred_at: timeSchema(),
-    actor: z.strictObject({
-      type: z.string(),
-      id: z.string().nullable(),
-      secret: z
-        .number()
-        .int()
-        .nullable()
-        .describe('Of a key: which of its values, from 1; each rotation makes another.'),
-      secret_last4: z.string().nullable().describe('Of that value.'),
-      session_id: z.string().nullable().describe('Of a member: in which session.'),
-    }),
-    address: addressSchema(),
-    request_id: z.string().nullable(),
-    stream: z.string().describe('The history that the event is in, such as `apiKey-<id>`.'),
-    revision: z.number().int().describe('Place in the stream, from 0, without gaps.'),
-    data: z.record(z.string(), z.unknown()).describe('As it is stored.'),
-  })
-  .meta({ id: 'AuditEntry' });
-
-const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): z.infer<typeof entrySchema> => {
+const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): AuditEntry => {
   const { actor, occurredAt, requestId, secret = null, session = null } = leaf.metadata;
   const [type = '', id = null] = actor.split(':', 2);
   return {
@@ -96,7 +71,7 @@ export const listAuditLogRoute = endpoint(
       'Every event of the log as it is stored, of both environments. A filter that finds little answers a page with fewer ' +
       'entries than its limit, or none, and `has_more`: go on with the cursor.',
     query,
-    answer: listSchema(entrySchema),
+    answer: listSchema(auditEntrySchema),
   },
   async ({ caller, query: by }, { deps }) => {
     const after = decodeIndex(by.order, by.after);

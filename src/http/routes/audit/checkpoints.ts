@@ -11,22 +11,16 @@ import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import {
+  type AuditCheckpoint,
+  auditCheckpointSchema,
+  auditConsistencySchema,
+  auditProofSchema,
+} from '../../schemas/audit.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { integerParameter, pageParameters } from '../../validation/fields.ts';
 
-const checkpointSchema = z
-  .strictObject({
-    object: z.literal('audit_checkpoint'),
-    origin: z.string().describe('Name of the tree.'),
-    size: z.number().int().describe('Leaves that it is about, from the first.'),
-    root_hash: z.string().describe('Root of the Merkle tree of these leaves (RFC 9162), in base64.'),
-    note: z.string().describe('The signed note (C2SP signed-note, tlog-checkpoint).'),
-    verifier_key: z.string().describe('The public key that signed it (C2SP signed-note). Keep the first that you see.'),
-    signed_at: timeSchema(),
-  })
-  .meta({ id: 'AuditCheckpoint' });
-
-const serializeCheckpoint = ({ note, vkey, signedAt }: StoredCheckpoint): z.infer<typeof checkpointSchema> => {
+const serializeCheckpoint = ({ note, vkey, signedAt }: StoredCheckpoint): AuditCheckpoint => {
   const { origin, size, root } = parseCheckpoint(parseNote(note).text);
   return {
     object: 'audit_checkpoint',
@@ -55,7 +49,7 @@ export const listCheckpointsRoute = endpoint(
   {
     summary: 'List signed checkpoints, newest first',
     query: z.strictObject(pageParameters),
-    answer: listSchema(checkpointSchema),
+    answer: listSchema(auditCheckpointSchema),
   },
   async ({ caller: { organizationId: tree }, query: { limit, after } }, { deps }) => {
     const below = decodeSize(after);
@@ -100,7 +94,7 @@ export const createCheckpointRoute = endpoint(
   {
     summary: 'Sign a checkpoint now',
     description: 'Of all events so far. One is signed by itself every minute while there are new events.',
-    answer: checkpointSchema,
+    answer: auditCheckpointSchema,
   },
   async ({ caller: { organizationId: tree }, origin }, { deps }) => {
     await readYourWrites(deps, ['audit']);
@@ -112,17 +106,6 @@ export const createCheckpointRoute = endpoint(
 );
 
 const PROOF = 'text/plain';
-
-const proofSchema = z
-  .strictObject({
-    object: z.literal('audit_proof'),
-    event_id: z.string().describe('Of the audit entry.'),
-    leaf_index: z.number().int(),
-    leaf: z.string().describe('What is hashed: a line of canonical JSON (RFC 8785).'),
-    hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards.'),
-    checkpoint: z.string().describe('The signed note that the proof leads to.'),
-  })
-  .meta({ id: 'AuditProof' });
 
 const base64 = (hashes: readonly Buffer[]): string[] => hashes.map((hash) => hash.toString('base64'));
 
@@ -155,7 +138,7 @@ export const getAuditProofRoute = endpoint(
       'By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`, as `GET /v1/events` and webhooks show ' +
       `it. With \`Accept: ${PROOF}\` it comes as a C2SP tlog-proof. An event that no checkpoint is about yet is answered ` +
       '409: ask again within a minute, or sign a checkpoint.',
-    answer: proofSchema,
+    answer: auditProofSchema,
     etag: false,
     otherMediaTypes: [PROOF],
   },
@@ -179,16 +162,6 @@ export const getAuditProofRoute = endpoint(
   },
 );
 
-const consistencySchema = z
-  .strictObject({
-    object: z.literal('audit_consistency'),
-    from: z.strictObject({ size: z.number().int(), root_hash: z.string() }),
-    to: z.strictObject({ size: z.number().int(), root_hash: z.string() }),
-    hashes: z.array(z.string()).describe('Proof of consistency (RFC 9162 §2.1.4), in base64.'),
-    checkpoint: z.string().describe('The newest signed note.'),
-  })
-  .meta({ id: 'AuditConsistency' });
-
 export const getConsistencyProofRoute = endpoint(
   'GET /v1/audit/consistency',
   {
@@ -199,7 +172,7 @@ export const getConsistencyProofRoute = endpoint(
       from: integerParameter(1, SIZE_MAX).describe('The smaller size.'),
       to: integerParameter(1, SIZE_MAX).optional().describe('The larger size.'),
     }),
-    answer: consistencySchema,
+    answer: auditConsistencySchema,
   },
   async ({ caller: { organizationId: tree }, query: { from, to } }, { deps }) => {
     await readYourWrites(deps, ['audit']);

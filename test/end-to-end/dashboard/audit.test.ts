@@ -1,0 +1,135 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HOSTILE = '<img src=x onerror="window.ran = 1"> \u202Egnp.exe';
+
+describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
+  let keyId: string;
+  let domainId: string;
+
+  const dashboard = startDashboard(async ({ api }) => {
+    domainId = (await api.get('/v1/domains')).body.data[0].id;
+    const key = { name: HOSTILE, domain_id: domainId, permissions: ['send'], environment: 'test' };
+    keyId = (await api.post('/v1/api-keys', key)).body.id;
+    for (let at = 0; at < 5; at += 1) await api.patch(`/v1/api-keys/${keyId}`, { name: `${HOSTILE} ${at}` });
+    await api.post(`/v1/api-keys/${keyId}/rotate`, {});
+    await api.post('/v1/audit/checkpoints');
+  });
+
+  const openRotation = async (page: Page): Promise<void> => {
+    await page.goto(`/dashboard/audit?key_id=${keyId}`);
+    await page.getByRole('link', { name: /Key rotated/ }).click();
+  };
+
+  test.each(WINDOWS)('checks the log and an entry, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    const name = `${size.theme}-${size.width}`;
+    await page.goto('/dashboard/audit');
+    await page.getByText('The log is intact').waitFor();
+    await page.getByRole('link', { name: /Key rotated/ }).waitFor();
+    expect(await look(page, `audit-log-${name}`)).toEqual(FINE);
+    await openRotation(page);
+    await page.getByText('Verified here').waitFor();
+    expect(await look(page, `audit-${name}`)).toEqual(FINE);
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each([
+    ['a byte of the entry', ({ leaf }: Proof) => ({ leaf: leaf.replace('KeyRotated', 'KeyRevoked') }), /another entry/],
+    ['a hash', ({ hashes }: Proof) => ({ hashes: hashes.toReversed() }), /do not lead to the root/],
+    ['a missing hash', ({ hashes }: Proof) => ({ hashes: hashes.slice(1) }), /do not lead to the root/],
+    ['the place', ({ leaf_index: at }: Proof) => ({ leaf_index: at - 1 }), /do not lead to the root/],
+    [
+      'the size',
+      ({ checkpoint }: Proof) => ({ checkpoint: checkpoint.replace(/\n(\d+)\n/, '\n1$1\n') }),
+      /not signed by/,
+    ],
+    ['the note', () => ({ checkpoint: 'trust me' }), /no signed checkpoint/],
+  ] as const)('says that a proof is wrong if %s is another', async (_what, change, sentence) => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.route('**/v1/audit/proof/*', async (route) => {
+      const response = await route.fetch();
+      const proof = (await response.json()) as Proof;
+      await route.fulfill({ response, json: { ...proof, ...change(proof) } });
+    });
+    await openRotation(page);
+    const shown = page.getByRole('region', { name: 'Proof' });
+    await shown.getByText('Wrong').waitFor();
+    await shown.getByText(sentence).waitFor();
+    await close();
+  });
+
+  test('keeps the key and the checkpoint that it saw, and checks later ones against them', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/audit');
+    await page.getByText('for the first time').waitFor();
+    for (let at = 0; at < 3; at += 1) {
+      await dashboard.api.patch(`/v1/api-keys/${keyId}`, { name: `grown ${at}` });
+      await dashboard.api.post('/v1/audit/checkpoints');
+      await page.reload();
+      await page.getByText('continues the checkpoint of').waitFor();
+    }
+    await page.route('**/v1/audit/consistency?*', async (route) => {
+      const response = await route.fetch();
+      const proof = (await response.json()) as { readonly hashes: readonly string[] };
+      await route.fulfill({ response, json: { ...proof, hashes: proof.hashes.toReversed().slice(1) } });
+    });
+    await dashboard.api.patch(`/v1/api-keys/${keyId}`, { name: 'grown again' });
+    await dashboard.api.post('/v1/audit/checkpoints');
+    await page.reload();
+    await page.getByText('The log is not the one that this browser knows').waitFor();
+    await page.unroute('**/v1/audit/consistency?*');
+    await page.evaluate(() => {
+      const name = 'outbox-audit-logs';
+      const kept = JSON.parse(localStorage.getItem(name) ?? '{}') as Record<string, { vkey: string }>;
+      for (const one of Object.values(kept)) one.vkey = one.vkey.replace(/\+[0-9a-f]{8}\+/, '+00000000+');
+      localStorage.setItem(name, JSON.stringify(kept));
+    });
+    await page.reload();
+    await page.getByText('not signed by the key that this browser keeps').waitFor();
+    await page.getByRole('button', { name: 'Forget what was kept' }).click();
+    await page.getByText('for the first time').waitFor();
+    await close();
+  });
+
+  test('finds entries by what is typed, signs on demand, and gives export and report as files', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/audit');
+    await page.getByLabel('Search the log').fill('key rotated');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/type=KeyRotated/);
+    await dashboard.api.post(`/v1/api-keys/${keyId}/rotate`, { revoke_previous: true });
+    await page.reload();
+    await page
+      .getByRole('link', { name: /Key rotated/ })
+      .first()
+      .click();
+    await page.getByRole('region', { name: 'Proof' }).getByRole('button', { name: 'Sign now' }).click();
+    await page.getByText('Verified here').waitFor();
+    const report = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'HTML' }).click();
+    expect(await readFile(await (await report).path(), 'utf8')).toContain('&lt;img src=x');
+    await page.getByRole('button', { name: 'Export with proofs' }).click();
+    const file = page.waitForEvent('download');
+    await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
+    const lines = (await readFile(await (await file).path(), 'utf8')).trimEnd().split('\n');
+    expect(lines[0]).toContain('"audit_export":1');
+    expect(lines.at(-1)).toContain('"checkpoint"');
+    // The browser's word on the proof that was not there yet.
+    expect(complaints.filter((one) => !one.includes('409'))).toEqual([]);
+    await close();
+  });
+});
+
+interface Proof {
+  readonly leaf: string;
+  readonly leaf_index: number;
+  readonly hashes: readonly string[];
+  readonly checkpoint: string;
+}
