@@ -6,6 +6,7 @@ import { ago, count, duration, useTimes } from '../data/time.ts';
 import { Action } from './action.tsx';
 import { Mark } from './icons.tsx';
 import { Fault } from './states.tsx';
+import { hostOf } from './webhook-dialogs.tsx';
 
 /** What somebody has to do something about, each with its remedy. */
 
@@ -34,8 +35,6 @@ const LinkTo = ({ path, word }: { readonly path: string; readonly word: string }
     {word}
   </a>
 );
-
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
 
 const DomainTrouble = ({ trouble }: { readonly trouble: TroubleOf<'domain'> }): JSX.Element => {
   const times = useTimes();
@@ -127,9 +126,6 @@ const ReputationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'reputatio
 const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> }): JSX.Element => {
   const { id, url, failing_since: since, disabled_reason: reason } = trouble.webhook;
   const why = reason === 'gone' ? 'answered that it is gone (410)' : 'took nothing for 5 days';
-  const enable = async (): Promise<undefined> => {
-    await request(`/v1/webhooks/${id}`, { method: 'PATCH', body: { enabled: true } });
-  };
   return (
     <Item
       trouble={trouble}
@@ -138,11 +134,7 @@ const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> })
           ? 'A webhook was switched off'
           : `A webhook has failed for ${duration(Date.now() - Date.parse(since))}`
       }
-      remedy={
-        <Action word="Enable" icon="check" tone="plain" isSmall title={`Enable ${hostOf(url)}?`} act={enable}>
-          <p class="two">What waits is posted at once. If it has failed for days, replay what it missed.</p>
-        </Action>
-      }
+      remedy={<LinkTo path={`/webhooks/${id}`} word="Open deliveries" />}
     >
       <bdi>{hostOf(url)}</bdi> {since === null ? why : 'takes no event'}. What it misses can be replayed, none is lost.
     </Item>

@@ -2,40 +2,22 @@ import type { JSX } from 'preact';
 import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import { request } from '../data/api.ts';
 import { useDomains } from '../data/names.ts';
-import { ago, useTimes } from '../data/time.ts';
+import { ago } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
-import { CopyButton } from './facts.tsx';
+import { NewValue } from './new-value.tsx';
 
 interface Made {
   readonly key: string;
   readonly previous_key_expires_at?: string;
 }
 
-/** A new value, shown this once. */
-const NewValue = ({ made, name }: { readonly made: Made; readonly name: string }): JSX.Element => {
-  const times = useTimes();
-  return (
-    <>
-      <h2>
-        <bdi>{name}</bdi> has a new value
-      </h2>
-      <div class="secret cp">
-        <code>{made.key}</code>
-        <CopyButton text={made.key} label="Copy the value" />
-      </div>
-      <p class="muted">
-        Store it now: nobody can show it again.
-        {made.previous_key_expires_at !== undefined &&
-          ` The value before works until ${times.short(made.previous_key_expires_at)}.`}
-      </p>
-    </>
-  );
-};
-
 /** The dialog then shows the value, until somebody says that it is stored. */
 const shownOnce = async (name: string, path: string, body: unknown): Promise<Outcome> => {
   const made = await request<Made>(path, { method: 'POST', body });
-  return { shown: <NewValue made={made} name={name} />, word: 'It is stored' };
+  return {
+    shown: <NewValue value={made.key} name={name} previousUntil={made.previous_key_expires_at} />,
+    word: 'It is stored',
+  };
 };
 
 const used = ({ last_used_at: at, last_used_address: address }: SerializedApiKey): string =>

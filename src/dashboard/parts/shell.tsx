@@ -29,6 +29,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     name: 'Build',
     entries: [
       { path: '/keys', word: 'API keys', icon: 'key' },
+      { path: '/webhooks', word: 'Webhooks', icon: 'link' },
       { path: '/domains', word: 'Domains', icon: 'globe' },
     ],
   },

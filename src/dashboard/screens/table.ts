@@ -42,6 +42,16 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./key.tsx')).Key,
   },
   {
+    path: /^\/webhooks$/,
+    title: 'Webhooks',
+    load: async () => (await import('./webhooks.tsx')).Webhooks,
+  },
+  {
+    path: /^\/webhooks\/([^/]+)$/,
+    title: 'Webhook',
+    load: async () => (await import('./webhook.tsx')).Webhook,
+  },
+  {
     path: /^\/domains$/,
     title: 'Domains',
     load: async () => (await import('./domains.tsx')).Domains,

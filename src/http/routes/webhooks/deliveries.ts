@@ -7,53 +7,26 @@ import { isId } from '../../../domain/ids.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
 import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/post.ts';
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
+import { serializeEvents } from '../../../projections/events/serialize-events.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodePlace, encodePlace } from '../../lists.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import {
+  DELIVERY_STATES,
+  HIDDEN,
+  type SerializedWebhookDelivery,
+  type SerializedWebhookRequest,
+  shownWebhookDeliverySchema,
+  webhookDeliverySchema,
+} from '../../schemas/webhook-delivery.ts';
 import { pageParameters } from '../../validation/fields.ts';
 import { loadWebhook } from './webhooks.ts';
-
-const HIDDEN = '[hidden]';
-const STATES = ['pending', 'delivered', 'failed'] as const;
-
-const requestSchema = z.strictObject({
-  url: z.string(),
-  headers: z
-    .record(z.string(), z.string())
-    .describe(`Without the signature; values of custom headers are \`${HIDDEN}\`.`),
-  body_bytes: z.number().int(),
-  body_sha256: z.string().describe('SHA-256 of the body, in hex: the event as it was at that time.'),
-});
-
-const webhookDeliverySchema = z
-  .strictObject({
-    id: z.string(),
-    object: z.literal('webhook_delivery'),
-    webhook_id: z.string(),
-    event_id: z.string(),
-    event_type: z.string(),
-    replay_id: z.string().nullable().describe('The replay that it is part of; null: none.'),
-    status: z.enum(STATES),
-    created_at: timeSchema(),
-    next_attempt_at: timeSchema().nullable(),
-    attempts: z.array(
-      z.strictObject({
-        at: timeSchema(),
-        request: requestSchema,
-        status: z.number().int().nullable().describe('Status of the answer; null: there was none.'),
-        duration_ms: z.number(),
-        response: z.string().describe('The first 1 kB of the answer, or why there was none.'),
-      }),
-    ),
-  })
-  .meta({ id: 'WebhookDelivery' });
-type SerializedWebhookDelivery = z.infer<typeof webhookDeliverySchema>;
 
 const serializeRequest = (
   { event, replayId }: WebhookDelivery,
   { at, request }: WebhookTry,
-): z.infer<typeof requestSchema> => ({
+): SerializedWebhookRequest => ({
   url: request.url,
   headers: {
     ...Object.fromEntries(request.headerNames.map((name) => [name, HIDDEN])),
@@ -89,7 +62,7 @@ const listOfWebhook = (id: string): string => `webhook-deliveries/${id}`;
 
 const query = z.strictObject({
   ...pageParameters,
-  status: z.enum(STATES).optional().describe('Deliveries with this status only.'),
+  status: z.enum(DELIVERY_STATES).optional().describe('Deliveries with this status only.'),
   event_type: z.enum(CUSTOMER_EVENT_TYPES).optional().describe('Deliveries of events of this type only.'),
 });
 
@@ -127,9 +100,12 @@ const loadDelivery = async (
 
 export const getWebhookDeliveryRoute = endpoint(
   'GET /v1/webhooks/:id/deliveries/:delivery',
-  { summary: 'Read a delivery of a webhook with all attempts', answer: webhookDeliverySchema, etag: false },
-  async ({ caller, request }, route) =>
-    serializeWebhookDelivery((await loadDelivery(route.deps, caller, request)).delivery),
+  { summary: 'Read a delivery of a webhook with all attempts', answer: shownWebhookDeliverySchema, etag: false },
+  async ({ caller, request }, { deps }) => {
+    const { delivery } = await loadDelivery(deps, caller, request);
+    const [event] = await serializeEvents(deps.context.contents, [delivery.event]);
+    return { ...serializeWebhookDelivery(delivery), body: JSON.stringify(event) };
+  },
 );
 
 export const resendWebhookDeliveryRoute = endpoint(

@@ -10,28 +10,13 @@ import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { decodePlace, encodePlace } from '../../lists.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { replaySchema, type SerializedReplay } from '../../schemas/webhook-replay.ts';
 import { pageParameters, timeField } from '../../validation/fields.ts';
 import { issuedCursor, START } from '../events/event-pages.ts';
 import { loadWebhook } from './webhooks.ts';
 
-const replaySchema = z
-  .strictObject({
-    id: z.string(),
-    object: z.literal('webhook_replay'),
-    webhook_id: z.string(),
-    status: z.enum(['running', 'completed', 'cancelled']).describe('`completed`: all of its deliveries are made.'),
-    since: timeSchema().nullable().describe('null: it began at a cursor.'),
-    until: timeSchema(),
-    deliveries: z
-      .strictObject({ pending: z.number().int(), delivered: z.number().int(), failed: z.number().int() })
-      .describe('How many of its deliveries are in each state, of those made so far.'),
-    created_at: timeSchema(),
-    ended_at: timeSchema().nullable(),
-  })
-  .meta({ id: 'WebhookReplay' });
-
-const serializeReplay = ({ counts, ...replay }: CountedReplay): z.infer<typeof replaySchema> => ({
+const serializeReplay = ({ counts, ...replay }: CountedReplay): SerializedReplay => ({
   id: replay.id,
   object: 'webhook_replay',
   webhook_id: replay.webhookId,

@@ -75,7 +75,9 @@ describe('a delivery', () => {
         response: 'sorry',
       },
     ]);
-    expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries`)).body.data).toEqual([body]);
+    const { body: posted, ...listed } = body;
+    expect(JSON.parse(posted)).toMatchObject({ id: 'evt_1', type: 'message.accepted', data: { message_id: 'msg_1' } });
+    expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries`)).body.data).toEqual([listed]);
   });
 
   test('that fails makes its webhook one that fails, from when it was enabled at the earliest', async () => {

@@ -1,0 +1,96 @@
+/**
+ * Checks the signature of a post as a receiver does (Standard Webhooks 1.0.0), in the browser: the secret goes nowhere.
+ * HMAC-SHA256 over `id.timestamp.body`, keyed with the bytes that the secret's Base64 stands for.
+ */
+
+export interface SignedPost {
+  /** `whsec_…` */
+  readonly secret: string;
+  /** The headers of the post. */
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  /** As received. */
+  readonly body: string;
+}
+
+export interface Verdict {
+  readonly isRight: boolean;
+  readonly text: string;
+}
+
+const TOLERANCE_SECONDS = 300;
+const PREFIX = /^whsec_/;
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+/** @returns null: it is no Base64. */
+const decoded = (base64: string): Uint8Array<ArrayBuffer> | null => {
+  try {
+    return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+  } catch {
+    return null;
+  }
+};
+
+const hmac = async (secret: Uint8Array<ArrayBuffer>, text: string): Promise<string> => {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const key = await crypto.subtle.importKey('raw', secret, algorithm, false, ['sign']);
+  const signed = new Uint8Array(await crypto.subtle.sign('HMAC', key, bytesOf(text)));
+  return btoa(String.fromCharCode(...signed));
+};
+
+const rewritten = (body: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(body));
+  } catch {
+    return body;
+  }
+};
+
+const wrong = (text: string): Verdict => ({ isRight: false, text });
+
+/** Mistakes that receivers make, told by what the signature would be with each. */
+const mistakes = ({ secret, id, timestamp, body }: SignedPost, key: Uint8Array<ArrayBuffer>) => {
+  const signed = `${id}.${timestamp}.${body}`;
+  return [
+    [
+      key,
+      `${id}.${timestamp}.${rewritten(body)}`,
+      'It is of this body, written anew: keep the body as it came, before it is parsed.',
+    ],
+    [key, `${id}.${timestamp}.${body.trimEnd()}`, 'It is of this body without the white space at its end.'],
+    [key, body, 'It is of the body alone: what is signed begins with the id and the time, each with a dot behind it.'],
+    [bytesOf(secret), signed, 'It is keyed with the text of the secret: decode it from Base64, without “whsec_”.'],
+    [bytesOf(secret.replace(PREFIX, '')), signed, 'It is keyed with the text of the secret: decode it from Base64.'],
+  ] as const;
+};
+
+const ageOf = (timestamp: string): string => {
+  const seconds = Math.abs(Date.now() / 1000 - Number(timestamp));
+  return seconds <= TOLERANCE_SECONDS
+    ? ''
+    : ' Its time is more than 5 minutes from now: a receiver refuses it as a replay by somebody else.';
+};
+
+export const checkSignature = async (post: SignedPost): Promise<Verdict> => {
+  const { id, timestamp, body } = post;
+  if (crypto.subtle === undefined)
+    return wrong('Browsers check signatures over HTTPS, and on this very machine, only.');
+  const key = decoded(post.secret.trim().replace(PREFIX, ''));
+  if (key === null || key.length === 0)
+    return wrong('The secret is not whole: it begins with “whsec_”, and Base64 follows.');
+  const given = post.signature
+    .trim()
+    .split(/\s+/)
+    .map((one) => one.replace(/^v1,/, ''));
+  if (given.includes(await hmac(key, `${id}.${timestamp}.${body}`))) {
+    return { isRight: true, text: `The signature is of this body, by this secret.${ageOf(timestamp)}` };
+  }
+  for (const [secret, text, mistake] of mistakes({ ...post, secret: post.secret.trim() }, key)) {
+    if (given.includes(await hmac(secret, text))) return wrong(mistake);
+  }
+  return wrong(
+    'It matches neither this body nor a usual mistake: the secret, the id, the time or the body is another one.',
+  );
+};

@@ -1,0 +1,43 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { client } from '../data/queries.ts';
+import { Icon } from './icons.tsx';
+import type { IconName } from './shapes.ts';
+
+interface ActButtonProps {
+  readonly word: string;
+  readonly icon: IconName;
+  readonly isSmall?: boolean;
+  act(): Promise<unknown>;
+}
+
+/** Does at once what needs no second thought. What is shown is read again; a refusal is said on the button. */
+export const ActButton = ({ word, icon, isSmall = false, act }: ActButtonProps): JSX.Element => {
+  const [isBusy, setBusy] = useState(false);
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const begin = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      await act();
+      setRefusal(null);
+      await client.invalidateQueries();
+    } catch (error) {
+      setRefusal(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      {refusal !== null && (
+        <span class="problem" role="alert">
+          {refusal}
+        </span>
+      )}
+      <button type="button" class={`btn ${isSmall ? 'small' : ''}`} disabled={isBusy} onClick={() => void begin()}>
+        <Icon name={icon} />
+        {word}
+      </button>
+    </>
+  );
+};

@@ -1,0 +1,139 @@
+import type { JSX } from 'preact';
+import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
+import { request } from '../data/api.ts';
+import { linkTo, navigate } from '../data/location.ts';
+import { ago } from '../data/time.ts';
+import { Action, type Outcome } from './action.tsx';
+import { NewValue } from './new-value.tsx';
+
+interface Made {
+  readonly url: string;
+  readonly secret: string;
+  readonly previous_secret_expires_at?: string;
+}
+
+/** The dialog then shows the secret, until somebody says that it is stored. */
+const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
+  const { secret, url, previous_secret_expires_at: until } = await request<Made>(path, { method: 'POST', body });
+  return { shown: <NewValue value={secret} name={url} previousUntil={until} />, word: 'It is stored' };
+};
+
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
+
+const FAMILIES = {
+  'message.*': 'what becomes of each message, at each recipient',
+  'suppression.*': 'who gets no more mail, and why',
+  'domain.*': 'DNS records, reputation, warm-up',
+  'api_key.*': 'keys made, rotated, ended',
+  'billing.*': 'quota and invoices',
+} as const;
+
+const eventsOf = (form: FormData): readonly string[] => [
+  ...form.getAll('family').map(String),
+  ...String(form.get('types'))
+    .split(/[\s,]+/)
+    .filter((type) => type !== ''),
+];
+
+export const MakeWebhook = (): JSX.Element => {
+  const make = (form: FormData): Promise<Outcome> => {
+    const note = String(form.get('description')).trim();
+    const body = { url: form.get('url'), events: eventsOf(form), description: note === '' ? null : note };
+    return shownOnce('/v1/webhooks', body);
+  };
+  return (
+    <Action word="Add a webhook" icon="plus" tone="primary" title="Add a webhook" act={make}>
+      <label class="row">
+        Address that events are posted to
+        <input
+          class="inp"
+          name="url"
+          type="url"
+          required
+          maxLength={2048}
+          placeholder="https://example.com/hooks/mail"
+        />
+      </label>
+      <fieldset class="row">
+        <legend>Events</legend>
+        {Object.entries(FAMILIES).map(([family, text]) => (
+          <label class="opt" key={family}>
+            <input type="checkbox" name="family" value={family} defaultChecked={family === 'message.*'} />
+            <span>
+              <code>{family}</code>
+              <small>{text}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <label class="row">
+        And these types
+        <input class="inp" name="types" placeholder="message.bounced, template.published" spellcheck={false} />
+      </label>
+      <label class="row">
+        What it is for
+        <input class="inp" name="description" maxLength={500} />
+      </label>
+    </Action>
+  );
+};
+
+interface WebhookProps {
+  readonly webhook: SerializedWebhook;
+}
+
+const DAY_MINUTES = 1_440;
+
+export const RotateSecret = ({ webhook: { id, url } }: WebhookProps): JSX.Element => {
+  const rotate = (form: FormData): Promise<Outcome> =>
+    shownOnce(`/v1/webhooks/${id}/rotate-secret`, { grace_period_minutes: Number(form.get('minutes')) });
+  return (
+    <Action word="Rotate secret" icon="key" tone="plain" title={`Rotate the secret of ${hostOf(url)}?`} act={rotate}>
+      <label class="opt">
+        <input type="radio" name="minutes" value={DAY_MINUTES} defaultChecked />
+        <span>
+          Sign with both for 24 hours
+          <small>time to deploy the new one</small>
+        </span>
+      </label>
+      <label class="opt">
+        <input type="radio" name="minutes" value={0} />
+        <span>
+          Sign with the new one at once
+          <small>a receiver that knows the old one alone refuses what is posted</small>
+        </span>
+      </label>
+    </Action>
+  );
+};
+
+/** Pauses or enables it. */
+export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): JSX.Element => {
+  const set = async (enabled: boolean): Promise<undefined> => {
+    await request(`/v1/webhooks/${id}`, { method: 'PATCH', body: { enabled } });
+  };
+  return status === 'enabled' ? (
+    <Action word="Pause" icon="forbid" tone="plain" title={`Pause ${hostOf(url)}?`} act={() => set(false)}>
+      <p class="two">
+        Nothing is posted until it is enabled again. What waits now goes on waiting; what happens meanwhile is not
+        posted by itself, and can be replayed.
+      </p>
+    </Action>
+  ) : (
+    <Action word="Enable" icon="check" tone="primary" title={`Enable ${hostOf(url)}?`} act={() => set(true)}>
+      <p class="two">What waits is posted at once. What happened while it was off can be replayed.</p>
+    </Action>
+  );
+};
+
+export const DeleteWebhook = ({ webhook: { id, url, created_at: at } }: WebhookProps): JSX.Element => {
+  const remove = async (): Promise<undefined> => {
+    await request(`/v1/webhooks/${id}`, { method: 'DELETE' });
+    navigate(linkTo('/webhooks'), 'replace');
+  };
+  return (
+    <Action word="Delete" icon="trash" tone="danger" title={`Delete ${hostOf(url)}?`} typed={hostOf(url)} act={remove}>
+      <p class="two">It was added {ago(at)}. What waits for it is never posted; the events themselves stay.</p>
+    </Action>
+  );
+};

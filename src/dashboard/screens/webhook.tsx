@@ -1,0 +1,215 @@
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
+import type { SerializedWebhookDelivery } from '../../http/schemas/webhook-delivery.ts';
+import { request, urlOf } from '../data/api.ts';
+import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { useList, useResource } from '../data/queries.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
+import { duration, useTimes } from '../data/time.ts';
+import { ActButton } from '../parts/act-button.tsx';
+import { ApiButton } from '../parts/api-button.tsx';
+import { Crumb } from '../parts/crumb.tsx';
+import { Mark } from '../parts/icons.tsx';
+import { ReplayBar } from '../parts/replay-bar.tsx';
+import { Empty, Fault, Skeleton } from '../parts/states.tsx';
+import { stateOf, WebhookDelivery } from '../parts/webhook-delivery.tsx';
+import { DeleteWebhook, hostOf, RotateSecret, SwitchWebhook } from '../parts/webhook-dialogs.tsx';
+import { WebhookStatus } from '../parts/webhook-status.tsx';
+
+type Delivery = SerializedWebhookDelivery;
+
+/** New deliveries show up by themselves: the list is read this often, while its first page is all that is shown. */
+const EVERY_MS = 3_000;
+/** Failures without a success after which a webhook is switched off. */
+const FAILING_MS_MAX = 5 * 86_400_000;
+
+const STATUSES = { all: 'All', pending: 'Waiting', failed: 'Failed', delivered: 'Delivered' } as const;
+type Asked = keyof typeof STATUSES;
+
+const askedOf = (query: URLSearchParams): Asked => {
+  const asked = query.get('status') ?? '';
+  return Object.hasOwn(STATUSES, asked) ? (asked as Asked) : 'all';
+};
+
+const Sub = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element => {
+  const times = useTimes();
+  const { events, description, failing_since: since, filters } = webhook;
+  const isFiltered = filters.domain_ids.length + filters.tags.length > 0;
+  return (
+    <p class="sub">
+      <code>{events.join(', ')}</code>
+      {isFiltered && ` of ${[...filters.tags, ...filters.domain_ids].join(', ')}`}
+      {description !== null && (
+        <>
+          {' · '}
+          <bdi>{description}</bdi>
+        </>
+      )}
+      {since !== null &&
+        ` · it is switched off on ${times.short(Date.parse(since) + FAILING_MS_MAX)}, unless it answers before`}
+    </p>
+  );
+};
+
+const lastWord = ({ attempts, next_attempt_at: next }: Delivery, clock: (at: string) => string): string => {
+  const last = attempts.at(-1);
+  if (last === undefined) return next === null ? '' : 'not tried yet';
+  const tries = attempts.length === 1 ? '1 try' : `${attempts.length} tries`;
+  if (next !== null) return `${tries}, next ${clock(next)}`;
+  return `${last.status ?? 'no answer'} in ${duration(last.duration_ms)}${attempts.length > 1 ? `, ${tries}` : ''}`;
+};
+
+const WORDS = { pending: 'waits', delivered: 'delivered', failed: 'failed' } as const;
+
+const DeliveryRow = ({
+  delivery,
+  isShown,
+}: {
+  readonly delivery: Delivery;
+  readonly isShown: boolean;
+}): JSX.Element => {
+  const times = useTimes();
+  return (
+    <a href={withParameters({ delivery: delivery.id })} {...(isShown && { 'aria-current': 'true' })}>
+      <Mark state={stateOf(delivery)} />
+      <code class="ell">{delivery.event_type}</code>
+      <time class="two" dateTime={delivery.created_at} title={times.full(delivery.created_at)}>
+        {times.clock(delivery.created_at)}
+      </time>
+      <small>
+        <span class="ell">
+          {WORDS[delivery.status]}
+          {delivery.replay_id !== null && ', of a replay'}
+        </span>
+        <span class="nw">{lastWord(delivery, times.clock)}</span>
+      </small>
+    </a>
+  );
+};
+
+interface FilterProps {
+  readonly asked: Asked;
+  readonly type: string | null;
+  readonly types: readonly string[];
+}
+
+const Filter = ({ asked, type, types }: FilterProps): JSX.Element => (
+  <div class="dlf">
+    <nav class="seg" aria-label="Deliveries">
+      {(Object.keys(STATUSES) as Asked[]).map((one) => (
+        <a
+          key={one}
+          href={withParameters({ status: one === 'all' ? null : one, delivery: null })}
+          {...(one === asked && { 'aria-current': 'true' })}
+        >
+          {STATUSES[one]}
+        </a>
+      ))}
+    </nav>
+    <span class="sp" />
+    <select
+      class="lit"
+      aria-label="Type of event"
+      onChange={({ currentTarget }) => navigate(withParameters({ event_type: currentTarget.value, delivery: null }))}
+    >
+      <option value="">All types</option>
+      {[...new Set([...types, ...(type === null ? [] : [type])])].sort().map((one) => (
+        <option key={one} value={one} selected={one === type}>
+          {one}
+        </option>
+      ))}
+    </select>
+  </div>
+);
+
+/** Moves through the deliveries by J and K. */
+const useSteps = (deliveries: readonly Delivery[], shown: string | undefined): void => {
+  const step = (by: number): void => {
+    const at = deliveries.findIndex(({ id }) => id === shown);
+    const next = deliveries[at + by];
+    if (next !== undefined) navigate(withParameters({ delivery: next.id }), 'replace');
+  };
+  useShortcuts({ j: () => step(1), k: () => step(-1) });
+};
+
+const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
+  const { query } = usePlace();
+  const asked = askedOf(query);
+  const type = query.get('event_type');
+  const list = useList<Delivery>({
+    path: `/v1/webhooks/${id}/deliveries`,
+    query: { limit: 25, status: asked === 'all' ? null : asked, event_type: type },
+  });
+  const pages = list.data?.pages ?? [];
+  const deliveries = pages.flatMap(({ data }) => data);
+  const shown = query.get('delivery') ?? deliveries[0]?.id;
+  useSteps(deliveries, shown);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (pages.length === 1 && !document.hidden) void list.refetch();
+    }, EVERY_MS);
+    return () => clearInterval(timer);
+  });
+  return (
+    <div class="split">
+      <div class="dl">
+        <Filter asked={asked} type={type} types={deliveries.map(({ event_type: one }) => one)} />
+        {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
+        {deliveries.map((delivery) => (
+          <DeliveryRow key={delivery.id} delivery={delivery} isShown={delivery.id === shown} />
+        ))}
+        {list.data !== undefined && deliveries.length === 0 && (
+          <Empty icon="link" title={asked === 'all' ? 'Nothing was posted yet' : 'No such delivery'}>
+            Each event that it subscribes to is here within a second. A ping shows whether it answers.
+          </Empty>
+        )}
+        {list.hasNextPage && (
+          <p class="pad">
+            <button type="button" class="btn small" onClick={() => void list.fetchNextPage()}>
+              Show older
+            </button>
+          </p>
+        )}
+      </div>
+      <section class="det" aria-label="Delivery">
+        {shown !== undefined && <WebhookDelivery webhookId={id} id={shown} />}
+      </section>
+    </div>
+  );
+};
+
+/** A webhook: whether it takes what is posted, each delivery with its tries, and what posts again. */
+export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
+  const path = `/v1/webhooks/${id}`;
+  const { data: webhook, error, refetch } = useResource<SerializedWebhook>({ path, everyMs: EVERY_MS });
+  if (error !== null) return <Fault error={error} retry={() => void refetch()} />;
+  if (webhook === undefined) return <Skeleton />;
+  return (
+    <>
+      <Crumb path="/webhooks" word="Webhooks" id={hostOf(webhook.url)} />
+      <div class="head">
+        <div>
+          <div class="titled">
+            <h1>
+              <bdi>{webhook.url}</bdi>
+            </h1>
+            <WebhookStatus webhook={webhook} isPill />
+          </div>
+          <Sub webhook={webhook} />
+        </div>
+        <div class="acts">
+          <ApiButton requests={[path, urlOf(`${path}/deliveries`, { limit: 25 }), `${path}/replays`]} />
+          {webhook.status === 'enabled' && (
+            <ActButton word="Ping" icon="pulse" act={() => request(`${path}/ping`, { method: 'POST' })} />
+          )}
+          <RotateSecret webhook={webhook} />
+          <SwitchWebhook webhook={webhook} />
+          <DeleteWebhook webhook={webhook} />
+        </div>
+      </div>
+      <ReplayBar webhook={webhook} />
+      <Deliveries id={id} />
+    </>
+  );
+};

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HOSTILE = '<script>window.ran = 1</script> \u202Egnp.exe';
+
+describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
+  let takes: Awaited<ReturnType<typeof startWebhookReceiver>>;
+  let refuses: typeof takes;
+  beforeAll(async () => {
+    takes = await startWebhookReceiver();
+    refuses = await startWebhookReceiver(502);
+  });
+  afterAll(async () => {
+    await takes.close();
+    await refuses.close();
+  });
+
+  let failing: string;
+  const dashboard = startDashboard(async ({ api }) => {
+    const hook = { url: refuses.url, events: ['message.*'], description: HOSTILE };
+    failing = (await api.post('/v1/webhooks', hook)).body.id;
+    const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: HOSTILE, text: 'Hello.' };
+    await api.post('/v1/messages/send', mail);
+    await eventually(
+      () => api.get(`/v1/webhooks/${failing}`),
+      ({ body }) => body.failing_since !== null,
+    );
+  });
+
+  test.each(WINDOWS)('show what fails and why, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    const name = `${size.theme}-${size.width}`;
+    await page.goto('/dashboard/webhooks');
+    await page.getByText('gnp.exe').waitFor();
+    expect(await look(page, `webhooks-${name}`)).toEqual(FINE);
+    await page.getByText(refuses.url).click();
+    await page.getByText('"ann@example.net"').waitFor();
+    await page.getByText('502').first().waitFor();
+    expect(await look(page, `webhook-${name}`)).toEqual(FINE);
+    await page.getByRole('link', { name: 'Check a signature' }).click();
+    await page.getByRole('button', { name: 'Check' }).waitFor();
+    expect(await look(page, `webhook-signature-${name}`)).toEqual(FINE);
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('add a webhook, ping it, and check what it got', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/webhooks');
+    await page.getByRole('button', { name: 'Add a webhook' }).click();
+    await page.getByLabel('Address that events are posted to').fill(takes.url);
+    await page.getByLabel('And these types').fill('template.published');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add a webhook' }).click();
+    const secret = await page.getByText(/^whsec_/).innerText();
+    await page.getByRole('button', { name: 'It is stored' }).click();
+    await page.getByText(takes.url).click();
+    await page.getByRole('button', { name: 'Ping' }).click();
+    await page.getByRole('link', { name: 'webhook.ping' }).waitFor();
+    const [post] = await eventually(
+      async () => takes.posts,
+      (posts) => posts.length > 0,
+    );
+    await page.getByRole('link', { name: 'Check a signature' }).click();
+    await page.getByLabel('Secret', { exact: true }).fill(secret);
+    await page.getByLabel('webhook-timestamp').fill(String(post?.headers['webhook-timestamp']));
+    await page.getByLabel('webhook-signature').fill(String(post?.headers['webhook-signature']));
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByText('The signature is of this body').waitFor();
+    await page.getByLabel('Body, as it came').fill(`${JSON.stringify(JSON.parse(post?.body ?? ''), null, 2)}`);
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByText('written anew').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('send a delivery again, and replay a time', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/webhooks/${failing}`);
+    await page.getByText('"ann@example.net"').waitFor();
+    const posted = refuses.posts.length;
+    await page.getByRole('button', { name: 'Send now' }).click();
+    await eventually(
+      async () => refuses.posts.length,
+      (posts) => posts > posted,
+    );
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText(/^Replay(?:ing|ed)$/).waitFor();
+    const { body } = await dashboard.api.get(`/v1/webhooks/${failing}/replays`);
+    expect(body.data).toHaveLength(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('pause a webhook, enable it, and delete it by its typed name', async () => {
+    const { body } = await dashboard.api.post('/v1/webhooks', { url: `${takes.url}/other`, events: ['domain.*'] });
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/webhooks/${body.id}`);
+    const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name });
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await inDialog('Pause').click();
+    await page.getByText('Paused').waitFor();
+    expect((await dashboard.api.get(`/v1/webhooks/${body.id}`)).body.status).toBe('disabled');
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await inDialog('Enable').click();
+    await page.getByText('Active').waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByLabel(/to go on/).fill(new URL(takes.url).host);
+    await inDialog('Delete').click();
+    await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
+    expect((await dashboard.api.get(`/v1/webhooks/${body.id}`)).status).toBe(404);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
