@@ -67,3 +67,57 @@ export const describeMessageEvent = (event: MessageEvent, times: Times): EventWo
 
 const isOfMessage = (event: FeedEvent): event is MessageEvent => event.type.startsWith('message.');
 export const messageEventsOf = (events: readonly FeedEvent[]): readonly MessageEvent[] => events.filter(isOfMessage);
+
+/** What an event is about: the field of its data that names it, and the screen that shows it. */
+const THINGS = [
+  ['domain_id', '/domains'],
+  ['api_key_id', '/keys'],
+  ['webhook_id', '/webhooks'],
+  ['template_id', null],
+  ['suppression', null],
+  ['topic_id', null],
+  ['erasure_id', null],
+  ['invoice_id', null],
+  ['organization_id', null],
+] as const;
+
+export interface DescribedEvent {
+  /** null: of no message. */
+  readonly state: State | null;
+  /** An address, a name or an id. */
+  readonly subject: string;
+  readonly words: string;
+  /** Of the screen that shows what it is about; null: there is none. */
+  readonly path: string | null;
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** What an event of no message says besides its type. */
+const furtherWords = (data: Readonly<Record<string, unknown>>): string => {
+  const { reason, period, size } = data;
+  if (typeof reason === 'string') return reason;
+  return typeof size === 'number' ? `${size} events` : textOf(period);
+};
+
+const addressOf = (suppression: unknown): string =>
+  textOf((suppression as { readonly address?: unknown } | undefined)?.address) || 'erased or expired';
+
+/** @param names of domains and keys by id. */
+export const describeEvent = (
+  event: FeedEvent,
+  { times, names }: { readonly times: Times; readonly names: ReadonlyMap<string, string> },
+): DescribedEvent => {
+  if (isOfMessage(event)) {
+    return { ...describeMessageEvent(event, times), path: `/messages/${event.data.message_id}` };
+  }
+  const data: Readonly<Record<string, unknown>> = event.data;
+  const [field, screen] = THINGS.find(([name]) => data[name] !== undefined) ?? ['', null];
+  const id = textOf(data[field]);
+  return {
+    state: null,
+    subject: field === 'suppression' ? addressOf(data[field]) : (names.get(id) ?? id),
+    words: furtherWords(data),
+    path: screen === null ? null : `${screen}/${id}`,
+  };
+};

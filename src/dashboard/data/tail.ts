@@ -16,9 +16,9 @@ const TOGETHER_MS = 1_000;
 export interface Tail {
   /** Newest first. */
   readonly events: readonly FeedEvent[];
-  /** Events that came since it was opened, shown or not. */
+  /** How many came since it was opened, shown or not. */
   readonly came: number;
-  /** Of them, in the last second that had any. */
+  /** How many of them in the last second that had any. */
   readonly perSecond: number;
   readonly isPending: boolean;
   readonly error: Error | null;
@@ -67,9 +67,8 @@ export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail =
     show({ events: [], came: 0, perSecond: 0 });
     showNow.current = () => {
       timer = undefined;
-      if (paused.current) return;
-      const latest = news;
-      news = [];
+      const latest = paused.current ? [] : news;
+      if (!paused.current) news = [];
       show(({ events }) => ({ events: merge(latest, events, limit), came, perSecond: second.count }));
     };
     const stop = onEvent((event) => {
@@ -77,7 +76,8 @@ export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail =
       const inSecond = countIn(Math.floor(Date.now() / TOGETHER_MS));
       came += 1;
       news = [event, ...news].slice(0, limit);
-      timer ??= setTimeout(() => showNow.current(), inSecond > AT_ONCE_MAX ? TOGETHER_MS : 0);
+      const isTogether = paused.current || inSecond > AT_ONCE_MAX;
+      timer ??= setTimeout(() => showNow.current(), isTogether ? TOGETHER_MS : 0);
     });
     return () => {
       stop();

@@ -22,6 +22,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     entries: [
       { path: '', word: 'Overview', icon: 'home' },
       { path: '/messages', word: 'Messages', icon: 'mail' },
+      { path: '/events', word: 'Events', icon: 'pulse' },
       { path: '/statistics', word: 'Statistics', icon: 'bars' },
     ],
   },

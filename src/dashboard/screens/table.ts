@@ -27,6 +27,11 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./message.tsx')).Message,
   },
   {
+    path: /^\/events$/,
+    title: 'Events',
+    load: async () => (await import('./events.tsx')).Events,
+  },
+  {
     path: /^\/statistics$/,
     title: 'Statistics',
     load: async () => (await import('./statistics.tsx')).Statistics,
