@@ -10,9 +10,10 @@ import {
 import { DomainError } from '../domain/domain-error.ts';
 import { formatId, ID_BYTES, isId } from '../domain/ids.ts';
 import type { LoadKeyCache } from '../domain/key-cache.ts';
-import type { ContactAddress } from '../domain/ports/contents.ts';
+import { type ContactAddress, type Contents, isRemoved, type StoredBody } from '../domain/ports/contents.ts';
 import { auditorStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
+import { digestOfAddress } from './erasure.ts';
 import { type Condition, execute, type Loaded, load } from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
@@ -20,19 +21,27 @@ type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
 /** Each is written to daily, and their tokens are held in memory. */
 export const AUDITORS_MAX = 100;
 
-/** An auditor with what the vault holds of them. */
-export interface NamedAuditor extends ExistingAuditor {
-  readonly name: string;
+interface Vault {
+  readonly contents: Pick<Contents, 'get'>;
+}
+
+/** What the vault holds of an auditor. */
+interface Contact {
+  /** null: it was erased. */
+  readonly name: string | null;
   /** null: they are not written to. */
   readonly email: string | null;
 }
+
+export interface NamedAuditor extends ExistingAuditor, Contact {}
 
 export interface AuditorAtRevision {
   readonly auditor: NamedAuditor;
   readonly revision: Loaded<Auditor>['revision'];
 }
 
-export interface AddAuditor extends Pick<NamedAuditor, 'name' | 'email' | 'contents' | 'expiresAt'> {
+export interface AddAuditor extends Pick<NamedAuditor, 'email' | 'contents' | 'expiresAt'> {
+  readonly name: string;
   /** Beyond whose networks and end the token does not reach. */
   readonly by: Caller;
   readonly loadKeyCache: LoadKeyCache;
@@ -81,18 +90,39 @@ export const addAuditor = async (
   return { auditor: { ...requireAuditor(state, organizationId), name, email }, revision, token };
 };
 
+const contactIn = ({ contactId, auditorId }: ExistingAuditor, body: StoredBody | undefined): Contact => {
+  if (body !== undefined && isRemoved(body)) return { name: null, email: null };
+  if (body?.kind !== 'contact' || body.auditor === undefined)
+    throw new Error(`the vault holds no contact ${contactId} of ${auditorId}`);
+  return { name: body.auditor.name, email: body.address };
+};
+
 /** @throws {Error} the vault holds none of them: a fault. */
 const named = async (
   { contents }: Pick<Context, 'contents'>,
   auditors: readonly ExistingAuditor[],
 ): Promise<readonly NamedAuditor[]> => {
   const bodies = await contents.get(auditors.map(({ contactId }) => contactId));
-  return auditors.map((one) => {
-    const body = bodies.get(one.contactId);
-    if (body?.kind !== 'contact' || body.auditor === undefined)
-      throw new Error(`the vault holds no contact ${one.contactId} of ${one.auditorId}`);
-    return { ...one, name: body.auditor.name, email: body.address };
-  });
+  return auditors.map((one) => ({ ...one, ...contactIn(one, bodies.get(one.contactId)) }));
+};
+
+/** Who an auditor is. @throws {Error} the vault holds nothing of them: a fault. */
+export const requireContact = async ({ contents }: Vault, one: ExistingAuditor): Promise<Contact> =>
+  contactIn(one, (await contents.get([one.contactId])).get(one.contactId));
+
+/** Contents that say who auditors of an organization are, where they have the address of this digest. */
+export const contactsTo = async (
+  context: Pick<CommandContext, 'secrets'> & Vault,
+  { organizationId, digest }: { readonly organizationId: string; readonly digest: string },
+  auditors: Iterable<ExistingAuditor>,
+): Promise<readonly string[]> => {
+  const contactIds: string[] = [];
+  for (const one of [...auditors].filter((each) => each.organizationId === organizationId)) {
+    const { email } = await requireContact(context, one);
+    const own = email === null ? null : await digestOfAddress(context, organizationId, email);
+    if (own === digest) contactIds.push(one.contactId);
+  }
+  return contactIds;
 };
 
 /** Auditors that were not removed, the newest first. @throws {DomainError} `unavailable`. */

@@ -125,7 +125,7 @@ export interface Found extends Pick<Going, 'contentIds' | 'recipientIds' | 'deli
   readonly waitingMessages: number;
 }
 
-const NOTHING: Found = { contentIds: [], recipientIds: [], deliveryIds: [], mail: [], waitingMessages: 0 };
+export const NOTHING_FOUND: Found = { contentIds: [], recipientIds: [], deliveryIds: [], mail: [], waitingMessages: 0 };
 
 export const together = (found: readonly Found[]): Found => ({
   contentIds: found.flatMap(({ contentIds }) => contentIds),
@@ -190,9 +190,9 @@ export const findInMessage = async (
 ): Promise<Found> => {
   const events = await readWholeStream(store, messageStream(messageId));
   const state = fold(message, events);
-  if (state.status === 'absent') return NOTHING;
+  if (state.status === 'absent') return NOTHING_FOUND;
   const { accepted, recipients } = requireOwn(state, person.organizationId, 'message');
-  if (recipients.some(({ status }) => isOpen(status))) return { ...NOTHING, waitingMessages: 1 };
+  if (recipients.some(({ status }) => isOpen(status))) return { ...NOTHING_FOUND, waitingMessages: 1 };
   const { internetMessageId, fromDomain } = accepted;
   const own = accepted.recipients.filter(({ digest }) => digest === person.digest);
   return {
@@ -207,7 +207,7 @@ export const findInMessage = async (
 export const findInSuppressions = async ({ store }: Pick<CommandContext, 'store'>, person: Person): Promise<Found> => {
   const streams = environmentSchema.options.map((each) => suppressionStream(suppressionId(each, person.digest)));
   const events = (await Promise.all(streams.map((stream) => readWholeStream(store, stream)))).flat();
-  return { ...NOTHING, ...inStream(events, person) };
+  return { ...NOTHING_FOUND, ...inStream(events, person) };
 };
 
 /**

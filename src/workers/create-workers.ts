@@ -20,9 +20,8 @@ import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
 import { type ExpiredKeys, expireKeys } from './api-keys/expire-keys.ts';
-import { type AskWitnesses, askWitnesses, type Witness } from './audit/ask-witnesses.ts';
-import { type CheckTreesNightly, checkTreesNightly } from './audit/check-trees-nightly.ts';
-import { type SignCheckpoints, signCheckpoints } from './audit/sign-checkpoints.ts';
+import { type AuditWork, auditJobs } from './audit/audit-jobs.ts';
+import { createAuditors } from './audit/auditors.ts';
 import { type BillingQueries, closePeriods, watchQuotas } from './billing/close-periods.ts';
 import type { DeliveryMetrics } from './delivery/attempt-log.ts';
 import type { AttemptTimes } from './delivery/claim.ts';
@@ -53,7 +52,7 @@ import { createPostWebhooks } from './webhooks/post-webhooks.ts';
 import { inTurn, recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
 import { type ReplayWebhooks, replayWebhooks } from './webhooks/replay-webhooks.ts';
 
-export interface WorkersDependencies {
+export interface WorkersDependencies extends AuditWork {
   readonly store: EventStore;
   readonly contents: Contents;
   readonly secrets: Secrets;
@@ -71,21 +70,15 @@ export interface WorkersDependencies {
   /** Queries of the read model of billing, and the operator's plans. Absent: nothing is billed. */
   readonly billing?: BillingQueries;
   readonly plans?: Plans | undefined;
-  /** Queries of the audit trees, and how often they are signed. Absent: nothing is signed. */
-  readonly audit?: Pick<SignCheckpoints, 'intervalMs'> & {
-    readonly trees: SignCheckpoints['trees'] & AskWitnesses['trees'];
-    /** Those who are asked to cosign, and the way to them. */
-    readonly witnesses: readonly Witness[];
-    readonly way: AskWitnesses['way'];
-  };
-  /** How the audit trees are checked, and when. Absent: they are not. */
-  readonly auditCheck?: Pick<CheckTreesNightly, 'hour' | 'check' | 'onChecked'>;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
   /** What is no longer kept, and the status of messages. Absent: everything is kept. */
   readonly expiring?: Pick<ExpireContents, 'retention' | 'messageStatuses' | 'onExpired'>;
   /** What erasures of people need. Absent: they wait. */
-  readonly erasing?: Omit<ErasePeople, 'store' | 'system' | 'leadership'>;
+  readonly erasing?: Pick<
+    ErasePeople,
+    'retention' | 'unfinished' | 'messagesTo' | 'endpointsOf' | 'caughtUp' | 'roundEveryMs'
+  >;
   /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */
   readonly senders?: { readonly counts: PageOfCounts; readonly limits: ReputationLimits };
   /** Checks a domain's DNS records by its id. Absent: mail is captured, and there is nothing to check. */
@@ -128,9 +121,6 @@ export const REMOTE_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 240_000, leaseMs:
 /** Attempts against a server on this machine: what a crash interrupted is tried again soon. */
 export const LOCAL_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 10_000, leaseMs: 20_000 };
 
-/** How often each witness's new checkpoints are looked for: a query. Longer leaves them in the operator's hands alone. */
-const ASK_WITNESSES_MS = 5_000;
-
 export const createWorkers = (deps: WorkersDependencies): Workers => {
   const { store, system, queues } = deps;
   const deliveryQueues = {
@@ -140,6 +130,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   const leadership = createLeadership();
   const formerSecrets = createFormerSecrets();
   const organizations = createOrganizations();
+  const auditors = createAuditors();
   const shared = {
     ...deps,
     leadership,
@@ -155,6 +146,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     endpoints: createEndpoints(formerSecrets.apply),
     readyEndpoints: createReadyEndpoints(),
     organizations: organizations.organizations,
+    auditors: auditors.auditors,
   };
   const { sendingDomains, destinationLimits, sendingHolds, warmUpHolds, endpoints, readyEndpoints } = shared;
   const destinationQueues = createDestinationQueues({
@@ -183,6 +175,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     { category: reputation.category, apply: sendingHolds.apply },
     { category: warmUp.category, apply: warmUpHolds.apply },
     organizations,
+    auditors,
   ]);
   const webhooks = createPostWebhooks({ webhookTimes: WEBHOOK_TIMES, ...shared });
 
@@ -209,19 +202,19 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   if (deps.expiring !== undefined) {
     jobs['expiry of contents'] = expireContents({ ...shared, ...deps.expiring, caughtUp: projections.caughtUp });
   }
-  if (deps.erasing !== undefined) jobs['erasure of people'] = erasePeople({ ...shared, ...deps.erasing });
+  if (deps.erasing !== undefined) {
+    const { caughtUp } = deps.erasing;
+    const allCaughtUp = async (): Promise<boolean> => {
+      await projections.caughtUp;
+      return caughtUp();
+    };
+    jobs['erasure of people'] = erasePeople({ ...shared, ...deps.erasing, caughtUp: allCaughtUp });
+  }
   if (deps.billing !== undefined) {
     jobs['closing of billing periods'] = closePeriods({ ...shared, billing: deps.billing });
     jobs['watch of quotas'] = watchQuotas({ ...shared, billing: deps.billing });
   }
-  if (deps.audit !== undefined) {
-    const { trees, intervalMs, witnesses, way } = deps.audit;
-    jobs['signing of checkpoints'] = signCheckpoints({ ...shared, trees, intervalMs });
-    const asking = { ...shared, trees, way, everyMs: Math.min(intervalMs, ASK_WITNESSES_MS) };
-    Object.assign(jobs, askWitnesses(asking, witnesses));
-  }
-  if (deps.auditCheck !== undefined)
-    jobs['check of audit trees'] = checkTreesNightly({ ...shared, ...deps.auditCheck });
+  Object.assign(jobs, auditJobs({ ...shared, caughtUp: projections.caughtUp }, deps));
   const loops: Loop[] = [];
   let stopping = false;
 

@@ -6,6 +6,7 @@ import { DomainError } from '../domain/domain-error.ts';
 import type { MessageDraft } from '../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../domain/message/retry-schedule.ts';
 import { type Notice, noticeOf } from '../domain/organization/notices.ts';
+import type { StoredAttachment } from '../domain/ports/contents.ts';
 import type { RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { SendingDomains } from './domains/sending-domains.ts';
@@ -23,17 +24,31 @@ export interface SendNotices extends SendContext {
   readonly caughtUp: Promise<void>;
 }
 
+/** A notice, and to whom it goes. */
+export interface MailedNotice {
+  readonly organizationId: string;
+  readonly notice: Notice;
+  /** One address. */
+  readonly to: string;
+  readonly attachments: readonly StoredAttachment[];
+  /** Of the event. */
+  readonly actor: string;
+  readonly causeId: string;
+  /** The same is one message. With a line break, which no client can send. */
+  readonly idempotencyKey: string;
+}
+
 const ACTOR = 'worker:send-notices';
 const LOCAL_PART = 'outbox';
 
-const draftOf = (notice: Notice, from: string, contact: string): MessageDraft => ({
+const draftOf = ({ notice, to, attachments }: MailedNotice, from: string): MessageDraft => ({
   ...notice,
   from: { address: from, name: 'Outbox' },
-  recipients: [{ address: contact, kind: 'to' }],
+  recipients: [{ address: to, kind: 'to' }],
   replyTo: [],
   // RFC 3834 §5: nobody's program answers it.
   headers: { 'Auto-Submitted': 'auto-generated' },
-  attachments: [],
+  attachments,
   tags: [],
   metadata: {},
   stream: 'transactional',
@@ -51,21 +66,33 @@ const sender = (organizationId: string, domain: { readonly id: string; readonly 
   domain: { ...domain, verified: true },
 });
 
-const send = async (deps: SendNotices, event: RecordedEvent, notice: Notice): Promise<void> => {
-  const { organizationId } = event.metadata;
-  const { contact } = await loadOrganization(deps, organizationId);
-  if (contact === null) return;
+/** Mails a notice, or logs that no domain may send it. @throws {DomainError} it is refused. */
+export const mailNotice = async (deps: SendNotices, mailed: MailedNotice): Promise<void> => {
+  const { organizationId, notice, actor, causeId, idempotencyKey } = mailed;
   await deps.caughtUp;
   const domain = deps.sendingDomains.sendableOf(organizationId);
   if (domain === null) {
     deps.logger.warn({ organizationId, subject: notice.subject }, 'a notice is not mailed: no domain may send it');
     return;
   }
-  const origin = internalOrigin({ actor: ACTOR, organizationId, environment: 'live', causeId: event.id });
-  const draft = draftOf(notice, `${LOCAL_PART}@${domain.name}`, contact);
-  // No client can send a line break as its key.
-  const command = { draft, body: null, idempotencyKey: `notice\n${event.id}` };
-  await sendMessage(deps, origin, sender(organizationId, domain), command);
+  const origin = internalOrigin({ actor, organizationId, environment: 'live', causeId });
+  const draft = draftOf(mailed, `${LOCAL_PART}@${domain.name}`);
+  await sendMessage(deps, origin, sender(organizationId, domain), { draft, body: null, idempotencyKey });
+};
+
+const send = async (deps: SendNotices, event: RecordedEvent, notice: Notice): Promise<void> => {
+  const { organizationId } = event.metadata;
+  const { contact } = await loadOrganization(deps, organizationId);
+  if (contact === null) return;
+  await mailNotice(deps, {
+    organizationId,
+    notice,
+    to: contact,
+    attachments: [],
+    actor: ACTOR,
+    causeId: event.id,
+    idempotencyKey: `notice\n${event.id}`,
+  });
 };
 
 export const createSendNotices =

@@ -7,14 +7,24 @@ import { claimAttempt, recordAttempt } from '../../src/commands/message/attempt.
 import { recordEngagement } from '../../src/commands/message/record-engagement.ts';
 import { organizationSecret } from '../../src/commands/organization.ts';
 import { suppressRecipient } from '../../src/commands/suppression/change-suppression.ts';
+import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import type { Retention } from '../../src/domain/ports/retention.ts';
 import { messageStream } from '../../src/domain/streams.ts';
 import { isSuppressing } from '../../src/domain/suppression/suppressing-event.ts';
+import { type Auditors, createAuditors } from '../../src/workers/audit/auditors.ts';
 import { type ErasePeople, erasePeople } from '../../src/workers/retention/erase-people.ts';
 import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
 import { ADDRESS, dumpOf } from '../support/traces.ts';
 
 const REPLIES = { delivered: { code: 250, enhanced: '2.0.0' }, bounced: { code: 550, enhanced: '5.1.1' } } as const;
+
+/** As the workers know them. */
+export const auditorsIn = async (store: EventStore): Promise<Auditors> => {
+  const { auditors, apply, category } = createAuditors();
+  const { events } = await store.readAll({ from: LOG_START, filter: { categories: [category] }, limit: 1_000 });
+  events.map(apply);
+  return auditors;
+};
 
 /** A database service for each test, with ways to write, find and erase what names a person. */
 export const createErasing = () => {
@@ -122,6 +132,9 @@ export const createErasing = () => {
       retention,
       store: context.store,
       system: context.system,
+      contents: context.contents,
+      secrets: context.secrets,
+      auditors: await auditorsIn(context.store),
       leadership: { isLeader: () => true },
       unfinished: readModels.erasures.unfinished,
       messagesTo: readModels.messages.to,

@@ -10,7 +10,7 @@ import { createRemovedContents, type Reason, type Removable, type Removal } from
 
 /** The condition of the index `contents_by_age`, word by word. */
 const KINDS = `kind in ('message', 'reply', 'link', 'contact', 'partly_erased')`;
-const KINDS_OF_PEOPLE = `kind in ('message', 'reply', 'link', 'suppression', 'partly_erased')`;
+const KINDS_OF_PEOPLE = `kind in ('message', 'reply', 'link', 'suppression', 'contact', 'partly_erased')`;
 
 const CONTENTS = {
   name: 'retention-contents',

@@ -1,4 +1,5 @@
 import { pause } from '../../async/with-timeout.ts';
+import { contactsTo } from '../../commands/auditor.ts';
 import {
   cancelForErased,
   completeErasure,
@@ -15,9 +16,12 @@ import {
 import { isHeld } from '../../commands/organization.ts';
 import type { ExistingErasure } from '../../domain/erasure/erasure.ts';
 import { ERASURE_COUNTS_NONE } from '../../domain/erasure/events.ts';
+import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Retention } from '../../domain/ports/retention.ts';
+import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
+import type { Auditors } from '../audit/auditors.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
 
@@ -35,6 +39,9 @@ export interface ErasePeople {
   readonly retention: Pick<Retention, 'erase' | 'noteErasure' | 'erasureProgress'>;
   readonly store: EventStore;
   readonly system: System;
+  readonly contents: Pick<Contents, 'get'>;
+  readonly secrets: Secrets;
+  readonly auditors: Auditors;
   readonly leadership: Pick<Leadership, 'isLeader'>;
   /** Those that are not known to be done, by id. */
   unfinished(by: { readonly after: string; readonly limit: number }): Promise<readonly ExistingErasure[]>;
@@ -64,7 +71,7 @@ interface Walked {
 }
 
 export const erasePeople = (parts: ErasePeople): Work => {
-  const { retention, store, system, leadership, unfinished, messagesTo, endpointsOf, caughtUp } = parts;
+  const { retention, store, system, leadership, auditors, unfinished, messagesTo, endpointsOf, caughtUp } = parts;
   const { roundEveryMs = ROUND_EVERY_MS } = parts;
   const context = { store, system };
   /** When erasures that wait are walked again, by id. */
@@ -90,7 +97,10 @@ export const erasePeople = (parts: ErasePeople): Work => {
   const walk = async (running: ExistingErasure, signal: AbortSignal): Promise<Walked> => {
     const { organizationId, digest } = running;
     const person = { organizationId, digest, endpoints: await endpointsOf(organizationId) };
-    let removed = await remove(running, await findInSuppressions(context, person));
+    const inSuppressions = await findInSuppressions(context, person);
+    const ofAuditors = await contactsTo(parts, person, auditors.values());
+    const contentIds = [...inSuppressions.contentIds, ...ofAuditors];
+    let removed = await remove(running, { ...inSuppressions, contentIds });
     let waitingMessages = 0;
     for await (const messageIds of pagesTo(messagesTo, person)) {
       const begunMs = system.monotonicMs();

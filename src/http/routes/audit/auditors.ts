@@ -18,7 +18,7 @@ const auditorSchema = z
   .strictObject({
     id: z.string(),
     object: z.literal('auditor'),
-    name: z.string(),
+    name: z.string().nullable().describe('null: it was erased with the address.'),
     email: z.string().nullable(),
     contents: z.boolean(),
     status: z.enum(['active', 'expired']),
