@@ -150,6 +150,8 @@ export const createErasing = () => {
 
   return {
     ask,
+    /** What is no JSON. */
+    read: async (url: string): Promise<string> => (await service.request({ url, key })).body,
     send,
     erase,
     attempt,
