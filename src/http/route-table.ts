@@ -46,6 +46,7 @@ export const ROUTES = {
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': { ...SEND, errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'] },
+  'POST /v1/messages/cancel': { ...SEND, errors: BODY },
   'PATCH /v1/messages/:id': {
     ...SEND,
     errors: [

@@ -24,6 +24,7 @@ import {
 } from './routes/domains.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
+import { cancelMessagesRoute } from './routes/messages/cancel-messages.ts';
 import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
 import { getRawMessageRoute, previewMessageRoute } from './routes/messages/message-source.ts';
@@ -110,6 +111,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listMessageEventsRoute,
   explainMessageRoute,
   cancelMessageRoute,
+  cancelMessagesRoute,
   rescheduleMessageRoute,
   createKeyRoute,
   listKeysRoute,

@@ -1,47 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { MessageEvent } from '../../src/domain/events.ts';
 import type { Database } from '../../src/projections/database.ts';
 import { messagesProjection } from '../../src/projections/messages/projection.ts';
 import { type ListMessages, listMessages } from '../../src/projections/messages/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
+import { ALL, minute, openWith } from './support/listed-messages.ts';
 import { LATER_EVENTS } from './support/message-events.ts';
-
-const ALL: ListMessages = {
-  organizationId: 'org_mine',
-  environment: 'live',
-  domainId: null,
-  status: null,
-  toDigest: null,
-  fromDigest: null,
-  tagDigest: null,
-  since: null,
-  until: null,
-  limit: 25,
-  after: null,
-  metadataDigest: null,
-  subjectDigest: null,
-  template: null,
-  keyId: null,
-  secret: null,
-  requestId: null,
-  messageId: null,
-};
-
-type Message = { id: string; at: string } & Partial<Extract<MessageEvent, { type: 'MessageAccepted' }>['data']>;
-
-const openWith = async (messages: readonly Message[]) => {
-  const applied = await openApplied(messagesProjection);
-  for (const { id, at, ...data } of messages) {
-    await applied.given(`message-${id}`, [messageAccepted({ messageId: id, ...data })], { occurredAt: at });
-  }
-  const ids = async (by: Partial<ListMessages>): Promise<readonly string[]> =>
-    (await listMessages(applied.pool, { ...ALL, ...by })).items.map(({ messageId }) => messageId);
-  return { ...applied, ids };
-};
-
-const minute = (number: number): string => `2026-11-20T10:${String(number).padStart(2, '0')}:00.000Z`;
 
 describe('the list of messages', () => {
   test('shows a message as it was accepted', async () => {

@@ -32,6 +32,7 @@ const SHOWN: Readonly<Record<Table, (row: Row) => Row>> = {
   messages: (row) => ({
     message_id: row.messageId,
     recipients: row.recipients,
+    created_at: date(row.createdAt),
     expires_at: date(row.expiresAt),
     scheduled_at: date(row.scheduledAt),
   }),

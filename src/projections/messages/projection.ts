@@ -1,29 +1,32 @@
 import type { MessageEvent } from '../../domain/events.ts';
-import { messageStatus } from '../../domain/message/recipient.ts';
+import { messageStatus, type RecipientStatus } from '../../domain/message/recipient.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { asRecords, type Database } from '../database.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { earlierMessages, known } from './earlier-messages.ts';
 import { addKeySends } from './key-sends.ts';
-import { type ListedRecipient, labelOf, templateLabel } from './queries.ts';
-
-type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+import { type AcceptedMessage, codesIn, insertLabels, type Label, labelOf, labelsOfAcceptance } from './labels.ts';
+import type { ListedRecipient } from './queries.ts';
 
 /** A message that this batch changes. */
 interface Changed {
   /** The event, where it is of this batch: the row is then inserted as the batch leaves it. */
-  readonly accepted: Accepted | null;
+  readonly accepted: AcceptedMessage | null;
   recipients: readonly ListedRecipient[];
   expiresAt: string;
   scheduledAt: string | null;
   updatedAt: string | null;
+  readonly createdAt: string;
+  /** That it did not bear before this batch, besides those of its acceptance. */
+  readonly further: Label[];
 }
 
 type Changes = Map<string, Changed>;
 
 interface StoredMessage {
   readonly message_id: string;
+  readonly created_at: Date;
   readonly recipients: readonly ListedRecipient[];
   readonly expires_at: Date;
   readonly scheduled_at: Date | null;
@@ -38,14 +41,15 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Ch
     values: [ids],
   });
   return new Map(
-    rows.map(({ message_id, recipients, expires_at, scheduled_at }) => {
+    rows.map(({ message_id, recipients, expires_at, scheduled_at, created_at }) => {
       const times = { expiresAt: expires_at.toISOString(), scheduledAt: scheduled_at?.toISOString() ?? null };
-      return [message_id, { accepted: null, recipients, ...times, updatedAt: null }];
+      const createdAt = created_at.toISOString();
+      return [message_id, { accepted: null, recipients, ...times, updatedAt: null, createdAt, further: [] }];
     }),
   );
 };
 
-const accept = (changes: Changes, event: Accepted): void => {
+const accept = (changes: Changes, event: AcceptedMessage): void => {
   const { messageId, recipients } = event.data;
   changes.set(messageId, {
     accepted: event,
@@ -62,6 +66,8 @@ const accept = (changes: Changes, event: Accepted): void => {
     expiresAt: event.data.expiresAt,
     scheduledAt: null,
     updatedAt: event.metadata.occurredAt,
+    createdAt: event.metadata.occurredAt,
+    further: [],
   });
 };
 
@@ -81,6 +87,26 @@ const set =
     const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
     message.recipients = message.recipients.map((one) => (ids.includes(one.id) ? { ...one, ...values } : one));
     message.updatedAt = metadata.occurredAt;
+  };
+
+type Refused = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>>;
+
+/** Handler of a refusal: the message bears each of its codes once, however often they come. */
+const refused =
+  (status: RecipientStatus) =>
+  (changes: Changes, event: Refused): void => {
+    const { messageId, recipientId, smtp } = event.data;
+    const { organizationId, environment } = event.metadata;
+    const message = known(changes, messageId);
+    const borne = new Set(message.recipients.flatMap(({ codes = [] }) => codes));
+    const codes = codesIn(smtp);
+    for (const code of new Set(codes).difference(borne)) {
+      const { createdAt } = message;
+      message.further.push({ organizationId, environment, label: labelOf('code', code), createdAt, messageId });
+    }
+    const before = message.recipients.find(({ id }) => id === recipientId)?.codes ?? [];
+    const all = [...new Set([...before, ...codes])];
+    set({ status, ...(all.length === 0 ? {} : { codes: all }) })(changes, event);
   };
 
 /** Marks what a person did. What machines did is in the events alone. */
@@ -120,7 +146,7 @@ const currentState = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed
   ...messageStatus(recipients),
 });
 
-const inserted = (accepted: Accepted, changed: Changed) => ({
+const inserted = (accepted: AcceptedMessage, changed: Changed) => ({
   messageId: accepted.data.messageId,
   organizationId: accepted.metadata.organizationId,
   environment: accepted.metadata.environment,
@@ -137,24 +163,6 @@ const inserted = (accepted: Accepted, changed: Changed) => ({
   createdAt: accepted.metadata.occurredAt,
   ...currentState(changed),
 });
-
-const templateLabels = (used: Accepted['data']['template']): readonly string[] =>
-  used === undefined
-    ? []
-    : [null, used.version].map((version) => labelOf('template', templateLabel(used.templateId, version)));
-
-/** Two recipients of a message may have one address: each label once. */
-const labels = ({ data, metadata }: Accepted) => {
-  const distinct = new Set([
-    labelOf('from', data.fromDigest),
-    ...data.recipients.map(({ digest }) => labelOf('to', digest)),
-    ...data.tagDigests.map((digest) => labelOf('tag', digest)),
-    ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
-    ...templateLabels(data.template),
-  ]);
-  const { organizationId, environment, occurredAt: createdAt } = metadata;
-  return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));
-};
 
 const insertMessages = rowsInto<ReturnType<typeof inserted>>('messages', {
   message_id: 'messageId',
@@ -179,14 +187,6 @@ const insertMessages = rowsInto<ReturnType<typeof inserted>>('messages', {
   scheduled_at: 'scheduledAt',
 });
 
-const insertLabels = rowsInto<ReturnType<typeof labels>[number]>('message_labels', {
-  organization_id: 'organizationId',
-  environment: 'environment',
-  label: 'label',
-  created_at: 'createdAt',
-  message_id: 'messageId',
-});
-
 const write = async (db: Database, changes: Changes): Promise<void> => {
   const all = [...changes];
   const accepted = all.flatMap(([, { accepted: event }]) => (event === null ? [] : [event]));
@@ -195,7 +195,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
     changed.accepted !== null || changed.updatedAt === null ? [] : [{ messageId, ...currentState(changed) }],
   );
   await insertMessages(db, made);
-  await insertLabels(db, accepted.flatMap(labels));
+  await insertLabels(db, [...accepted.flatMap(labelsOfAcceptance), ...all.flatMap(([, { further }]) => further)]);
   await addKeySends(db, accepted);
   if (updated.length > 0) {
     await db.query({ name: 'update-messages', text: UPDATE_MESSAGES, values: asRecords(updated) });
@@ -204,7 +204,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 7,
+  version: 8,
   categories: ['message'],
   tables: ['messages', 'message_labels', 'key_sends'],
   handlers: {
@@ -215,8 +215,8 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     AttemptStarted: set({ status: 'sending' }),
     AttemptOutcomeUnknown: set({ status: 'deferred' }),
     RecipientDelivered: set({ status: 'delivered' }),
-    RecipientDeferred: set({ status: 'deferred' }),
-    RecipientBounced: set({ status: 'bounced' }),
+    RecipientDeferred: refused('deferred'),
+    RecipientBounced: refused('bounced'),
     RecipientExpired: set({ status: 'expired' }),
     RecipientFailed: set({ status: 'failed' }),
     RecipientSuppressed: set({ status: 'suppressed' }),
@@ -231,7 +231,7 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
 });
 
 export const SELECT_RECIPIENTS = `
-  select message_id, recipients, expires_at, scheduled_at from messages where message_id = any($1)`;
+  select message_id, recipients, created_at, expires_at, scheduled_at from messages where message_id = any($1)`;
 
 export const UPDATE_MESSAGES = `
   update messages m

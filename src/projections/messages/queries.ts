@@ -3,6 +3,7 @@ import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/recipient.ts';
 import type { Database } from '../database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
+import { labelOf } from './labels.ts';
 
 export interface ListedRecipient {
   readonly id: string;
@@ -14,6 +15,8 @@ export interface ListedRecipient {
   /** By a person. */
   readonly opened: boolean;
   readonly clicked: boolean;
+  /** Of replies that refused it, for good or for a while; absent: none did. */
+  readonly codes?: readonly string[];
 }
 
 /** A message as lists show it; addresses, subject and tags are in the vault's contents under `contentId`. */
@@ -57,6 +60,10 @@ export interface ListMessages {
   readonly subjectDigest: string | null;
   /** What it was rendered from: `templateLabel`. */
   readonly template: string | null;
+  /** In lower case. */
+  readonly recipientDomain: string | null;
+  /** Codes of replies that refused a recipient: `550`, `5.1.1`. All of them. */
+  readonly smtpCodes: readonly string[];
   /** The key that sent it. */
   readonly keyId: string | null;
   /** Number of that key's secret that sent it. */
@@ -154,22 +161,18 @@ const listed = (row: Row): ListedMessage => ({
 });
 
 /** Labels the message must bear; the rarest kind first, because the list is read along the first one. */
-/** What messages are searched by, without storing it in clear: keyed digests of addresses, tags and metadata. */
-export type LabelKind = 'to' | 'from' | 'tag' | 'metadata' | 'template';
-
-export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
-
-/** @param version null: any. */
-export const templateLabel = (templateId: string, version: number | null): string =>
-  version === null ? templateId : `${templateId}:${version}`;
-
-const labelsOf = ({ toDigest, metadataDigest, tagDigest, template, fromDigest }: ListMessages): readonly string[] => [
-  ...(metadataDigest === null ? [] : [labelOf('metadata', metadataDigest)]),
-  ...(toDigest === null ? [] : [labelOf('to', toDigest)]),
-  ...(tagDigest === null ? [] : [labelOf('tag', tagDigest)]),
-  ...(template === null ? [] : [labelOf('template', template)]),
-  ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
-];
+const labelsOf = (by: ListMessages): readonly string[] => {
+  const { toDigest, metadataDigest, tagDigest, template, fromDigest, recipientDomain, smtpCodes } = by;
+  return [
+    ...(metadataDigest === null ? [] : [labelOf('metadata', metadataDigest)]),
+    ...(toDigest === null ? [] : [labelOf('to', toDigest)]),
+    ...smtpCodes.toReversed().map((code) => labelOf('code', code)),
+    ...(tagDigest === null ? [] : [labelOf('tag', tagDigest)]),
+    ...(template === null ? [] : [labelOf('template', template)]),
+    ...(recipientDomain === null ? [] : [labelOf('domain', recipientDomain)]),
+    ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
+  ];
+};
 
 /** Messages of one environment, newest first. */
 export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {

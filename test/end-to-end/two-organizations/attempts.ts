@@ -80,6 +80,15 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
       },
     },
   ],
+  cancelMessages: async (victim) => {
+    const lists = [victim.live, victim.test].map((api: ApiClient) => api.get('/v1/messages?limit=100'));
+    const ids = (await Promise.all(lists)).flatMap(({ body }) => body.data.map(({ id }: AnyBody) => id));
+    const domains = [victim.domain, victim.second].map(({ id }) => ({ filter: { domain_id: id } }));
+    return [{ ids }, ...domains].map((body) => ({
+      body,
+      check: ({ cancelled }) => expect(cancelled).toBe(0),
+    }));
+  },
   listMessages: async (victim) => [
     ...[victim.domain, victim.second].map(({ id }) => ({ query: `?domain_id=${id}`, check: isEmpty })),
     { query: `?from=shop@${victim.domain.name}`, check: isEmpty },

@@ -63,6 +63,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'POST /v1/messages/batch': ({ domainName }) => ({ messages: [messageFrom(domainName)] }),
   'POST /v1/messages/analyze': ({ domainName }) => messageFrom(domainName),
   'POST /v1/messages/:id/cancel': () => ({}),
+  'POST /v1/messages/cancel': () => ({ filter: { recipient_domain: 'nowhere.example' } }),
   'PATCH /v1/messages/:id': () => ({ scheduled_at: inAnHour() }),
   'POST /v1/audit/checkpoints': () => ({}),
   'POST /v1/audit/auditors': () => newAuditor(),

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { organizationSecret } from '../../../commands/organization.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/digest.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { canonicalAddress, domainOf, parseMailbox } from '../../../domain/email-address.ts';
+import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
+import { templateIdOf } from '../../../domain/template/template.ts';
+import { templateLabel } from '../../../projections/messages/labels.ts';
+import type { ListedMessage } from '../../../projections/messages/queries.ts';
+import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { integerParameter, tagParameter, timeParameter } from '../../validation/fields.ts';
+
+/** Finds messages by what is known of them. */
+
+/** Metadata; names with a colon cannot be searched. */
+const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
+/** RFC 5322 §3.6.4; this service's begin with the message id. */
+const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
+
+const ID_CHARACTERS_MAX = 64;
+const VERSION_MAX = 999_999_999;
+const SECRETS_MAX = 999_999_999;
+const SUBJECT_CHARACTERS_MAX = 998;
+/** A line of a header (RFC 5322 §2.1.1). */
+const MESSAGE_ID_CHARACTERS_MAX = 998;
+
+const address = z
+  .string()
+  .refine((text) => typeof parseMailbox(text) !== 'string', 'is not an email address')
+  .transform((text) => {
+    const parsed = parseMailbox(text);
+    return typeof parsed === 'string' ? '' : canonicalAddress(parsed.address);
+  });
+
+const DOMAIN = /^[^\s@]{1,253}$/;
+/** RFC 5321 §4.2, RFC 3463, or both as replies have them. */
+const SMTP_CODE = /^(?<code>[2-5]\d\d)?(?: (?=[245]))?(?<enhanced>[245]\.\d{1,3}\.\d{1,3})?$/;
+
+/** By what messages are found, all of it on indexes. */
+export const messageFilters = () => ({
+  status: z.enum(RECIPIENT_STATUSES).optional().describe('Status of the whole message.'),
+  to: address.optional().describe('The address of one of its recipients.'),
+  from: address.optional().describe('The sender’s address.'),
+  tag: tagParameter().optional().describe('A tag by name and value, `order:1234`.'),
+  metadata: z
+    .string()
+    .refine((text) => METADATA.test(text), 'must be <name>:<value>, such as customer:42')
+    .optional()
+    .describe('Metadata by name and value, `customer:42`.'),
+  subject: z
+    .string()
+    .max(SUBJECT_CHARACTERS_MAX)
+    .optional()
+    .describe('The whole subject. Letter case and the amount of white space do not matter.'),
+  message_id: z
+    .string()
+    .max(MESSAGE_ID_CHARACTERS_MAX)
+    .optional()
+    .describe('The `Message-ID`, with or without angle brackets.'),
+  key_id: z.string().optional().describe('The API key that sent it.'),
+  secret: integerParameter(1, SECRETS_MAX)
+    .optional()
+    .describe('Which value of that key sent it, from 1; each rotation makes another.'),
+  request_id: z.string().optional().describe('The request that sent it: the `X-Request-Id` of its response.'),
+  template_id: z
+    .string()
+    .max(ID_CHARACTERS_MAX)
+    .optional()
+    .describe('The template it was rendered from, by id or alias.'),
+  template_version: integerParameter(1, VERSION_MAX).optional().describe('The version of that template.'),
+  domain_id: z.string().optional().describe('The sending domain.'),
+  since: timeParameter().optional().describe('Accepted at or after this time, ISO 8601.'),
+  until: timeParameter().optional().describe('Accepted before this time, ISO 8601.'),
+  recipient_domain: z
+    .string()
+    .refine((text) => DOMAIN.test(text), 'must be a domain, the part of an address after its @')
+    .transform((text) => domainOf(`@${text.replace(/\.$/, '')}`))
+    .optional()
+    .describe('The domain of one of its recipients.'),
+  smtp_code: z
+    .string()
+    .refine((text) => text !== '' && SMTP_CODE.test(text), 'must be a code of a reply, 550, 5.1.1 or 451 4.7.1')
+    .optional()
+    .describe('A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`.'),
+});
+
+const filtersSchema = z.strictObject(messageFilters());
+export type MessageFilters = z.output<typeof filtersSchema>;
+type Filters = MessageFilters & { readonly limit: number };
+
+const codesIn = (text: string): readonly string[] => {
+  const { code, enhanced } = SMTP_CODE.exec(text)?.groups ?? {};
+  return [code, enhanced].filter((one) => one !== undefined);
+};
+
+/** Applies `make` to a given parameter. */
+const orNull = <T, R>(value: T | undefined, make: (value: T) => R): R | null =>
+  value === undefined ? null : make(value);
+
+/** Splits `name:value`. */
+const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: string] => {
+  const [, name = '', value = ''] = pattern.exec(text) ?? [];
+  return [name, value];
+};
+
+/** The read model holds only digests of addresses, tags, subjects and metadata. */
+const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Filters) => ({
+  toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
+  fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
+  tagDigest: orNull(tag, (pair) => keyedDigest(secret, 'tag', pair)),
+  metadataDigest: orNull(metadata, (text) => metadataDigest(secret, ...pairIn(METADATA, text))),
+  subjectDigest: orNull(subject, (text) => subjectDigest(secret, text)),
+});
+
+const templateOf = (organizationId: string, { template_id, template_version }: Filters): string | null => {
+  if (template_id !== undefined)
+    return templateLabel(templateIdOf(organizationId, template_id), template_version ?? null);
+  if (template_version === undefined) return null;
+  const problem = 'template_version is of a template: name it in template_id';
+  throw new DomainError('invalid_request', problem, { details: { template_version: [problem] } });
+};
+
+/** A secret has a number among those of its key. @throws {DomainError} `invalid_request`. */
+const secretOf = ({ key_id, secret }: Filters): number | null => {
+  if (secret === undefined) return null;
+  if (key_id !== undefined) return secret;
+  const problem = 'secret is of a key: name it in key_id';
+  throw new DomainError('invalid_request', problem, { details: { secret: [problem] } });
+};
+
+const filtersOf = ({ status, key_id, request_id, message_id, since, until }: Filters) => ({
+  status: status ?? null,
+  keyId: key_id ?? null,
+  requestId: request_id ?? null,
+  messageId: orNull(message_id, (text) => MESSAGE_ID.exec(text.trim())?.groups?.id ?? ''),
+  since: since ?? null,
+  until: until ?? null,
+});
+
+/** A `Message-ID` holds the message id and the sending domain; both must match. */
+const isNamed = (internetMessageId: string, { message_id }: Filters): boolean =>
+  message_id === undefined ||
+  internetMessageId.slice(1, -1).toLowerCase() === message_id.trim().replaceAll(/^<|>$/g, '').toLowerCase();
+
+const NONE: ListPage<ListedMessage> = { items: [], hasMore: false, next: null };
+
+/** A page of those that the caller may see. @throws {DomainError} `invalid_request`. */
+export const findMessages = async (
+  { context, readModels }: HttpDependencies,
+  caller: Caller,
+  asked: Filters & { readonly after: ListCursor | null },
+): Promise<ListPage<ListedMessage>> => {
+  const { organizationId, environment } = caller;
+  const template = templateOf(organizationId, asked);
+  const keySecret = secretOf(asked);
+  const own = visibleDomainId(caller);
+  if (own !== null && asked.domain_id !== undefined && asked.domain_id !== own) return NONE;
+  const page = await readModels.messages.list({
+    organizationId,
+    environment,
+    after: asked.after,
+    limit: asked.limit,
+    ...digestsOf(await organizationSecret(context.secrets, organizationId), asked),
+    ...filtersOf(asked),
+    template,
+    secret: keySecret,
+    domainId: own ?? asked.domain_id ?? null,
+    recipientDomain: asked.recipient_domain ?? null,
+    smtpCodes: codesIn(asked.smtp_code ?? ''),
+  });
+  return { ...page, items: page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked)) };
+};

@@ -1,0 +1,60 @@
+import type { Environment } from '../../domain/environment.ts';
+import type { MessageEvent } from '../../domain/events.ts';
+import type { SmtpFacts } from '../../domain/message/events.ts';
+import type { RecordedEvent } from '../../domain/ports/event-store.ts';
+import { rowsInto } from '../rebuild-tables.ts';
+
+/** Labels that messages bear and are looked up by: insert-only rows in the order of the list, each once a message. */
+
+/** What messages are searched by; what may be personal not in clear: keyed digests of addresses, tags and metadata. */
+export type LabelKind = 'to' | 'from' | 'tag' | 'metadata' | 'template' | 'domain' | 'code';
+
+export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
+
+/** @param version null: any. */
+export const templateLabel = (templateId: string, version: number | null): string =>
+  version === null ? templateId : `${templateId}:${version}`;
+
+/** A row of `message_labels`. */
+export interface Label {
+  readonly organizationId: string;
+  readonly environment: Environment | null;
+  readonly label: string;
+  readonly createdAt: string;
+  readonly messageId: string;
+}
+
+export type AcceptedMessage = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+
+const templateLabels = (used: AcceptedMessage['data']['template']): readonly string[] =>
+  used === undefined
+    ? []
+    : [null, used.version].map((version) => labelOf('template', templateLabel(used.templateId, version)));
+
+/** Two recipients of a message may have one address: each label once. */
+export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonly Label[] => {
+  const distinct = new Set([
+    labelOf('from', data.fromDigest),
+    ...data.recipients.map(({ digest }) => labelOf('to', digest)),
+    ...data.recipients.map(({ domain }) => labelOf('domain', domain)),
+    ...data.tagDigests.map((digest) => labelOf('tag', digest)),
+    ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
+    ...templateLabels(data.template),
+  ]);
+  const { organizationId, environment, occurredAt: createdAt } = metadata;
+  return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));
+};
+
+/** Codes of a reply, by which those are found that it refused. */
+export const codesIn = ({ code, enhanced }: SmtpFacts): readonly string[] => [
+  ...(code === 0 ? [] : [String(code)]),
+  ...(enhanced === null ? [] : [enhanced]),
+];
+
+export const insertLabels = rowsInto<Label>('message_labels', {
+  organization_id: 'organizationId',
+  environment: 'environment',
+  label: 'label',
+  created_at: 'createdAt',
+  message_id: 'messageId',
+});

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
+
+let service: DatabaseService;
+const keys: Record<string, string> = {};
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  const own = await service.makeOrganization();
+  const domain = await service.makeDomain(own, 'example.test');
+  const second = await service.makeDomain(own, 'second.test');
+  const foreign = await service.makeOrganization();
+  const make = async (name: string, ...args: Parameters<DatabaseService['makeKey']>): Promise<void> => {
+    keys[name] = (await service.makeKey(...args)).value;
+  };
+  await make('admin', own, domain, { permissions: ['admin'] });
+  await make('sender', own, domain, { permissions: ['send'] });
+  await make('reader', own, domain, { permissions: ['read'] });
+  await make('elsewhere', own, second, { permissions: ['send'] });
+  await make('test', own, domain, { environment: 'test' });
+  await make('foreign', foreign, await service.makeDomain(foreign, 'foreign.test'), { permissions: ['admin'] });
+}, 60_000);
+afterAll(() => service.close());
+
+const post = async (url: string, payload: object, by = 'admin') => {
+  const answer = await service.request({ method: 'POST', url, key: keys[by] ?? '', payload });
+  return { status: answer.statusCode, body: answer.json() };
+};
+const cancel = (payload: object, by?: string) => post('/v1/messages/cancel', payload, by);
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+/** A message that waits. */
+const send = async (more: object = {}): Promise<string> => {
+  const mail = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x', scheduled_at: inAnHour() };
+  return (await post('/v1/messages/send', { ...mail, ...more })).body.id;
+};
+const statusOf = async (id: string): Promise<string> =>
+  (await service.request({ url: `/v1/messages/${id}`, key: keys.admin ?? '' })).json().status;
+
+describe('POST /v1/messages/cancel', () => {
+  test('cancels what matches and waits, once it has been counted, and nothing when it is repeated', async () => {
+    const [one, other] = [await send({ to: 'a@bulk.example' }), await send({ to: 'b@bulk.example' })];
+    const elsewhere = await send({ to: 'c@other.example' });
+    const filter = { recipient_domain: 'BULK.example.' };
+    const dry = await cancel({ filter, dry_run: true });
+    expect(dry).toMatchObject({ status: 200, body: { dry_run: true, matched: 2, cancelled: 0, has_more: false } });
+    expect(await statusOf(one)).toBe('scheduled');
+    const { body } = await cancel({ filter });
+    expect(body).toMatchObject({ object: 'cancellation', dry_run: false, matched: 2, cancelled: 2 });
+    expect(body.data.map(({ id }: { id: string }) => id).toSorted()).toEqual([one, other].toSorted());
+    expect([await statusOf(one), await statusOf(other), await statusOf(elsewhere)]).toEqual([
+      'cancelled',
+      'cancelled',
+      'scheduled',
+    ]);
+    expect((await cancel({ filter })).body).toMatchObject({ matched: 0, cancelled: 0, data: [] });
+  });
+
+  test('cancels those that are named, each as if alone: what cannot be stops no other', async () => {
+    const id = await send();
+    const unknown = `msg_${'a'.repeat(26)}`;
+    const { body } = await cancel({ ids: [id, unknown, 'x', id] });
+    const error = { code: 'not_found', message: 'message not found' };
+    expect(body).toMatchObject({ matched: 3, cancelled: 1 });
+    expect(body.data).toEqual([
+      { id, cancelled: true, error: null },
+      { id: unknown, cancelled: false, error },
+      { id: 'x', cancelled: false, error },
+    ]);
+    expect((await cancel({ ids: [id] })).body).toMatchObject({ cancelled: 1 });
+  });
+
+  test('touches nothing that its key may not', async () => {
+    const id = await send({ to: 'd@mine.example' });
+    for (const by of ['foreign', 'elsewhere', 'test']) {
+      expect((await cancel({ ids: [id] }, by)).body).toMatchObject({ cancelled: 0 });
+      expect((await cancel({ filter: { recipient_domain: 'mine.example' } }, by)).body).toMatchObject({ matched: 0 });
+    }
+    expect((await cancel({ ids: [id] }, 'reader')).status).toBe(403);
+    expect(await statusOf(id)).toBe('scheduled');
+    expect((await cancel({ filter: { recipient_domain: 'mine.example' } }, 'sender')).body).toMatchObject({
+      cancelled: 1,
+    });
+  });
+
+  test('asked twice at once, cancels each message once', async () => {
+    const id = await send({ to: 'e@race.example' });
+    const filter = { recipient_domain: 'race.example' };
+    await Promise.all([cancel({ filter }), cancel({ filter }), cancel({ ids: [id] })]);
+    const { body } = {
+      body: (await service.request({ url: `/v1/messages/${id}/events`, key: keys.admin ?? '' })).json(),
+    };
+    expect(body.data.filter(({ type }: { type: string }) => type === 'message.cancelled')).toHaveLength(1);
+  });
+
+  test.each([
+    [{}, 'ids'],
+    [{ filter: {} }, 'filter'],
+    [{ ids: ['x'], filter: { to: 'a@example.org' } }, 'ids'],
+    [{ ids: 'x' }, 'ids'],
+    [{ ids: Array.from({ length: 501 }, () => 'x') }, 'ids'],
+    [{ filter: { status: 'delivered' } }, 'filter'],
+    [{ filter: { to: 'a\r\nb@example.org' } }, 'filter'],
+    [{ filter: { smtp_code: '999' } }, 'filter'],
+    [{ filter: { recipient_domain: 'a b' } }, 'filter'],
+    [{ filter: { nothing: 1 } }, 'filter'],
+    [{ ids: ['x'], dry_run: 'yes' }, 'dry_run'],
+  ])('refuses %j', async (payload, field) => {
+    const { status, body } = await cancel(payload);
+    expect([status, body.error.code, Object.keys(body.error.details)]).toEqual([400, 'invalid_request', [field]]);
+  });
+
+  test('takes a body that is no object, and one that is too large, as any other route', async () => {
+    for (const payload of [[], [1]]) expect((await cancel(payload)).status).toBe(400);
+  });
+});
+
+describe('GET /v1/messages', () => {
+  test('finds by the domain of a recipient, and refuses what is none', async () => {
+    const id = await send({ to: ['x@found.example', 'y@bulk.example'] });
+    const ask = async (query: string) =>
+      (await service.request({ url: `/v1/messages?${query}`, key: keys.admin ?? '' })).json();
+    for (const query of ['recipient_domain=Found.Example', 'recipient_domain=found.example&to=y@bulk.example'])
+      expect((await ask(query)).data.map((one: { id: string }) => one.id)).toEqual([id]);
+    for (const query of ['recipient_domain=example', 'smtp_code=550', 'smtp_code=451%204.7.1'])
+      expect((await ask(query)).data).toEqual([]);
+    for (const query of ['recipient_domain=a@b', 'recipient_domain=', 'smtp_code=', 'smtp_code=1', 'smtp_code=451%20'])
+      expect((await ask(query)).error.code).toBe('invalid_request');
+  });
+});

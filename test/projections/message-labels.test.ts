@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { recipient } from '../support/controls/message.ts';
+import { minute, openWith } from './support/listed-messages.ts';
+import { LATER_EVENTS } from './support/message-events.ts';
+
+test('a message is found by the domain of a recipient, and by the codes that refused one', async () => {
+  const { given, ids, pool } = await openWith([
+    { id: 'msg_1', at: minute(1), recipients: [recipient('rcp_1'), recipient('rcp_2')] },
+    { id: 'msg_2', at: minute(2), recipients: [{ ...recipient('rcp_3'), domain: 'example.org' }] },
+  ]);
+  const deferred = LATER_EVENTS.RecipientDeferred;
+  const smtp = { ...deferred.data.smtp, code: 451, enhanced: '4.7.1' };
+  for (const attempt of [1, 2]) {
+    for (const recipientId of ['rcp_1', 'rcp_2']) {
+      const data = { ...deferred.data, messageId: 'msg_1', recipientId, attempt, smtp };
+      await given('message-msg_1', [{ ...deferred, data }]);
+    }
+  }
+  expect(await ids({ recipientDomain: 'example.net' })).toEqual(['msg_1']);
+  expect(await ids({ recipientDomain: 'example.org' })).toEqual(['msg_2']);
+  expect(await ids({ recipientDomain: 'example' })).toEqual([]);
+  expect(await ids({ smtpCodes: ['451'] })).toEqual(['msg_1']);
+  expect(await ids({ smtpCodes: ['451', '4.7.1'], recipientDomain: 'example.net' })).toEqual(['msg_1']);
+  expect(await ids({ smtpCodes: ['451', '5.1.1'] })).toEqual([]);
+  const { rows } = await pool.query(
+    "select label from read_models.message_labels where label like 'code:%' order by label",
+  );
+  expect(rows).toEqual([{ label: 'code:4.7.1' }, { label: 'code:451' }]);
+});
