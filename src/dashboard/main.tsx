@@ -1,14 +1,16 @@
 import './styles/index.css';
 import { type JSX, render } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { keys } from './data/credentials.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { keys, session } from './data/credentials.ts';
 import { follow } from './data/live.ts';
 import { environmentOf, followLinks, usePlace } from './data/location.ts';
+import { readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
 import { LoadedScreen } from './parts/loaded-screen.tsx';
 import { Shell } from './parts/shell.tsx';
-import { Empty } from './parts/states.tsx';
+import { Empty, Fault } from './parts/states.tsx';
 import { SignIn } from './screens/sign-in.tsx';
+import { SignInLink, tokenInAddress } from './screens/sign-in-link.tsx';
 import { SCREENS } from './screens/table.ts';
 
 const Nowhere = (): JSX.Element => (
@@ -17,11 +19,19 @@ const Nowhere = (): JSX.Element => (
   </Empty>
 );
 
-const Dashboard = (): JSX.Element => {
+const Dashboard = (): JSX.Element | null => {
   const place = usePlace();
   const environment = environmentOf(place);
-  const isSignedIn = useStore(keys)[environment] !== undefined;
+  const member = useStore(session);
+  const hasKey = useStore(keys)[environment] !== undefined;
+  const [fault, setFault] = useState<Error | null>(null);
+  const isSignedIn = member === null ? hasKey : member !== undefined;
+  useEffect(() => void readSession().catch(setFault), []);
   useEffect(() => (isSignedIn ? follow(environment) : undefined), [environment, isSignedIn]);
+  const token = tokenInAddress(place);
+  if (token !== null) return <SignInLink token={token} />;
+  if (fault !== null) return <Fault error={fault} retry={() => location.reload()} />;
+  if (member === undefined) return null;
   if (!isSignedIn) return <SignIn />;
   const screen = SCREENS.find(({ path }) => path.test(place.path));
   const id = screen?.path.exec(place.path)?.[1] ?? '';

@@ -1,4 +1,4 @@
-import { authorize, forget } from './credentials.ts';
+import { type Authorization, authorizationFor, forget } from './credentials.ts';
 import { currentEnvironment, type Environment } from './location.ts';
 
 /** Requests to `/v1`, and what may become of them. */
@@ -15,6 +15,8 @@ export interface Asked {
   readonly environment?: Environment;
   /** Instead of the key that is kept. */
   readonly key?: string;
+  /** Nothing is presented yet, and the cookie of the answer is kept. */
+  readonly isSigningIn?: true;
 }
 
 /** A request that was refused, or that failed. */
@@ -71,14 +73,17 @@ const faultOf = async (response: Response): Promise<ApiFault> => {
   });
 };
 
+const SIGNING_IN: Authorization = { headers: {}, query: {}, credentials: 'same-origin' };
+
 /** @throws {ApiFault} */
 export const send = async (path: string, asked: Asked = {}): Promise<Response> => {
-  const { method = 'GET', query, body, signal, environment = currentEnvironment(), key } = asked;
-  const headers = new Headers(asked.headers);
-  authorize(headers, environment, key);
+  const { method = 'GET', query, body, signal, environment = currentEnvironment(), key, isSigningIn } = asked;
+  const authorization = isSigningIn ? SIGNING_IN : authorizationFor(environment, key);
+  const headers = new Headers({ ...asked.headers, ...authorization.headers });
   if (body !== undefined) headers.set('content-type', 'application/json');
-  const response = await fetch(urlOf(path, query), {
+  const response = await fetch(urlOf(path, { ...query, ...authorization.query }), {
     method,
+    credentials: authorization.credentials,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
@@ -87,8 +92,8 @@ export const send = async (path: string, asked: Asked = {}): Promise<Response> =
     throw new ApiFault('The service does not answer.', { status: 0, code: 'unreachable', requestId: null });
   });
   if (response.ok) return response;
-  // The key ended: signing in again is the only way on.
-  if (response.status === 401 && key === undefined) forget(environment);
+  // The key or the session ended: signing in again is the only way on.
+  if (response.status === 401 && key === undefined && !isSigningIn) forget(environment);
   throw await faultOf(response);
 };
 

@@ -1,9 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { keys, signOut } from '../data/credentials.ts';
+import { keys, session } from '../data/credentials.ts';
 import { liveness } from '../data/live.ts';
 import { environmentOf, linkTo, usePlace, withParameters } from '../data/location.ts';
 import { theme, zone } from '../data/preferences.ts';
+import { signOut } from '../data/session.ts';
 import { useStore } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 import { Icon } from './icons.tsx';
@@ -36,7 +37,10 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
   },
   {
     name: 'Govern',
-    entries: [{ path: '/audit', word: 'Audit', icon: 'shield' }],
+    entries: [
+      { path: '/audit', word: 'Audit', icon: 'shield' },
+      { path: '/settings', word: 'Settings', icon: 'person' },
+    ],
   },
 ];
 
@@ -111,6 +115,7 @@ const LIVE_WORDS = {
 const Foot = (): JSX.Element => {
   const environment = environmentOf(usePlace());
   const live = useStore(liveness);
+  const member = useStore(session)?.member ?? null;
   const key = useStore(keys)[environment] ?? '';
   return (
     <div class="foot">
@@ -128,11 +133,11 @@ const Foot = (): JSX.Element => {
       </nav>
       <div class="me">
         <span class="ava">
-          <Icon name="key" />
+          <Icon name={member === null ? 'key' : 'person'} />
         </span>
         <span class="orgname">
-          API key
-          <small>…{key.slice(-4)}</small>
+          <bdi class="ell">{member?.name ?? 'API key'}</bdi>
+          <small>{member?.role ?? `…${key.slice(-4)}`}</small>
         </span>
         <span
           class={`livedot ${live.state}`}
@@ -140,7 +145,13 @@ const Foot = (): JSX.Element => {
           title={LIVE_WORDS[live.state]}
           aria-label={LIVE_WORDS[live.state]}
         />
-        <button type="button" class="btn ghost small square" aria-label="Sign out" title="Sign out" onClick={signOut}>
+        <button
+          type="button"
+          class="btn ghost small square"
+          aria-label="Sign out"
+          title="Sign out"
+          onClick={() => void signOut()}
+        >
           <Icon name="leave" />
         </button>
       </div>
@@ -179,7 +190,7 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
         Skip to the screen
       </a>
       <aside class={`side ${isOpen ? 'open' : ''}`} aria-label="Sidebar">
-        <Brand name="Outbox" />
+        <Brand name={useStore(session)?.organization.name ?? 'Outbox'} />
         <nav aria-label="Main">
           <Navigation path={path} />
         </nav>

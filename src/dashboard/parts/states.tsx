@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiFault } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
 import { Icon, Mark } from './icons.tsx';
 import type { IconName, State, Tone } from './shapes.ts';
 
@@ -76,6 +77,9 @@ const NEEDED = /lacks '(?<permission>\w+)' permission/;
 const wordsFor = (error: Error): { readonly title: string; readonly text: string } => {
   if (!(error instanceof ApiFault)) return { title: 'This cannot be shown.', text: error.message };
   const permission = NEEDED.exec(error.message)?.groups?.permission;
+  if (error.code === 'permission_missing' && session.get()) {
+    return { title: 'Your role does not allow it.', text: 'An owner can give you another one, under Settings.' };
+  }
   if (permission !== undefined) {
     const text = `It needs the permission “${permission}”, which a key with “admin” can give.`;
     return { title: 'This key may not see it.', text };

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiFault, request } from '../data/api.ts';
-import { environmentOfKey, signIn } from '../data/credentials.ts';
+import { enterKey, environmentOfKey } from '../data/credentials.ts';
 import { currentEnvironment, navigate, withParameters } from '../data/location.ts';
 
 /** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
@@ -31,7 +31,7 @@ export const SignIn = (): JSX.Element => {
     const of = environmentOfKey(key);
     if (of === null) return setProblem('A key begins with ob_live_ or ob_test_.');
     try {
-      if (await isAccepted(key)) signIn(of, key);
+      if (await isAccepted(key)) enterKey(of, key);
       navigate(withParameters({ environment: of === 'test' ? 'test' : null }), 'replace');
     } catch (error) {
       setProblem(problemOf(error));
@@ -69,9 +69,10 @@ export const SignIn = (): JSX.Element => {
             Sign in
           </button>
         </form>
+        <p class="small">The key stays in this tab, and is sent to this service alone.</p>
         <p class="tip">
-          The first start of the service prints a key. It stays in this tab, is forgotten when the tab is closed, and is
-          sent to this service alone.
+          Members sign in with a link, which an owner makes under Settings. Whoever runs this service can print one:
+          <code>npm run outbox -- members invite</code>
         </p>
       </div>
     </main>

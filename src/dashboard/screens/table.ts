@@ -57,6 +57,11 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./webhook.tsx')).Webhook,
   },
   {
+    path: /^\/settings$/,
+    title: 'Settings',
+    load: async () => (await import('./settings.tsx')).Settings,
+  },
+  {
     path: /^\/domains$/,
     title: 'Domains',
     load: async () => (await import('./domains.tsx')).Domains,

@@ -6,32 +6,16 @@ import {
   updateOrganization,
 } from '../../commands/organization.ts';
 import { ANALYSIS_POLICIES, CONTENT_DAYS_MAX } from '../../domain/organization/events.ts';
-import { rateLimitsSchema } from '../../domain/rate-limits.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
-import { timeSchema } from '../schemas/envelope.ts';
+import { organizationSchema, type SerializedOrganization } from '../schemas/organization.ts';
 import { shownLine, timeZone } from '../validation/fields.ts';
 import { bareAddress } from './messages/send-fields.ts';
-
-const organizationSchema = z.strictObject({
-  id: z.string(),
-  object: z.literal('organization'),
-  name: z.string(),
-  contact: z.string().nullable().describe('Where the service writes to the organization; null: nowhere.'),
-  content_retention_days: z.int(),
-  default_analysis: z.enum(ANALYSIS_POLICIES),
-  timezone: z.string(),
-  rate_limit_ceilings: rateLimitsSchema.nullable(),
-  legal_hold_since: timeSchema()
-    .nullable()
-    .describe('Since when nothing is removed, by its age or by an erasure; null: there is no legal hold.'),
-  created_at: timeSchema(),
-});
 
 const serializeOrganization = ({
   organization: { organizationId, settings, ceilings, heldSince, createdAt },
   contact,
-}: OrganizationAtRevision): z.infer<typeof organizationSchema> => ({
+}: OrganizationAtRevision): SerializedOrganization => ({
   id: organizationId,
   object: 'organization',
   name: settings.name,

@@ -4,6 +4,7 @@ import { answerCheck } from '../../support/openapi/answer-check.ts';
 import { type Located, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
 import { startDatabaseService } from '../support/database-service.ts';
 import { type Service, startService } from '../support/service.ts';
+import { SAME_ORIGIN } from '../support/sign-in.ts';
 
 const HOUR_MS = 3_600_000;
 /** Registering resolves names, which a machine without a network cannot. */
@@ -14,6 +15,8 @@ interface Place {
   readonly key: string;
   /** One resource of each kind, by the prefix of its id. */
   readonly ids: Readonly<Record<string, string>>;
+  /** Of a link to sign in. */
+  readonly token: string;
 }
 
 const inAnHour = (): string => new Date(Date.now() + HOUR_MS).toISOString();
@@ -27,15 +30,22 @@ const newPlace = async (service: Service): Promise<Place> => {
   const make = async (url: string, payload: object): Promise<string> =>
     (await service.request({ method: 'POST', url, key, payload })).json().id;
   const message = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x', scheduled_at: inAnHour() };
+  const invited = await service.request({
+    method: 'POST',
+    url: '/v1/members',
+    key,
+    payload: { email: 'owner@example.net', role: 'owner' },
+  });
   const ids = {
     dom: domain,
+    mbr: invited.json().id,
     key: other.id,
     msg: await make('/v1/messages/send', message),
     tpl: await makeTemplate(service, key),
     top: await make('/v1/topics', { name: 'Offers', default: 'in' }),
     whk: await make('/v1/webhooks', { url: LISTENER, events: ['message.*'] }),
   };
-  return { key, ids };
+  return { key, ids, token: new URL(invited.json().link.url).hash.slice(1) };
 };
 
 /** One that has a version, and a draft that could be the next. */
@@ -50,10 +60,10 @@ const makeTemplate = async (service: Service, key: string): Promise<string> => {
 };
 
 /** Ids, times and addresses of webhooks in an example stand for the reader's own. */
-const filledIn = (value: unknown, { ids }: Place): object =>
+const filledIn = (value: unknown, { ids, token }: Place): object =>
   JSON.parse(JSON.stringify(value), (name, one) => {
-    if (name === 'scheduled_at') return inAnHour();
-    if (name === 'url') return LISTENER;
+    const own: Readonly<Record<string, string>> = { scheduled_at: inAnHour(), url: LISTENER, token };
+    if (Object.hasOwn(own, name)) return own[name];
     const prefix = typeof one === 'string' ? ID.exec(one)?.[1] : undefined;
     return prefix === undefined ? one : ids[prefix];
   });
@@ -91,7 +101,7 @@ describe('every example of the document', () => {
     const method = located.method as NonNullable<InjectOptions['method']>;
     const url = pathOf(located, place);
     const sent = filledIn(value, place);
-    const answer = await service.request({ method, url, key: place.key, payload: sent });
+    const answer = await service.request({ method, url, key: place.key, headers: SAME_ORIGIN, payload: sent });
     const succeeds = Object.keys(located.operation.responses).filter((status) => status.startsWith('2'));
     expect([String(answer.statusCode), answer.json().error]).toEqual([succeeds[0], undefined]);
     const headers = { get: (name: string) => answer.headers[name.toLowerCase()]?.toString() ?? null };

@@ -6,7 +6,6 @@ import {
   listMembers,
   loadMember,
   type MadeLink,
-  type NamedMember,
   removeMember,
 } from '../../../commands/member.ts';
 import { requireWithin } from '../../../domain/api-key/key-authority.ts';
@@ -14,41 +13,12 @@ import { roleSchema } from '../../../domain/member/events.ts';
 import { LINK_MINUTES, MEMBERS_MAX } from '../../../domain/member/member.ts';
 import { signInUrl } from '../../../domain/public-url.ts';
 import { endpoint } from '../../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { linkSchema, memberSchema, type SerializedLink, serializeMember } from '../../schemas/member.ts';
 import { shownLine } from '../../validation/fields.ts';
 import { bareAddress } from '../messages/send-fields.ts';
 
-const memberSchema = z
-  .strictObject({
-    id: z.string(),
-    object: z.literal('member'),
-    name: z.string(),
-    email: z.string().nullable().describe('null: the first owner, whom nobody has named.'),
-    role: roleSchema,
-    status: z.enum(['invited', 'joined']).describe('`invited`: they have never signed in.'),
-    invited_at: timeSchema(),
-    joined_at: timeSchema().nullable(),
-  })
-  .meta({ id: 'Member' });
-
-const linkSchema = z.strictObject({
-  object: z.literal('sign_in_link'),
-  url: z.string().describe('Shown once. What follows `#` is sent to no server until the person confirms.'),
-  expires_at: timeSchema(),
-});
-
-export const serializeMember = (member: NamedMember): z.infer<typeof memberSchema> => ({
-  id: member.memberId,
-  object: 'member',
-  name: member.name,
-  email: member.email,
-  role: member.role,
-  status: member.status,
-  invited_at: member.invitedAt,
-  joined_at: member.joinedAt,
-});
-
-const serializeLink = ({ token, expiresAt }: MadeLink, publicUrl: string): z.infer<typeof linkSchema> => ({
+const serializeLink = ({ token, expiresAt }: MadeLink, publicUrl: string): SerializedLink => ({
   object: 'sign_in_link',
   url: signInUrl(publicUrl, token),
   expires_at: expiresAt,

@@ -2,45 +2,24 @@ import { z } from 'zod';
 import { loadMember } from '../../../commands/member.ts';
 import { endSession, startSession } from '../../../commands/session.ts';
 import { clientNetworkOf } from '../../../domain/address-ranges.ts';
-import { permissionSchema } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { readSecret } from '../../../domain/api-key/secret.ts';
 import { sha256Hex } from '../../../domain/digest.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import { environmentSchema } from '../../../domain/environment.ts';
-import { roleSchema } from '../../../domain/member/events.ts';
 import { linkInvalid, SESSION_MS } from '../../../domain/member/session.ts';
 import { lookUp } from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
 import { isSecure, requireSameOrigin, sessionCookie } from '../../auth/presented.ts';
 import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
 import { keepOrigin, requestOrigin } from '../../request-origin.ts';
+import { type SerializedSession, sessionSchema } from '../../schemas/member.ts';
 
 /** Signing in with a link, who is signed in, and signing out. */
-
-const sessionSchema = z
-  .strictObject({
-    id: z.string().nullable().describe('Of the session; null: the request was authenticated by an API key.'),
-    object: z.literal('session'),
-    member: z
-      .strictObject({ id: z.string(), name: z.string(), email: z.string().nullable(), role: roleSchema })
-      .nullable()
-      .describe('null: an API key.'),
-    api_key_id: z.string().nullable().describe('null: a member.'),
-    permissions: z.array(permissionSchema),
-    contents: z.boolean().describe('Whether addresses, subjects and bodies of mail are shown.'),
-    changes: z.boolean().describe('Whether anything may be changed.'),
-    environment: environmentSchema.describe(
-      'That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise.',
-    ),
-    organization: z.strictObject({ id: z.string(), name: z.string() }),
-  })
-  .meta({ id: 'Session' });
 
 const serializeSession = async (
   { deps: { context }, auth: { keyCache } }: RouteContext,
   caller: Caller,
-): Promise<z.infer<typeof sessionSchema>> => {
+): Promise<SerializedSession> => {
   const { keyId, member: calling, organizationId, permissions, environment } = caller;
   const member =
     calling === undefined

@@ -1,27 +1,12 @@
-import { z } from 'zod';
 import { listMembers, type NamedMember } from '../../../commands/member.ts';
 import { endSession } from '../../../commands/session.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { type ExistingSession, SESSION_IDLE_MS } from '../../../domain/member/session.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { type MemberSession, memberSessionSchema } from '../../schemas/member.ts';
 
 /** Sessions of an organization that are not over. */
-
-const memberSessionSchema = z
-  .strictObject({
-    id: z.string(),
-    object: z.literal('member_session'),
-    member_id: z.string(),
-    member_name: z.string(),
-    is_current: z.boolean().describe('It is the session that asks.'),
-    started_at: timeSchema(),
-    last_used_at: timeSchema().describe('To the minute.'),
-    last_address: z.string().nullable().describe('Where its last request came from.'),
-    expires_at: timeSchema().describe('After 12 hours without a request it is over earlier.'),
-  })
-  .meta({ id: 'MemberSession' });
-type MemberSession = z.infer<typeof memberSessionSchema>;
 
 /** Sessions that work, the last begun first. */
 const openSessions = async (

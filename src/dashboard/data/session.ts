@@ -1,0 +1,34 @@
+import type { SerializedSession } from '../../http/schemas/member.ts';
+import { ApiFault, request } from './api.ts';
+import { forgetKeys, noteSession, session } from './credentials.ts';
+import { client } from './queries.ts';
+
+/** Signing in and out as a member. */
+
+const PATH = '/v1/session';
+
+/** Asks who is signed in, if anybody may be. */
+export const readSession = async (): Promise<void> => {
+  if (session.get() !== undefined) return;
+  const found = await request<SerializedSession>(PATH, { environment: 'live' }).catch((error: unknown) => {
+    if (error instanceof ApiFault && error.status === 401) return null;
+    throw error;
+  });
+  noteSession(found);
+};
+
+/** Spends a link. @throws {ApiFault} */
+export const signInWith = async (token: string): Promise<void> => {
+  const answer = await request<SerializedSession>(PATH, { method: 'POST', body: { token }, isSigningIn: true });
+  forgetKeys();
+  client.clear();
+  noteSession(answer);
+};
+
+/** Ends the session, or forgets the keys. */
+export const signOut = async (): Promise<void> => {
+  if (session.get()) await request(PATH, { method: 'DELETE', environment: 'live' }).catch(() => undefined);
+  noteSession(null);
+  forgetKeys();
+  client.clear();
+};

@@ -1,0 +1,124 @@
+import type { JSX } from 'preact';
+import type { SerializedLink, SerializedMember } from '../../http/schemas/member.ts';
+import { request } from '../data/api.ts';
+import { environmentOfOrganization } from '../data/credentials.ts';
+import { currentEnvironment } from '../data/location.ts';
+import { useTimes } from '../data/time.ts';
+import { Action, type Outcome } from './action.tsx';
+import { CopyButton } from './facts.tsx';
+
+/** What owners do with members. */
+
+const ROLES = {
+  owner: 'everything, also members and billing',
+  developer: 'sends, reads, and manages keys, domains, templates and webhooks',
+  analyst: 'reads, without addresses, subjects and bodies of mail',
+  auditor: 'reads everything but contents of mail, and changes nothing',
+} as const;
+
+const ask = <T,>(path: string, method: 'POST' | 'PATCH' | 'DELETE', body?: unknown): Promise<T> =>
+  request<T>(path, { method, environment: environmentOfOrganization(currentEnvironment()), body });
+
+const Link = ({ link, name }: { readonly link: SerializedLink; readonly name: string }): JSX.Element => {
+  const times = useTimes();
+  return (
+    <>
+      <h2>
+        A link for <bdi>{name}</bdi>
+      </h2>
+      <div class="secret cp">
+        <code>{link.url}</code>
+        <CopyButton text={link.url} label="Copy the link" />
+      </div>
+      <p class="muted">
+        Hand it over now: nobody can show it again. It works once, until {times.short(link.expires_at)}.
+      </p>
+    </>
+  );
+};
+
+const shownOnce = (link: SerializedLink, name: string): Outcome => ({
+  shown: <Link link={link} name={name} />,
+  word: 'It is handed over',
+});
+
+const RoleField = ({ chosen }: { readonly chosen: keyof typeof ROLES }): JSX.Element => (
+  <fieldset class="row">
+    <legend>Role</legend>
+    {Object.entries(ROLES).map(([name, text]) => (
+      <label class="opt" key={name}>
+        <input type="radio" name="role" value={name} defaultChecked={name === chosen} />
+        <span>
+          {name}
+          <small>{text}</small>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+);
+
+export const InviteMember = (): JSX.Element => {
+  const invite = async (form: FormData): Promise<Outcome> => {
+    const name = String(form.get('name')).trim();
+    const body = { email: form.get('email'), role: form.get('role'), ...(name !== '' && { name }) };
+    const made = await ask<SerializedMember & { readonly link: SerializedLink }>('/v1/members', 'POST', body);
+    return shownOnce(made.link, made.name);
+  };
+  return (
+    <Action word="Invite" icon="plus" tone="primary" title="Invite a person" act={invite}>
+      <label class="row">
+        Email address
+        <input class="inp" name="email" type="email" required autocomplete="off" />
+      </label>
+      <label class="row">
+        Name
+        <input class="inp" name="name" maxLength={100} autocomplete="off" />
+      </label>
+      <RoleField chosen="developer" />
+    </Action>
+  );
+};
+
+interface OfMember {
+  readonly member: SerializedMember;
+}
+
+export const ChangeRole = ({ member }: OfMember): JSX.Element => {
+  const change = async (form: FormData): Promise<undefined> => {
+    await ask(`/v1/members/${member.id}`, 'PATCH', { role: form.get('role') });
+  };
+  return (
+    <Action word="Role" icon="person" tone="plain" title={`Another role for ${member.name}?`} isSmall act={change}>
+      <p class="two">It holds for open sessions within a second.</p>
+      <RoleField chosen={member.role} />
+    </Action>
+  );
+};
+
+export const MakeLink = ({ member }: OfMember): JSX.Element => {
+  const make = async (): Promise<Outcome> =>
+    shownOnce(await ask<SerializedLink>(`/v1/members/${member.id}/links`, 'POST', {}), member.name);
+  return (
+    <Action word="Link" icon="link" tone="plain" title={`A link for ${member.name}?`} isSmall act={make}>
+      <p class="two">Whoever has it can sign in as them. The link before it ends.</p>
+    </Action>
+  );
+};
+
+export const RemoveMember = ({ member }: OfMember): JSX.Element => {
+  const remove = (): Promise<undefined> => ask<undefined>(`/v1/members/${member.id}`, 'DELETE');
+  return (
+    <Action word="Remove" icon="forbid" tone="danger" title={`Remove ${member.name}?`} isSmall act={remove}>
+      <p class="two">Their sessions end within a second. What they did stays on record.</p>
+    </Action>
+  );
+};
+
+export const EndSession = ({ id, name }: { readonly id: string; readonly name: string }): JSX.Element => {
+  const end = (): Promise<undefined> => ask<undefined>(`/v1/sessions/${id}`, 'DELETE');
+  return (
+    <Action word="End" icon="forbid" tone="plain" title={`End this session of ${name}?`} isSmall act={end}>
+      <p class="two">The browser is signed out within a second.</p>
+    </Action>
+  );
+};

@@ -1,0 +1,162 @@
+import type { JSX } from 'preact';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { MemberSession, SerializedMember } from '../../http/schemas/member.ts';
+import type { SerializedOrganization } from '../../http/schemas/organization.ts';
+import { request } from '../data/api.ts';
+import { environmentOfOrganization, session } from '../data/credentials.ts';
+import { currentEnvironment } from '../data/location.ts';
+import { useRead } from '../data/queries.ts';
+import { useStore } from '../data/store.ts';
+import { ago, useTimes } from '../data/time.ts';
+import { ApiButton } from '../parts/api-button.tsx';
+import { CopyField, Fact, Facts } from '../parts/facts.tsx';
+import { ChangeRole, EndSession, InviteMember, MakeLink, RemoveMember } from '../parts/members.tsx';
+import { Empty, Fault, Skeleton } from '../parts/states.tsx';
+
+/** The organization, its members, and where they are signed in. */
+
+const useOfOrganization = <T,>(path: string) =>
+  useRead([path], (signal) =>
+    request<T>(path, { signal, environment: environmentOfOrganization(currentEnvironment()) }),
+  );
+
+/** What was read, or why it was not. */
+const Shown = <T,>({ read, show }: { readonly read: ReturnType<typeof useRead<T>>; show(data: T): JSX.Element }) => {
+  if (read.data !== undefined) return show(read.data);
+  if (read.error !== null) return <Fault error={read.error} retry={() => void read.refetch()} />;
+  return <Skeleton rows={3} />;
+};
+
+const Organization = ({ organization }: { readonly organization: SerializedOrganization }): JSX.Element => {
+  const times = useTimes();
+  return (
+    <div class="card settings">
+      <Facts>
+        <Fact name="Name">
+          <bdi>{organization.name}</bdi>
+        </Fact>
+        <Fact name="Id">
+          <CopyField text={organization.id} name="the id" />
+        </Fact>
+        <Fact name="Contact">{organization.contact ?? 'nobody'}</Fact>
+        <Fact name="Contents of mail are kept">{organization.content_retention_days} days</Fact>
+        <Fact name="Time zone">{organization.timezone}</Fact>
+        <Fact name="Since">{times.short(organization.created_at)}</Fact>
+      </Facts>
+    </div>
+  );
+};
+
+const Member = ({
+  member,
+  mayChange,
+}: {
+  readonly member: SerializedMember;
+  readonly mayChange: boolean;
+}): JSX.Element => (
+  <div class="kr">
+    <span class="kn">
+      <bdi class="ell b">{member.name}</bdi>
+      <small class="muted ell">
+        {member.email ?? 'no address'},{' '}
+        {member.joined_at === null ? 'has not signed in yet' : `joined ${ago(member.joined_at)}`}
+      </small>
+    </span>
+    <span class="tag">{member.role}</span>
+    {mayChange && (
+      <span class="acts">
+        <ChangeRole member={member} />
+        <MakeLink member={member} />
+        <RemoveMember member={member} />
+      </span>
+    )}
+  </div>
+);
+
+const Session = ({ open, mayChange }: { readonly open: MemberSession; readonly mayChange: boolean }): JSX.Element => {
+  const times = useTimes();
+  return (
+    <div class="kr">
+      <span class="kn">
+        <bdi class="ell b">{open.member_name}</bdi>
+        <small class="muted ell">
+          {open.last_address ?? 'address unknown'}, since {times.short(open.started_at)}
+        </small>
+      </span>
+      <span class="tag">{open.is_current ? 'this browser' : `used ${ago(open.last_used_at)}`}</span>
+      {mayChange && (
+        <span class="acts">
+          <EndSession id={open.id} name={open.member_name} />
+        </span>
+      )}
+    </div>
+  );
+};
+
+const rows = <Row extends { readonly id: string }>(
+  label: string,
+  { data }: List<Row>,
+  render: (row: Row) => JSX.Element,
+  empty: JSX.Element,
+): JSX.Element =>
+  data.length === 0 ? (
+    empty
+  ) : (
+    <ul class="list keys people" aria-label={label}>
+      {data.map((row) => (
+        <li key={row.id}>{render(row)}</li>
+      ))}
+    </ul>
+  );
+
+const REQUESTS = ['/v1/organization', '/v1/members', '/v1/sessions'];
+
+export const Settings = (): JSX.Element => {
+  const organization = useOfOrganization<SerializedOrganization>('/v1/organization');
+  const members = useOfOrganization<List<SerializedMember>>('/v1/members');
+  const sessions = useOfOrganization<List<MemberSession>>('/v1/sessions');
+  const mayChange = useStore(session)?.changes !== false;
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Settings</h1>
+          <p class="sub">The organization, who may sign in, and where they are signed in.</p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={REQUESTS} />
+          {mayChange && members.data !== undefined && <InviteMember />}
+        </div>
+      </div>
+      <Shown read={organization} show={(found) => <Organization organization={found} />} />
+      <h2 class="over">Members</h2>
+      <Shown
+        read={members}
+        show={(found) =>
+          rows(
+            'Members',
+            found,
+            (member) => <Member member={member} mayChange={mayChange} />,
+            <Empty icon="person" title="No members">
+              People sign in with a link of their own. Invite the first one as an owner.
+            </Empty>,
+          )
+        }
+      />
+      <h2 class="over">Sessions</h2>
+      <Shown
+        read={sessions}
+        show={(found) =>
+          rows(
+            'Sessions',
+            found,
+            (open) => <Session open={open} mayChange={mayChange} />,
+            <Empty icon="person" title="Nobody is signed in">
+              Whoever uses an API key here has no session.
+            </Empty>,
+          )
+        }
+      />
+    </>
+  );
+};

@@ -1,0 +1,60 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiFault } from '../data/api.ts';
+import { linkTo, navigate, type Place } from '../data/location.ts';
+import { signInWith } from '../data/session.ts';
+
+/** What a link to sign in leads to. Opening it spends nothing: programs that look at mail open every link in it. */
+
+const TOKEN = /^#(ob_link_\w+)$/;
+
+/** null: the address is of something else. */
+export const tokenInAddress = ({ path }: Place): string | null =>
+  path === '/sign-in' ? (TOKEN.exec(location.hash)?.[1] ?? null) : null;
+
+const problemOf = (error: unknown): string => {
+  if (error instanceof ApiFault && error.code === 'sign_in_link_invalid')
+    return 'This link was used before, or is older than a few minutes. Ask for another one.';
+  return `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
+};
+
+export const SignInLink = ({ token }: { readonly token: string }): JSX.Element => {
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const enter = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await signInWith(token);
+      navigate(linkTo(''), 'replace'); // the token does not stay in the history
+    } catch (error) {
+      setProblem(problemOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <main class="si">
+      <div class="box">
+        <h1>Sign in to Outbox</h1>
+        <p class="sub">{location.host}</p>
+        <form class="panel" onSubmit={(event) => void enter(event)}>
+          {problem !== null && (
+            <p class="problem" role="alert">
+              {problem}
+            </p>
+          )}
+          <button type="submit" class="btn primary" disabled={isBusy}>
+            Sign in
+          </button>
+          <p class="small">
+            The link works once. You stay signed in on this browser until you sign out, for 7 days at most.
+          </p>
+        </form>
+        <p class="tip">
+          It does not work any more? An owner can make another, and so can whoever runs this service:
+          <code>npm run outbox -- members invite</code>
+        </p>
+      </div>
+    </main>
+  );
+};

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import type { NamedMember } from '../../commands/member.ts';
+import { permissionSchema } from '../../domain/api-key/events.ts';
+import { environmentSchema } from '../../domain/environment.ts';
+import { roleSchema } from '../../domain/member/events.ts';
+import { timeSchema } from './envelope.ts';
+
+/** Members of an organization, and their sessions. */
+
+export const memberSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('member'),
+    name: z.string(),
+    email: z.string().nullable().describe('null: the first owner, whom nobody has named.'),
+    role: roleSchema,
+    status: z.enum(['invited', 'joined']).describe('`invited`: they have never signed in.'),
+    invited_at: timeSchema(),
+    joined_at: timeSchema().nullable(),
+  })
+  .meta({ id: 'Member' });
+
+export type SerializedMember = z.infer<typeof memberSchema>;
+
+export const linkSchema = z.strictObject({
+  object: z.literal('sign_in_link'),
+  url: z.string().describe('Shown once. What follows `#` is sent to no server until the person confirms.'),
+  expires_at: timeSchema(),
+});
+
+export type SerializedLink = z.infer<typeof linkSchema>;
+
+export const serializeMember = (member: NamedMember): SerializedMember => ({
+  id: member.memberId,
+  object: 'member',
+  name: member.name,
+  email: member.email,
+  role: member.role,
+  status: member.status,
+  invited_at: member.invitedAt,
+  joined_at: member.joinedAt,
+});
+
+export const sessionSchema = z
+  .strictObject({
+    id: z.string().nullable().describe('Of the session; null: the request was authenticated by an API key.'),
+    object: z.literal('session'),
+    member: z
+      .strictObject({ id: z.string(), name: z.string(), email: z.string().nullable(), role: roleSchema })
+      .nullable()
+      .describe('null: an API key.'),
+    api_key_id: z.string().nullable().describe('null: a member.'),
+    permissions: z.array(permissionSchema),
+    contents: z.boolean().describe('Whether addresses, subjects and bodies of mail are shown.'),
+    changes: z.boolean().describe('Whether anything may be changed.'),
+    environment: environmentSchema.describe(
+      'That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise.',
+    ),
+    organization: z.strictObject({ id: z.string(), name: z.string() }),
+  })
+  .meta({ id: 'Session' });
+
+export type SerializedSession = z.infer<typeof sessionSchema>;
+
+export const memberSessionSchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('member_session'),
+    member_id: z.string(),
+    member_name: z.string(),
+    is_current: z.boolean().describe('It is the session that asks.'),
+    started_at: timeSchema(),
+    last_used_at: timeSchema().describe('To the minute.'),
+    last_address: z.string().nullable().describe('Where its last request came from.'),
+    expires_at: timeSchema().describe('After 12 hours without a request it is over earlier.'),
+  })
+  .meta({ id: 'MemberSession' });
+export type MemberSession = z.infer<typeof memberSessionSchema>;

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { ANALYSIS_POLICIES } from '../../domain/organization/events.ts';
+import { rateLimitsSchema } from '../../domain/rate-limits.ts';
+import { timeSchema } from './envelope.ts';
+
+export const organizationSchema = z.strictObject({
+  id: z.string(),
+  object: z.literal('organization'),
+  name: z.string(),
+  contact: z.string().nullable().describe('Where the service writes to the organization; null: nowhere.'),
+  content_retention_days: z.int(),
+  default_analysis: z.enum(ANALYSIS_POLICIES),
+  timezone: z.string(),
+  rate_limit_ceilings: rateLimitsSchema.nullable(),
+  legal_hold_since: timeSchema()
+    .nullable()
+    .describe('Since when nothing is removed, by its age or by an erasure; null: there is no legal hold.'),
+  created_at: timeSchema(),
+});
+
+export type SerializedOrganization = z.infer<typeof organizationSchema>;

@@ -1,0 +1,121 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { look, openWindow, type Window } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+describe.skipIf(chromiumIsMissing)('members', () => {
+  const dashboard = startDashboard();
+  let people = 0;
+
+  const invite = async (role: string): Promise<string> => {
+    people += 1;
+    const { status, body } = await dashboard.api.post('/v1/members', {
+      email: `person${people}@example.net`,
+      name: `Person <b>${people}</b>`,
+      role,
+    });
+    expect(status).toBe(201);
+    return new URL(body.link.url).hash;
+  };
+
+  /** Without keys. */
+  const open = (size: Size, more: { readonly keepsPolicy?: true } = {}): Promise<Window> =>
+    openWindow(dashboard.browser, { baseUrl: dashboard.program.baseUrl, ...size, ...more });
+
+  const signIn = async (page: Page, role: string): Promise<void> => {
+    await page.goto(`/dashboard/sign-in${await invite(role)}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  };
+
+  test.each(WINDOWS)('sign in with a link, invite others and sign out, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await open(size);
+    const name = `${size.theme}-${size.width}`;
+    const token = await invite('owner');
+    await page.goto(`/dashboard/sign-in${token}`);
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await look(page, `sign-in-link-${name}`)).toEqual(FINE);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(/\/dashboard$/); // the token does not stay in the address
+    await page.goto('/dashboard/settings');
+    await page.getByRole('list', { name: 'Members' }).waitFor();
+    await page.getByText('this browser').waitFor();
+    expect(await look(page, `settings-${name}`)).toEqual(FINE);
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByLabel('Email address').fill(`new-${name}@example.net`);
+    await page.getByRole('radio', { name: /analyst/ }).check();
+    await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
+    await page.getByText(/#ob_link_\w{49}/).waitFor();
+    expect(await look(page, `settings-link-${name}`)).toEqual(FINE);
+    await page.getByRole('button', { name: 'It is handed over' }).click();
+    await page.getByText(`new-${name}@example.net`).first().waitFor();
+    if (size.width < 760) await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    await page.reload();
+    await page.getByLabel('API key').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('spend a link by the button alone, and once', async () => {
+    const token = await invite('developer');
+    const [one, other] = [await open(WIDE), await open(WIDE)];
+    for (const { page } of [one, other]) {
+      await page.goto(`/dashboard/sign-in${token}`);
+      await page.reload();
+    }
+    await one.page.getByRole('button', { name: 'Sign in' }).click();
+    await one.page.getByText('developer', { exact: true }).waitFor();
+    await other.page.getByRole('button', { name: 'Sign in' }).click();
+    await other.page.getByRole('alert').waitFor();
+    await one.close();
+    await other.close();
+  });
+
+  test('leave a page that another site leads to, and go nowhere that an address names', async () => {
+    const { page, close } = await open(WIDE);
+    const token = await invite('developer');
+    await page.goto(`/dashboard/sign-in?next=https://evil.example/&redirect=//evil.example${token}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    expect(new URL(page.url()).href).toBe(`${dashboard.program.baseUrl}/dashboard`);
+    await close();
+  });
+
+  test.each(['developer', 'analyst', 'auditor'] as const)('see as %s what their role shows', async (role) => {
+    const { page, close } = await open(WIDE);
+    await signIn(page, role);
+    await page.getByText(role, { exact: true }).waitFor();
+    await page.goto('/dashboard/settings');
+    if (role === 'auditor') await page.getByText('***@example.net').first().waitFor();
+    else await page.getByText('Your role does not allow it.').first().waitFor();
+    for (const name of ['Invite', 'Role', 'Link', 'Remove', 'End'])
+      expect([name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([name, 0]);
+    await page.goto('/dashboard/messages?environment=test');
+    await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
+    await close();
+  });
+
+  test('do nothing that the policy of the page forbids', async () => {
+    const { page, complaints, close } = await open(WIDE, { keepsPolicy: true });
+    await signIn(page, 'owner');
+    await page.goto('/dashboard/settings');
+    await page.getByText('this browser').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('are signed out within a second where their session is ended', async () => {
+    const { page, close } = await open(WIDE);
+    await signIn(page, 'owner');
+    await page.goto('/dashboard/settings');
+    const { body } = await dashboard.api.get('/v1/sessions');
+    for (const { id } of body.data) await dashboard.api.delete(`/v1/sessions/${id}`);
+    await page.waitForTimeout(1_000);
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await page.getByLabel('API key').waitFor();
+    await close();
+  });
+});
