@@ -12,6 +12,7 @@ import { exportAuditLogRoute } from './routes/audit/export.ts';
 import { getKeyReportRoute } from './routes/audit/key-report.ts';
 import { getMessageReportRoute } from './routes/audit/message-report.ts';
 import { getTlogCheckpointRoute, getTlogTileRoute } from './routes/audit/tlog.ts';
+import { getBacklogRoute } from './routes/destination-backlog.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './routes/erasures.ts';
 import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
@@ -71,5 +72,6 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   deleteInboxRoute,
   deleteCapturedMailRoute,
   listDestinationsRoute,
+  getBacklogRoute,
   releaseDestinationRoute,
 };

@@ -108,6 +108,7 @@ export const ROUTES = {
   'DELETE /v1/inbox': { ...ADMIN_CHANGE, status: 204, errors: BODY },
   'DELETE /v1/inbox/:id': { ...ADMIN_CHANGE, status: 204, errors: [...BODY, 'not_found'] },
   'GET /v1/destinations': { ...ADMIN_LIVE, errors: [...LIST, 'environment_not_allowed'] },
+  'GET /v1/destinations/backlog': { ...ADMIN, errors: [] },
   'POST /v1/destinations/release': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],

@@ -5,6 +5,7 @@ import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys.ts';
 import { createAuditTrees } from './audit/tree.ts';
 import { billableRecipients, billedOn, billingUsage, countDays } from './billing.ts';
 import { type Backlog, readBacklog } from './deliveries/backlog.ts';
+import { deferredMail } from './deliveries/deferred.ts';
 import {
   type AskDue,
   type AskDueByDestination,
@@ -102,6 +103,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     dueByDestination: (by: AskDueByDestination) => dueByDestination(pool, by),
     holders: (by: AskHolders) => holdersOfMail(pool, by),
     held: (by: AskHeld) => heldMail(pool, by),
+    deferred: (messageIds: readonly string[]) => deferredMail(pool, messageIds),
     backlog: (): Promise<Backlog> => readBacklog(pool, system.now()),
   },
   destinations: { suspended: (by: ListSuspensions) => listSuspensions(pool, by) },

@@ -5,6 +5,7 @@ import { linkTo } from '../data/location.ts';
 import { ago, count, duration, useTimes } from '../data/time.ts';
 import { Action } from './action.tsx';
 import { Mark } from './icons.tsx';
+import { ReleaseDestination } from './release-destination.tsx';
 import { Fault } from './states.tsx';
 import { hostOf } from './webhook-dialogs.tsx';
 
@@ -144,9 +145,6 @@ const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> })
 const DestinationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'destination'> }): JSX.Element => {
   const times = useTimes();
   const { destination, message, smtp, since, until } = trouble.destination;
-  const release = async (): Promise<undefined> => {
-    await request('/v1/destinations/release', { method: 'POST', body: { destination } });
-  };
   return (
     <Item
       trouble={trouble}
@@ -155,14 +153,7 @@ const DestinationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'destinat
           <bdi>{destination.replace('@', '')}</bdi> takes no mail for now
         </>
       }
-      remedy={
-        <Action word="Try now" icon="rotate" tone="plain" isSmall title={`Try ${destination} now?`} act={release}>
-          <p class="two">
-            Its mail is sent within seconds. If it is refused again, it waits longer than before. Without this it is
-            tried at {times.clock(until)}.
-          </p>
-        </Action>
-      }
+      remedy={<ReleaseDestination destination={destination} until={until} />}
     >
       <bdi>{message}</bdi>
       {smtp.code > 0 && ` ${[smtp.code, smtp.enhanced].filter(Boolean).join(' ')}.`} Since {ago(since)}, tried again at{' '}

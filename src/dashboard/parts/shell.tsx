@@ -36,6 +36,10 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     ],
   },
   {
+    name: 'Operate',
+    entries: [{ path: '/delivery', word: 'Delivery', icon: 'layers' }],
+  },
+  {
     name: 'Govern',
     entries: [
       { path: '/audit', word: 'Audit', icon: 'shield' },

@@ -72,6 +72,11 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./domain.tsx')).Domain,
   },
   {
+    path: /^\/delivery$/,
+    title: 'Delivery',
+    load: async () => (await import('./delivery.tsx')).Delivery,
+  },
+  {
     path: /^\/audit$/,
     title: 'Audit',
     load: async () => (await import('./audit.tsx')).Audit,

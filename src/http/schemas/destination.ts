@@ -17,3 +17,29 @@ export const suspensionSchema = z.strictObject({
   smtp: z.strictObject({ code: z.number().int(), enhanced: z.string().nullable(), mx: z.string().nullable() }),
 });
 export type SerializedSuspension = z.infer<typeof suspensionSchema>;
+
+export const backlogSchema = z
+  .strictObject({
+    object: z.literal('destination_backlog'),
+    complete: z.boolean().describe('false: older deferrals than those looked at may have left more mail waiting.'),
+    data: z.array(
+      z.strictObject({
+        recipient_domain: z.string().describe('In A-labels.'),
+        recipients: z.number().int().describe('Who wait for another attempt.'),
+        since: timeSchema().describe('Of the first deferral of these that was looked at.'),
+        next_attempt_at: timeSchema().describe('The earliest.'),
+        attempts: z.number().int().describe('The most that one of them has had.'),
+        last_reply: z
+          .strictObject({
+            at: timeSchema(),
+            message_id: z.string(),
+            code: z.number().int().describe('0: there was no reply.'),
+            enhanced: z.string().nullable(),
+            mx: z.string().nullable(),
+          })
+          .describe('Of the newest deferral. `GET /v1/messages/{id}/explain` has its text.'),
+      }),
+    ),
+  })
+  .meta({ id: 'DestinationBacklog' });
+export type SerializedBacklog = z.infer<typeof backlogSchema>;

@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import type { SerializedBacklog, SerializedSuspension } from '../../http/schemas/destination.ts';
+import type { List } from '../../http/schemas/envelope.ts';
+import { urlOf } from '../data/api.ts';
+import { currentEnvironment } from '../data/location.ts';
+import { useDomains } from '../data/names.ts';
+import { useResource } from '../data/queries.ts';
+import type { Stats } from '../data/statistics.ts';
+import { count, duration, useTimes } from '../data/time.ts';
+import { ApiButton } from '../parts/api-button.tsx';
+import { Destinations, perMinute, rowsOf, Suspended } from '../parts/destinations.tsx';
+import { Figure, Figures } from '../parts/figures.tsx';
+import { Fault, Skeleton } from '../parts/states.tsx';
+import { WarmUps } from '../parts/warm-ups.tsx';
+
+const EVERY_MS = 10_000;
+const HOUR_MS = 3_600_000;
+
+/** Of the hour before the last whole quarter of an hour: statistics are counted in these. */
+const lastHour = () => {
+  const to = Math.floor(Date.now() / (HOUR_MS / 4)) * (HOUR_MS / 4);
+  return {
+    from: new Date(to - HOUR_MS).toISOString(),
+    to: new Date(to + HOUR_MS / 4).toISOString(),
+    granularity: 'hour',
+    timezone: 'UTC',
+    attribution: 'event',
+    group_by: 'recipient_domain',
+    metrics: 'accepted,delivered,deferred,bounced',
+  };
+};
+
+interface PipelineProps {
+  readonly stats: Stats | undefined;
+  readonly backlog: SerializedBacklog;
+  readonly suspended: number;
+}
+
+const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => {
+  const times = useTimes();
+  const { accepted = 0, delivered = 0, bounced = 0, latency_ms: latency = null } = stats?.totals ?? {};
+  const waiting = backlog.data.reduce((sum, { recipients }) => sum + recipients, 0);
+  const longest = backlog.data.map(({ since }) => since).sort()[0];
+  const next = backlog.data.map(({ next_attempt_at: at }) => at).sort()[0];
+  return (
+    <Figures>
+      <Figure name="Accepted" value={perMinute(accepted, stats)}>
+        in the last hour
+      </Figure>
+      <Figure name="Asked to wait" value={`${count(waiting)}${backlog.complete ? '' : ' or more'}`}>
+        {longest === undefined ? 'nothing waits' : `longest ${duration(Date.now() - Date.parse(longest))}`}
+      </Figure>
+      <Figure name="Next attempt" value={next === undefined ? '–' : times.clock(next)}>
+        {suspended === 0 ? 'no provider is suspended' : `${count(suspended)} suspended`}
+      </Figure>
+      <Figure name="Delivered" plot="plot-delivered" value={perMinute(delivered, stats)}>
+        {latency === null ? 'none in the last hour' : `p90 ${duration(latency.p90)}`}
+      </Figure>
+      <Figure name="Bounced" plot="plot-bounced" value={perMinute(bounced, stats)}>
+        in the last hour
+      </Figure>
+    </Figures>
+  );
+};
+
+/** What waits, where, and why. */
+export const Delivery = (): JSX.Element => {
+  const hour = lastHour();
+  const {
+    data: backlog,
+    error,
+    refetch,
+  } = useResource<SerializedBacklog>({ path: '/v1/destinations/backlog', everyMs: EVERY_MS });
+  const { data: stats } = useResource<Stats>({ path: '/v1/stats', query: hour, everyMs: EVERY_MS });
+  const isLive = currentEnvironment() === 'live';
+  const listed = useResource<List<SerializedSuspension>>({
+    path: '/v1/destinations',
+    everyMs: EVERY_MS,
+    enabled: isLive,
+  });
+  const suspended = isLive ? (listed.data?.data ?? []) : [];
+  const domains = useDomains();
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Delivery</h1>
+          <p class="sub">What waits, where, and why</p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={['/v1/destinations/backlog', '/v1/destinations', urlOf('/v1/stats', hour)]} />
+        </div>
+      </div>
+      {error !== null && <Fault error={error} retry={() => void refetch()} />}
+      {backlog === undefined && error === null && <Skeleton />}
+      {backlog !== undefined && (
+        <div class="stack">
+          <Pipeline stats={stats} backlog={backlog} suspended={suspended.length} />
+          <Suspended suspended={suspended} />
+          <Destinations rows={rowsOf(backlog, stats)} backlog={backlog} />
+          <WarmUps domains={domains} />
+        </div>
+      )}
+    </>
+  );
+};

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { apiClient, eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
+  const dashboard = startDashboard(async ({ api, program }) => {
+    const [domain] = (await api.get('/v1/domains')).body.data;
+    await api.call('PUT', `/v1/domains/${domain.id}/warm-up`, {});
+    const tester = apiClient(program.baseUrl, program.keys.test);
+    for (const to of ['deferred+3600s@sandbox.outbox.test', 'delivered@sandbox.outbox.test', 'ann@example.net'])
+      await tester.post('/v1/messages/send', { from: 'shop@example.test', to, subject: 'Order', text: 'Sent.' });
+    const backlog = await eventually(
+      () => tester.get('/v1/destinations/backlog'),
+      ({ body }) => body.data.length > 0,
+    );
+    expect(backlog.body).toMatchObject({
+      complete: true,
+      data: [{ recipient_domain: 'sandbox.outbox.test', recipients: 1, attempts: 1, last_reply: { code: 451 } }],
+    });
+    expect((await api.get('/v1/destinations/backlog')).body.data).toEqual([]);
+  });
+
+  test.each(WINDOWS)('shows what waits and why, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    await page.addInitScript(
+      (keys) => sessionStorage.setItem('outbox-keys', keys),
+      JSON.stringify(dashboard.program.keys),
+    );
+    const name = `${size.theme}-${size.width}`;
+    await page.goto('/dashboard/delivery');
+    await page.getByText('Nothing was asked to wait').waitFor();
+    await page.getByText('Day 1 of').waitFor();
+    expect(await look(page, `delivery-live-${name}`)).toEqual(FINE);
+    await page.goto('/dashboard/delivery?environment=test&show=all');
+    await page.getByText('Asked to wait').nth(1).waitFor();
+    expect(await look(page, `delivery-${name}`)).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  const SUSPENDED = {
+    object: 'suspended_destination',
+    destination: 'mx.example.net',
+    reason: 'unreachable',
+    message: '<img src=x onerror="window.ran = 1"> \u202Egnp.exe',
+    since: new Date(Date.now() - 60_000).toISOString(),
+    until: new Date(Date.now() + 60_000).toISOString(),
+    times: 3,
+    smtp: { code: 421, enhanced: '4.7.0', mx: 'mx.example.net' },
+  };
+
+  test('tries a suspended destination now, and runs nothing that it said', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.route('**/v1/destinations', (route) =>
+      route.fulfill({ json: { object: 'list', data: [SUSPENDED], has_more: false, next_cursor: null } }),
+    );
+    await page.goto('/dashboard/delivery');
+    await page.getByText('gnp.exe').waitFor();
+    await page.getByRole('button', { name: 'Try now' }).click();
+    const released = page.waitForResponse('**/v1/destinations/release');
+    await page.getByRole('dialog').getByRole('button', { name: 'Try now' }).click();
+    expect(await (await released).json()).toMatchObject({ destination: 'mx.example.net', released: false });
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
