@@ -7,7 +7,9 @@ const FIELDS = 'input:not([type=range], [type=checkbox], [type=radio]), textarea
 export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): void => {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const isTyping = event.target instanceof Element && event.target.closest(`${FIELDS}, dialog`) !== null;
+      // The first of the path: an editor is in a shadow root of its own.
+      const [target] = event.composedPath();
+      const isTyping = target instanceof Element && target.closest(`${FIELDS}, dialog`) !== null;
       if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
       const act = shortcuts[event.key];
       if (act === undefined) return;

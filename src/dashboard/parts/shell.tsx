@@ -30,6 +30,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
   {
     name: 'Build',
     entries: [
+      { path: '/templates', word: 'Templates', icon: 'layout' },
       { path: '/keys', word: 'API keys', icon: 'key' },
       { path: '/webhooks', word: 'Webhooks', icon: 'link' },
       { path: '/domains', word: 'Domains', icon: 'globe' },

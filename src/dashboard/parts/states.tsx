@@ -107,6 +107,14 @@ export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
       <span>
         <b>{title}</b> {text}{' '}
         {error instanceof ApiFault && error.requestId !== null && <code class="muted">{error.requestId}</code>}{' '}
+        {error instanceof ApiFault &&
+          Object.values(error.details)
+            .flat()
+            .map((sentence) => (
+              <bdi class="detail" key={sentence}>
+                {sentence}
+              </bdi>
+            ))}
         {isTransient && retry !== undefined && (
           <button type="button" class="lnk" onClick={retry}>
             Try now

@@ -37,6 +37,16 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./statistics.tsx')).Statistics,
   },
   {
+    path: /^\/templates$/,
+    title: 'Templates',
+    load: async () => (await import('./templates.tsx')).Templates,
+  },
+  {
+    path: /^\/templates\/([^/]+)$/,
+    title: 'Template',
+    load: async () => (await import('./template.tsx')).Template,
+  },
+  {
     path: /^\/keys$/,
     title: 'API keys',
     load: async () => (await import('./keys.tsx')).Keys,

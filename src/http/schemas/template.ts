@@ -22,7 +22,7 @@ const templateFields = {
 export const listedTemplateSchema = z
   .strictObject({ object: z.literal('template'), ...templateFields })
   .meta({ id: 'ListedTemplate' });
-type SerializedTemplate = z.infer<typeof listedTemplateSchema>;
+export type SerializedTemplate = z.infer<typeof listedTemplateSchema>;
 
 const localizedFields = {
   subject: z.string(),
@@ -52,7 +52,7 @@ const contentSchema = z
     locales: z.record(z.string(), z.strictObject(localizedFields)),
   })
   .meta({ id: 'TemplateContent' });
-type SerializedContent = z.infer<typeof contentSchema>;
+export type SerializedContent = z.infer<typeof contentSchema>;
 
 export const templateSchema = z
   .strictObject({
@@ -61,6 +61,7 @@ export const templateSchema = z
     content: contentSchema.describe('Of the draft, or of the newest version where there is no draft.'),
   })
   .meta({ id: 'Template' });
+export type SerializedWholeTemplate = z.infer<typeof templateSchema>;
 
 const versionFields = {
   object: z.literal('template_version'),
@@ -73,11 +74,12 @@ const versionFields = {
 };
 
 export const listedVersionSchema = z.strictObject(versionFields).meta({ id: 'ListedTemplateVersion' });
-type SerializedVersion = z.infer<typeof listedVersionSchema>;
+export type SerializedVersion = z.infer<typeof listedVersionSchema>;
 
 export const versionSchema = z
   .strictObject({ ...versionFields, content: contentSchema })
   .meta({ id: 'TemplateVersion' });
+export type SerializedWholeVersion = z.infer<typeof versionSchema>;
 
 export const publishedVersionSchema = z
   .strictObject({
@@ -94,7 +96,7 @@ export const templateDiffSchema = z
   .strictObject({
     object: z.literal('template_diff'),
     template_id: z.string(),
-    from: z.number().int(),
+    from: z.number().int().nullable().describe('null: the draft.'),
     to: z.number().int(),
     changes: z.array(
       z.strictObject({
@@ -109,6 +111,7 @@ export const templateDiffSchema = z
     ),
   })
   .meta({ id: 'TemplateDiff' });
+export type SerializedTemplateDiff = z.infer<typeof templateDiffSchema>;
 
 export const renderedTemplateSchema = z
   .strictObject({
@@ -127,6 +130,7 @@ export const renderedTemplateSchema = z
     analysis: templateAnalysisSchema,
   })
   .meta({ id: 'RenderedTemplate' });
+export type SerializedRendering = z.infer<typeof renderedTemplateSchema>;
 
 export const serializeTemplate = (template: ExistingTemplate): SerializedTemplate => ({
   id: template.templateId,

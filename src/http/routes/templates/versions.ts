@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { loadVersions, templateContent } from '../../../commands/template/template-content.ts';
+import { draftContent, loadVersions, templateContent } from '../../../commands/template/template-content.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { requireVersion } from '../../../domain/template/change-template.ts';
 import { sourceOf } from '../../../domain/template/content.ts';
@@ -17,7 +17,7 @@ import {
   templateDiffSchema,
   versionSchema,
 } from '../../schemas/template.ts';
-import { integerParameter, pageParameters } from '../../validation/fields.ts';
+import { pageParameters } from '../../validation/fields.ts';
 
 const VERSION_MAX = 999_999_999;
 const listOfTemplate = (id: string): string => `template-versions/${id}`;
@@ -78,9 +78,11 @@ export const compareTemplateVersionsRoute = endpoint(
   {
     summary: 'What changed between two versions of a template',
     query: z.strictObject({
-      with: integerParameter(1, VERSION_MAX).describe(
-        'Number of the version to compare with, most often an earlier one.',
-      ),
+      with: z
+        .string()
+        .refine((text) => text === 'draft' || NUMBER.test(text), 'must be the number of a version, or draft')
+        .transform((text) => (text === 'draft' ? text : Number(text)))
+        .describe('Number of the version to compare with, most often an earlier one; or `draft`.'),
     }),
     answer: templateDiffSchema,
     etag: false,
@@ -88,17 +90,19 @@ export const compareTemplateVersionsRoute = endpoint(
   async ({ caller: { organizationId }, request, query: { with: other } }, route) => {
     const { context } = route.deps;
     const { template, version } = await loadVersion(route.deps, organizationId, request);
-    const [from, to] = await Promise.all(
-      [requireVersion(template, other), version].map(async (each) =>
-        serializeContent(await templateContent(context.contents, each)),
-      ),
-    );
+    const [from, to] = await Promise.all([
+      other === 'draft'
+        ? draftContent(context, template)
+        : templateContent(context.contents, requireVersion(template, other)),
+      // A draft is compared with what was written, not with what publishing made of it.
+      templateContent(context.contents, version).then((content) => (other === 'draft' ? sourceOf(content) : content)),
+    ]);
     return {
       object: 'template_diff' as const,
       template_id: template.templateId,
-      from: other,
+      from: other === 'draft' ? null : other,
       to: version.version,
-      changes: differencesOf(from ?? {}, to ?? {}),
+      changes: differencesOf(serializeContent(from), serializeContent(to)),
     };
   },
 );

@@ -162,6 +162,10 @@ describe('publishing', () => {
       { kind: 'same', text: '<p>Three</p>' },
     ]);
     expect((await templates.ask('GET', `/${alias}/versions/2/diff?with=2`)).body.changes).toEqual([]);
+    await templates.ask('PATCH', `/${alias}`, { subject: 'Another' });
+    const draft = (await templates.ask('GET', `/${alias}/versions/2/diff?with=draft`)).body;
+    expect([draft.from, draft.changes]).toMatchObject([null, [{ field: 'subject', from: 'Another' }]]);
+    expect((await templates.ask('GET', `/${alias}/versions/2/diff?with=0`)).status).toBe(400);
   });
 });
 

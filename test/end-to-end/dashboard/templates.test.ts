@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HTML = `<table role="presentation">
+  <tr><td>
+    <h1>On its way, {{ name }}.</h1>
+    <p>Your parcel left our shop in {{ city }} this morning.</p>
+    <a href="{{ url }}">Follow the parcel</a>
+  </td></tr>
+</table>
+`;
+const HOSTILE = '<script>window.ran = 1</script><img src="https://elsewhere.example.test/x" onerror="window.ran = 1">';
+
+describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
+  let shipped: string;
+
+  const make = async (alias: string, html = HTML): Promise<string> => {
+    const variables = [
+      { name: 'name', type: 'string', example: 'Ana' },
+      { name: 'city', type: 'string', required: false, default: 'Bergen' },
+      { name: 'url', type: 'url', example: 'https://shop.example/p/1' },
+    ];
+    const subject = 'Your order has shipped, {{ name }}';
+    const { body } = await dashboard.api.post('/v1/templates', { alias, name: alias, subject, html, variables });
+    return body.id;
+  };
+
+  const dashboard = startDashboard(async ({ api }) => {
+    shipped = await make('order-shipped');
+    await api.post(`/v1/templates/${shipped}/publish`, {});
+    await api.patch(`/v1/templates/${shipped}`, { html: `${HTML}<p>Thank you, {{ name }}</p>\n` });
+  });
+
+  test.each(WINDOWS)('show a draft and what it makes, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    await page.goto('/dashboard/templates');
+    await page.getByText('order-shipped').first().waitFor();
+    const name = `${size.theme}-${size.width}`;
+    expect(await look(page, `templates-${name}`)).toEqual(FINE);
+    await page.getByText('order-shipped').first().click();
+    await page.getByText('Your order has shipped, Ana').waitFor();
+    expect(await look(page, `template-${name}`)).toEqual(FINE);
+    await page.getByRole('link', { name: 'Compare with 1' }).click();
+    await page.getByText('<p>Thank you, {{ name }}</p>').waitFor();
+    expect(await look(page, `template-diff-${name}`)).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('write, publish and take back a template, as their policy allows', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/templates');
+    await page.getByRole('button', { name: 'Make a template' }).click();
+    await page.getByLabel('Name, for people').fill('Password reset');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Password reset' }).waitFor();
+    await page.getByRole('textbox', { name: 'Source of the HTML' }).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('<p>Your code is {{ code }}</p>');
+    await page.getByLabel('Name of a further variable').fill('code');
+    await page.getByRole('button', { name: 'Declare' }).click();
+    await page.getByLabel('Example of code').fill('123456');
+    await page.getByText('Your code is 123456').waitFor();
+    await page.getByText('Draft saved').waitFor();
+    await page.getByRole('button', { name: 'Publish version 1' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish version 1' }).click();
+    await page.getByText('Version 1 is live').waitFor();
+
+    await page.getByLabel('Subject').fill('Another subject');
+    await page.getByText('Draft saved').waitFor();
+    await page.getByRole('button', { name: 'Publish version 2' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish version 2' }).click();
+    await page.getByText('Version 2 is live').waitFor();
+    await page.getByRole('navigation', { name: 'Versions' }).getByRole('link', { name: /^1/ }).click();
+    await page.getByRole('button', { name: 'Send version 1 again' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Send version 1 again' }).click();
+    await page.getByText('Version 1 is live').waitFor();
+    const { body } = await dashboard.api.get('/v1/templates/password-reset');
+    expect(body).toMatchObject({ published_version: 1, content: { subject: 'Another subject' } });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('send a test of what was typed last', async () => {
+    const id = await make('tried');
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/templates/${id}`);
+    await page.getByLabel('Subject').fill('Typed a moment ago');
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByLabel('To', { exact: true }).fill('ann@example.net, bob@example.org');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Follow it' }).click();
+    await page.getByRole('heading', { level: 1, name: '[Test] Typed a moment ago' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('say where a draft is wrong', async () => {
+    const id = await make('undeclared', `${HTML}<p>{{ code }}</p>\n{% if name %}\n`);
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/templates/${id}`);
+    await page.getByText(/^Line 9, column/).waitFor();
+    await page.getByRole('button', { name: 'Go there' }).click();
+    expect(await look(page, 'template-wrong')).toEqual(FINE);
+    await page.keyboard.press('End');
+    await page.keyboard.press('Shift+Home');
+    await page.keyboard.press('Delete');
+    await page.getByText('Draft saved').waitFor();
+    await page.getByRole('button', { name: 'Publish version 1' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish version 1' }).click();
+    await page.getByText(/^html line 8, column/).waitFor();
+    expect(await look(page, 'template-refused')).toEqual(FINE);
+    await close();
+  });
+
+  test('say that somebody else has changed a draft, and keep theirs', async () => {
+    const id = await make('contested');
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/templates/${id}`);
+    await page.getByLabel('Subject').waitFor();
+    await dashboard.api.patch(`/v1/templates/${id}`, { subject: 'Theirs' });
+    await page.getByLabel('Subject').fill('Mine');
+    await page.getByRole('button', { name: 'Take theirs' }).click();
+    await eventually(
+      () => page.getByLabel('Subject').inputValue(),
+      (value) => value === 'Theirs',
+    );
+    expect((await dashboard.api.get(`/v1/templates/${id}`)).body.content.subject).toBe('Theirs');
+    await close();
+  });
+
+  test('run nothing that is in a template, and load nothing for it', async () => {
+    const id = await make('hostile', `${HTML}${HOSTILE}`);
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).host));
+    await page.goto(`/dashboard/templates/${id}?view=source`);
+    await page.getByText('window.ran = 1').first().waitFor();
+    await page.getByRole('article', { name: 'What a message would say' }).waitFor();
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect([...new Set(asked)]).toEqual([new URL(dashboard.program.baseUrl).host]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
