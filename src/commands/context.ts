@@ -33,7 +33,8 @@ export interface CommandContext {
 }
 
 /** Who or what caused a command. Becomes the events' metadata. */
-export interface Origin extends Pick<EventContext, 'secret' | 'session' | 'sourceClass' | 'originId' | 'operator'> {
+export interface Origin
+  extends Pick<EventContext, 'secret' | 'session' | 'sourceClass' | 'originId' | 'originRoot' | 'operator'> {
   /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */
   readonly actor: string;
   readonly organizationId: string;
@@ -74,5 +75,6 @@ export const eventContext = (origin: Origin, now: string): EventContext => ({
   ...(origin.session === undefined ? {} : { session: origin.session }),
   ...(origin.sourceClass === undefined ? {} : { sourceClass: origin.sourceClass }),
   ...(origin.originId === undefined ? {} : { originId: origin.originId }),
+  ...(origin.originRoot === undefined ? {} : { originRoot: origin.originRoot }),
   ...(origin.operator === undefined ? {} : { operator: origin.operator }),
 });

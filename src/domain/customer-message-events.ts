@@ -26,7 +26,9 @@ const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType
 
 const changeOf = ({ type, data }: RecipientChange): CustomerEventKind => {
   const { messageId: _m, contentId: _c, sequence: _s, recipientId, ...facts } = data;
-  return { type: TYPE_OF_CHANGE[type], recipientId, facts };
+  if (!('smtp' in facts)) return { type: TYPE_OF_CHANGE[type], recipientId, facts };
+  const { replyRoot: _r, ...smtp } = facts.smtp;
+  return { type: TYPE_OF_CHANGE[type], recipientId, facts: { ...facts, smtp } };
 };
 
 const scheduledKinds = (

@@ -43,7 +43,7 @@ export interface HttpDependencies {
   /** Captured mail; null: mail is delivered. */
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
-  readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf'>;
+  readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf' | 'partOf'>;
   readonly webhookDeliveries: Pick<
     WebhookDeliveries,
     'list' | 'find' | 'failingSince' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'

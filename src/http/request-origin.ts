@@ -2,6 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Origin } from '../commands/context.ts';
 import { addressClassOf } from '../domain/address-ranges.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
+import { rootOfPart, SALT_BYTES, saltOf } from '../domain/audit/content-proof.ts';
+import { originPart } from '../domain/ports/request-origins.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import type { GuardedRoute } from './route-rules.ts';
 
@@ -39,15 +41,14 @@ export const keepOrigin = async (
   origin: Origin,
   request: FastifyRequest,
 ): Promise<Origin> => {
-  const originId = system.uuid();
-  await requestOrigins.put({
-    id: originId,
-    organizationId: origin.organizationId,
+  const client = {
     address: request.ip,
     userAgent: request.headers['user-agent']?.slice(0, USER_AGENT_CHARACTERS_MAX) ?? null,
-    at: system.now(),
-  });
-  return { ...origin, originId };
+    salt: saltOf(system.randomBytes(SALT_BYTES)),
+  };
+  const originId = system.uuid();
+  await requestOrigins.put({ id: originId, organizationId: origin.organizationId, ...client, at: system.now() });
+  return { ...origin, originId, originRoot: rootOfPart(originPart(client)) };
 };
 
 /** As `originOf`; of an audited request address and user agent are kept too. */

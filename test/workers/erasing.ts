@@ -7,6 +7,8 @@ import { claimAttempt, recordAttempt } from '../../src/commands/message/attempt.
 import { recordEngagement } from '../../src/commands/message/record-engagement.ts';
 import { organizationSecret } from '../../src/commands/organization.ts';
 import { suppressRecipient } from '../../src/commands/suppression/change-suppression.ts';
+import { SALT_BYTES } from '../../src/domain/audit/content-proof.ts';
+import { boundReply } from '../../src/domain/message/content-parts.ts';
 import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
 import type { Retention } from '../../src/domain/ports/retention.ts';
 import { messageStream } from '../../src/domain/streams.ts';
@@ -73,13 +75,17 @@ export const createErasing = () => {
     const { context } = service.deps;
     const claim = await claimAttempt(context, { messageId, leaseMs: 60_000, random: 0 });
     if (!claim.claimed) throw new Error('not claimed');
-    const replies = claim.recipientIds.map(() => ({
-      id: context.system.uuid(),
-      organizationId,
-      body: { kind: 'reply', messageId, text: `<${ADDRESS}>: said` } as const,
-    }));
+    const salt = context.system.randomBytes(SALT_BYTES);
+    const { body, root: replyRoot } = boundReply(messageId, `<${ADDRESS}>: said`, salt);
+    const replies = claim.recipientIds.map(() => ({ id: context.system.uuid(), organizationId, body }));
     const outcomes = claim.recipientIds.map((recipientId, index) => {
-      const smtp = { ...REPLIES[outcome], mx: 'mx.example.net', tls: null, replyId: replies[index]?.id ?? null };
+      const smtp = {
+        ...REPLIES[outcome],
+        mx: 'mx.example.net',
+        tls: null,
+        replyId: replies[index]?.id ?? null,
+        replyRoot,
+      };
       return outcome === 'delivered'
         ? ({ recipientId, outcome, smtp } as const)
         : ({ recipientId, outcome, smtp, reason: 'no such mailbox', category: 'no_mailbox' } as const);

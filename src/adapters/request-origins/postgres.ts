@@ -1,6 +1,11 @@
 import type { Pool } from 'pg';
 import type { Logger } from '../../domain/ports/logger.ts';
-import { ORIGIN_DAYS, type RequestOrigins } from '../../domain/ports/request-origins.ts';
+import {
+  ORIGIN_DAYS,
+  originPart,
+  type RequestOrigin,
+  type RequestOrigins,
+} from '../../domain/ports/request-origins.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 
@@ -12,12 +17,21 @@ export interface PostgresRequestOriginsOptions {
 
 const PUT = {
   name: 'request-origins-put',
-  text: 'insert into vault.request_origins (id, organization_id, address, user_agent, at) values ($1, $2, $3, $4, $5)',
+  text: `
+    insert into vault.request_origins (id, organization_id, address, user_agent, at, salt)
+    values ($1, $2, $3, $4, $5, $6)`,
 };
 
 const ADDRESSES = {
   name: 'request-origins-addresses',
   text: 'select id, address from vault.request_origins where organization_id = $1 and id = any($2::uuid[])',
+};
+
+const ORIGIN = {
+  name: 'request-origin',
+  text: `
+    select address, user_agent as "userAgent", salt from vault.request_origins
+    where organization_id = $1 and id = $2`,
 };
 
 /** A page at a time, so that no lock is held for long. */
@@ -58,14 +72,19 @@ export const createPostgresRequestOrigins = ({
   const sweeping = sweepForEver();
 
   return {
-    put: async ({ id, organizationId, address, userAgent, at }) => {
-      await orUnavailable(pool.query({ ...PUT, values: [id, organizationId, address, userAgent, at] }));
+    put: async ({ id, organizationId, address, userAgent, at, salt }) => {
+      await orUnavailable(pool.query({ ...PUT, values: [id, organizationId, address, userAgent, at, salt] }));
     },
     addressesOf: async (organizationId, ids) => {
       const { rows } = await orUnavailable(
         pool.query<{ id: string; address: string }>({ ...ADDRESSES, values: [organizationId, ids] }),
       );
       return new Map(rows.map(({ id, address }) => [id, address]));
+    },
+    partOf: async (organizationId, id) => {
+      type Row = Pick<RequestOrigin, 'address' | 'userAgent' | 'salt'>;
+      const { rows } = await orUnavailable(pool.query<Row>({ ...ORIGIN, values: [organizationId, id] }));
+      return rows[0] === undefined ? null : originPart(rows[0]);
     },
     close: async () => {
       closing.abort();

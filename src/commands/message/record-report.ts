@@ -1,3 +1,4 @@
+import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
 import {
   attributeFailures,
@@ -7,12 +8,14 @@ import {
   recipientsNamed,
 } from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/events.ts';
+import { boundReply } from '../../domain/message/content-parts.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { isLinkToken, readLinkToken } from '../../domain/message/recipient-link.ts';
 import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/record-report.ts';
 import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import type { ErasedContent, MessageContents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { erasedRecord } from '../erasure.ts';
@@ -178,22 +181,18 @@ const reportFailures = (
   { state }: Loaded<ExistingMessage>,
   failures: readonly { readonly recipientId: string; readonly failure: ReportedFailure }[],
   erased: ErasedContent | null,
-  uuid: () => string,
+  { uuid, randomBytes }: Pick<System, 'uuid' | 'randomBytes'>,
 ): Reported => {
   const { organizationId, accepted } = state;
   const each = failures.map(({ recipientId, failure }) => {
     const { code, enhanced, mx, text, isPermanent } = failure;
     const replyId = uuid();
-    const body = erased ?? ({ kind: 'reply', messageId: accepted.messageId, text } as const);
-    const smtp = { code, enhanced, mx, tls: null, replyId };
-    const reported: ReportedRecipient = {
-      kind: 'failure',
-      recipientId,
-      isPermanent,
-      smtp,
-      category: classifyReply(failure),
-    };
-    return { reported, reply: { id: replyId, organizationId, body } };
+    const { body, root } = boundReply(accepted.messageId, text, randomBytes(SALT_BYTES));
+    // What is erased before it is stored is bound to nothing.
+    const smtp = { code, enhanced, mx, tls: null, replyId, ...(erased === null && { replyRoot: root }) };
+    const category = classifyReply(failure);
+    const reported: ReportedRecipient = { kind: 'failure', recipientId, isPermanent, smtp, category };
+    return { reported, reply: { id: replyId, organizationId, body: erased ?? body } };
   });
   return { reported: each.map(({ reported }) => reported), replies: each.map(({ reply }) => reply) };
 };
@@ -206,7 +205,7 @@ const reportOf = async (context: Context, returned: Returned, { report }: Inboun
         returned.message,
         attributeFailures(candidates, report.failures),
         await erasedRecord(context.contents, returned.message.state.accepted.contentId),
-        context.system.uuid,
+        context.system,
       );
     case 'complaint': {
       const named = recipientsNamed(candidates, report.addresses);

@@ -10,8 +10,10 @@ import { completeRoots, joined, leafHash } from './merkle-tree.ts';
 /** 128 bits. Fewer could be searched. */
 export const SALT_BYTES = 16;
 
+export const saltOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
+
 export interface ContentPart {
-  /** `recipient/<id>`, `head`, `shown`, `html`, `text`, `alternative/<n>`, `attachment/<n>`. */
+  /** Of a message `recipient/<id>`, `head`, `shown`, `html`, `text`, `alternative/<n>`, `attachment/<n>`; `reply`; `client`. */
   readonly name: string;
   /** JSON. */
   readonly value: unknown;
@@ -29,3 +31,9 @@ export const partHash = (part: SaltedPart): Buffer => leafHash(partLeaf(part));
 
 /** `MTH` of the parts' hashes in their order. */
 export const rootOfParts = (hashes: readonly Buffer[]): Buffer => joined(completeRoots(Buffer.concat(hashes)));
+
+/**
+ * The root over a content of one part, which is the hash of that: once the part is removed the event itself keeps its hash,
+ * and nothing is left in the vault. @returns base64
+ */
+export const rootOfPart = (part: SaltedPart): string => partHash(part).toString('base64');

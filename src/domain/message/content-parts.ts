@@ -1,7 +1,20 @@
 import { createHash } from 'node:crypto';
-import { type ContentPart, partHash, rootOfParts, type SaltedPart } from '../audit/content-proof.ts';
+import {
+  type ContentPart,
+  partHash,
+  rootOfPart,
+  rootOfParts,
+  type SaltedPart,
+  saltOf,
+} from '../audit/content-proof.ts';
 import { isBase64 } from '../base64.ts';
-import { headOf, type MessageBody, type StoredAlternative, type StoredAttachment } from '../ports/contents.ts';
+import {
+  headOf,
+  type MessageBody,
+  type ReplyText,
+  type StoredAlternative,
+  type StoredAttachment,
+} from '../ports/contents.ts';
 
 /**
  * The parts of a message's content, in the order in which its root is made of them: recipients, `head`, `shown`, `html`,
@@ -67,4 +80,19 @@ export const saltedParts = function* (body: MessageBody): Generator<void, readon
   if (salts === undefined) return null;
   const parts = yield* contentParts(body);
   return parts.map((part, index) => ({ ...part, salt: salts[index] as string }));
+};
+
+/** The only part of a reply; null: no event is bound to it. */
+export const replyPart = ({ text, salt }: ReplyText): SaltedPart | null =>
+  salt === undefined ? null : { name: 'reply', value: text, salt };
+
+/** A reply for the vault, and what its event says of it: 3 µs. @param saltBytes `SALT_BYTES` random ones. */
+export const boundReply = (
+  messageId: string,
+  text: string,
+  saltBytes: Uint8Array,
+): { readonly body: ReplyText; readonly root: string } => {
+  const salt = saltOf(saltBytes);
+  const body: ReplyText = { kind: 'reply', messageId, text, salt };
+  return { body, root: rootOfPart({ name: 'reply', value: text, salt }) };
 };

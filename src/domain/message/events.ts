@@ -26,6 +26,8 @@ const smtpFacts = z.object({
   /** Where in the session it was said. */
   stage: z.enum(REPLY_STAGES).optional(),
   replyId: z.string().nullable(),
+  /** Root over that content, base64; absent: it is bound to no event. */
+  replyRoot: z.string().optional(),
 });
 export type SmtpFacts = z.infer<typeof smtpFacts>;
 

@@ -95,6 +95,8 @@ export interface ReplyText {
   readonly kind: 'reply';
   readonly messageId: string;
   readonly text: string;
+  /** Of its only part (`domain/message/content-parts.ts`), base64url; absent: no event is bound to it. */
+  readonly salt?: string;
 }
 
 /** Where a link that was clicked leads: addresses often name people. */

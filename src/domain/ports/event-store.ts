@@ -44,6 +44,8 @@ export interface EventContext {
   readonly sourceClass?: AddressClass;
   /** Address and user agent behind a request that manages something, in the vault (`RequestOrigins`). */
   readonly originId?: string;
+  /** Root over these two, base64. */
+  readonly originRoot?: string;
   /** Of a command of the operator. */
   readonly operator?: OperatorHost;
 }

@@ -1,3 +1,5 @@
+import type { SaltedPart } from '../audit/content-proof.ts';
+
 /**
  * PORT: who was at the other end of a request that managed something: address and user agent, beside the events and not
  * in them. Events name an origin by its id (`originId`); it is gone after `ORIGIN_DAYS`. Adapters:
@@ -11,7 +13,20 @@ export interface RequestOrigin {
   /** null: the client sent none. */
   readonly userAgent: string | null;
   readonly at: Date;
+  /** Of its only part, base64url. */
+  readonly salt: string;
 }
+
+/** The only part of an origin. */
+export const originPart = ({
+  address,
+  userAgent,
+  salt,
+}: Pick<RequestOrigin, 'address' | 'userAgent' | 'salt'>): SaltedPart => ({
+  name: 'client',
+  value: { address, userAgent },
+  salt,
+});
 
 /** Longer keeps personal data that nobody asks for any more; shorter loses what a yearly audit looks at. */
 export const ORIGIN_DAYS = 365;
@@ -21,5 +36,7 @@ export interface RequestOrigins {
   put(origin: RequestOrigin): Promise<void>;
   /** Addresses by id of the origin, of those of an organization that are kept. */
   addressesOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The part of an origin of an organization; null: it is no longer kept. */
+  partOf(organizationId: string, id: string): Promise<SaltedPart | null>;
   close(): Promise<void>;
 }

@@ -140,7 +140,9 @@ create table vault.request_origins (
   organization_id text not null,
   address text not null,
   user_agent text,
-  at timestamptz not null
+  at timestamptz not null,
+  -- Of the part that the events are bound to.
+  salt text not null
 );
 
 create index request_origins_by_age on vault.request_origins (at);

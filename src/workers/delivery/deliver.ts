@@ -145,7 +145,7 @@ const sendMail = async (
       signal,
       mayComplete: completion.mayComplete,
     });
-    const reported = reportOf(state, recipientOutcomes, { uuid: system.uuid, stopping: signal.aborted });
+    const reported = reportOf(state, recipientOutcomes, { ...system, stopping: signal.aborted });
     const tookMs = system.monotonicMs() - beganMs;
     if (isLive(state)) countOutcomes(parts.metrics, reported.outcomes, tookMs);
     logAttempt(parts.logger, state, { attempt: claim.attempt, outcomes: reported.outcomes, tookMs });

@@ -1,9 +1,11 @@
 import { retryBy } from '../../async/retry.ts';
 import { recordAttempt } from '../../commands/message/attempt.ts';
+import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
 import { isOwnDestination } from '../../domain/destination/suspension.ts';
 import { random } from '../../domain/jitter.ts';
+import { boundReply } from '../../domain/message/content-parts.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { type AttemptOutcome, REFUSED } from '../../domain/message/record-attempt.ts';
@@ -55,7 +57,7 @@ const categoryOf = (reply: Reply, stopping: boolean): BounceCategory | undefined
   return category === 'unknown' ? 'network' : category;
 };
 
-const factsOf = (reply: Reply, replyId: string): SmtpFacts => {
+const factsOf = (reply: Reply, replyId: string, replyRoot: string): SmtpFacts => {
   const { code, enhanced, mx, tls, cipher, policy, address, stage } = reply;
   return {
     code,
@@ -67,6 +69,7 @@ const factsOf = (reply: Reply, replyId: string): SmtpFacts => {
     ...(address === undefined ? {} : { address }),
     ...(stage === undefined ? {} : { stage }),
     replyId,
+    replyRoot,
   };
 };
 
@@ -93,7 +96,7 @@ const outcomeOf = (reply: Reply, smtp: SmtpFacts, stopping: boolean): AttemptOut
 export const reportOf = (
   { organizationId, accepted: { messageId } }: ExistingMessage,
   recipientOutcomes: readonly RecipientOutcome[],
-  { uuid, stopping }: { readonly uuid: () => string; readonly stopping: boolean },
+  { uuid, randomBytes, stopping }: Pick<System, 'uuid' | 'randomBytes'> & { readonly stopping: boolean },
 ): Reported => {
   const replies: MessageContents[] = [];
   const outcomes = recipientOutcomes.map((each): AttemptOutcome => {
@@ -102,8 +105,9 @@ export const reportOf = (
     if (outcome === 'suppressed') return { recipientId, outcome, reason: each.text };
     const { destination } = each;
     const id = uuid();
-    replies.push({ id, organizationId, body: { kind: 'reply', messageId, text: each.text } });
-    const reported = outcomeOf(each, factsOf(each, id), stopping);
+    const { body, root } = boundReply(messageId, each.text, randomBytes(SALT_BYTES));
+    replies.push({ id, organizationId, body });
+    const reported = outcomeOf(each, factsOf(each, id, root), stopping);
     return destination === undefined ? reported : { ...reported, destination };
   });
   return { outcomes, replies };

@@ -25,6 +25,7 @@ const originAt = (at: Date) => ({
   address: '2001:db8::1',
   userAgent: null,
   at,
+  salt: 'AAAAAAAAAAAAAAAAAAAAAA',
 });
 const ids = async () =>
   (await pool.query<{ id: string }>('select id from vault.request_origins')).rows.map(({ id }) => id);
@@ -32,8 +33,11 @@ const ids = async () =>
 test('origins are kept for a year, and swept after it', async () => {
   const ago = (days: number) => new Date(Date.now() - days * DAY_MS);
   const [young, old] = [originAt(ago(364)), originAt(ago(366))];
-  const columns = 'id, organization_id, address, at';
-  await pool.query(`insert into vault.request_origins (${columns}) values ($1, 'org_a', '::1', $2)`, [old.id, old.at]);
+  const columns = 'id, organization_id, address, at, salt';
+  await pool.query(`insert into vault.request_origins (${columns}) values ($1, 'org_a', '::1', $2, '')`, [
+    old.id,
+    old.at,
+  ]);
   const origins = createPostgresRequestOrigins({ pool, system: createSystem(), logger });
   await origins.put(young);
   await expect.poll(ids).toEqual([young.id]);

@@ -65,6 +65,41 @@ describe('the disclosure of a message', () => {
     expect(JSON.stringify(body)).not.toContain(ADDRESS);
   }, 60_000);
 
+  const entryOf = async (query: string) => (await ask('GET', `/v1/audit/log?${query}`)).body.data[0];
+  const hashOf = ({ leaf }: { readonly leaf: string }) => leafHash(leaf).toString('base64');
+
+  test('shows what the server replied, until that is erased', async () => {
+    const { id } = await send();
+    await attempt(id, 'bounced');
+    const { event_id: eventId, data } = await entryOf(`message_id=${id}&type=RecipientBounced`);
+    const read = () => ask('GET', `/v1/audit/disclosures/${eventId}`);
+    const { body } = await read();
+    expect(body).toMatchObject({ content_root: null, parts: [], origin: null, reply: { root: data.smtp.replyRoot } });
+    expect([hashOf(body.reply.part), body.reply.part.hash]).toEqual([data.smtp.replyRoot, data.smtp.replyRoot]);
+    expect(JSON.parse(body.reply.part.leaf).slice(1)).toEqual(['reply', `<${ADDRESS}>: said`]);
+    const notes = await ask('GET', '/v1/audit/log?type=DataRead');
+    expect(notes.body.data[0].data).toMatchObject({ what: 'message_content', subjectId: id });
+    const erasureId = await erase();
+    await rounds(2);
+    const removed = { reason: 'erased', at: expect.any(String), erasure_id: erasureId };
+    const left = { name: 'reply', leaf: null, hash: data.smtp.replyRoot, removed };
+    expect((await read()).body.reply).toEqual({ root: data.smtp.replyRoot, part: left });
+  }, 60_000);
+
+  test('shows who asked for a change, while that is kept', async () => {
+    await ask('POST', '/v1/topics', { name: 'News', default: 'in' });
+    const { event_id: eventId } = await entryOf('type=TopicCreated');
+    const read = async () => (await ask('GET', `/v1/audit/disclosures/${eventId}`)).body;
+    const { origin, reply } = await read();
+    expect([reply, hashOf(origin.part)]).toEqual([null, origin.root]);
+    const [, name, value] = JSON.parse(origin.part.leaf);
+    expect([name, value]).toEqual(['client', { address: '127.0.0.1', userAgent: 'lightMyRequest' }]);
+    await made.pool().query('delete from vault.request_origins');
+    const { origin: gone } = await read();
+    expect(gone).toMatchObject({ root: origin.root, part: { leaf: null, hash: origin.root } });
+    expect(gone.part.removed).toMatchObject({ reason: 'expired', erasure_id: null });
+  }, 60_000);
+
   test('is for auditors who may see contents', async () => {
     const { id } = await send();
     const token = async (contents: boolean): Promise<string> => {

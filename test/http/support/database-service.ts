@@ -3,6 +3,7 @@ import { createContentsCodec } from '../../../src/adapters/contents/contents-cod
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../../src/adapters/postgres/pool.ts';
+import { createPostgresRequestOrigins } from '../../../src/adapters/request-origins/postgres.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
@@ -46,6 +47,7 @@ export const startDatabaseService = async ({
   const contentsCodec = createContentsCodec({ box, encrypts });
   const store = await createPostgresEventStore({ url, codec: eventCodec, contentsCodec, system, logger });
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
+  const requestOrigins = createPostgresRequestOrigins({ pool, system, logger });
   const stopping = new AbortController();
   const running = createProjectionRunner({ pool: runnerPool, store, system, logger }).run(stopping.signal);
   const readModels = createReadModels({ pool, store, system });
@@ -53,6 +55,7 @@ export const startDatabaseService = async ({
   const liveFeed = createLiveFeed({ pool, store, contents, readModels, system, logger });
   const service = await startService({
     usageMarks,
+    requestOrigins,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     retention: createPostgresRetention({ pool, codec: contentsCodec }),
     readModels,
@@ -84,6 +87,7 @@ export const startDatabaseService = async ({
       stopping.abort();
       await running;
       await usageMarks.close();
+      await requestOrigins.close();
       await store.close();
       await pool.end();
       await runnerPool.end();

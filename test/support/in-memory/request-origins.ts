@@ -1,4 +1,4 @@
-import type { RequestOrigin, RequestOrigins } from '../../../src/domain/ports/request-origins.ts';
+import { originPart, type RequestOrigin, type RequestOrigins } from '../../../src/domain/ports/request-origins.ts';
 
 /** Origins that end with the process. @param kept where they are put. */
 export const createInMemoryRequestOrigins = (kept: RequestOrigin[] = []): RequestOrigins => ({
@@ -11,5 +11,9 @@ export const createInMemoryRequestOrigins = (kept: RequestOrigin[] = []): Reques
         .filter((origin) => origin.organizationId === organizationId && ids.includes(origin.id))
         .map(({ id, address }) => [id, address]),
     ),
+  partOf: async (organizationId, id) => {
+    const found = kept.find((origin) => origin.organizationId === organizationId && origin.id === id);
+    return found === undefined ? null : originPart(found);
+  },
   close: async () => undefined,
 });

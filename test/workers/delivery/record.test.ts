@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest';
+import { leafHash } from '../../../src/domain/audit/merkle-tree.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
+import type { ReplyText } from '../../../src/domain/ports/contents.ts';
 import { reportOf } from '../../../src/workers/delivery/record.ts';
 
 const said = { recipientId: 'rcp_1', enhanced: '5.6.7', mx: 'mx.b.test', tls: null, text: 'SMTPUTF8 is not offered' };
+const MADE = { uuid: () => 'id', randomBytes: (length: number) => new Uint8Array(length) };
 const message = { organizationId: 'org_1', accepted: { messageId: 'msg_1' } } as ExistingMessage;
 
 test.each([true, false])(
   'who cannot be written to is told as that, whether the service is stopping (%s) or not',
   (stopping) => {
-    const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'bounced' }], { uuid: () => 'id', stopping });
+    const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'bounced' }], { ...MADE, stopping });
     expect(outcomes).toMatchObject([{ outcome: 'bounced', reason: 'it cannot be delivered there' }]);
   },
 );
@@ -19,7 +22,7 @@ test.each([
   [false, 0, 'no answer from the mail server'],
   [false, 451, 'the mail server may accept it later'],
 ])('who is to be tried again is told why: stopping %s, reply %d', (stopping, code, reason) => {
-  const { outcomes } = reportOf(message, [{ ...said, code, outcome: 'deferred' }], { uuid: () => 'id', stopping });
+  const { outcomes } = reportOf(message, [{ ...said, code, outcome: 'deferred' }], { ...MADE, stopping });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason }]);
 });
 
@@ -29,10 +32,21 @@ test.each([
   ['no answer from the mail server', { destination: 'provider.test', address: '192.0.2.1' }],
 ])('%s is said of %j', (reason, facts) => {
   const { outcomes } = reportOf(message, [{ ...said, code: 0, outcome: 'deferred', stage: 'connect', ...facts }], {
-    uuid: () => 'id',
+    ...MADE,
     stopping: false,
   });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, destination: facts.destination }]);
+});
+
+test('a reply is bound to its event by a salt of its own', () => {
+  const { outcomes, replies } = reportOf(message, [{ ...said, code: 550, outcome: 'bounced' }], {
+    ...MADE,
+    stopping: false,
+  });
+  const [body] = replies.map((reply) => reply.body as ReplyText);
+  expect(body).toEqual({ kind: 'reply', messageId: 'msg_1', text: said.text, salt: 'A'.repeat(22) });
+  const hash = leafHash(`["${'A'.repeat(22)}","reply","${said.text}"]`).toString('base64');
+  expect(outcomes).toMatchObject([{ smtp: { replyId: 'id', replyRoot: hash } }]);
 });
 
 test('an outcome has the known facts of the SMTP session, and no others', () => {
@@ -46,8 +60,9 @@ test('an outcome has the known facts of the SMTP session, and no others', () => 
     { ...said, code: 550, outcome: 'bounced', ...session } as const,
     { ...said, code: 550, outcome: 'bounced' } as const,
   ];
-  const { outcomes } = reportOf(message, reported, { uuid: () => 'id', stopping: false });
-  const bare = { code: 550, enhanced: '5.6.7', mx: 'mx.b.test', tls: null, replyId: 'id' };
+  const { outcomes } = reportOf(message, reported, { ...MADE, stopping: false });
+  const bound = { replyId: 'id', replyRoot: expect.any(String) };
+  const bare = { code: 550, enhanced: '5.6.7', mx: 'mx.b.test', tls: null, ...bound };
   expect(outcomes.map((each) => 'smtp' in each && each.smtp)).toStrictEqual([{ ...bare, ...session }, bare]);
 });
 
@@ -56,7 +71,7 @@ test.each([
   [421, 'Too much mail from you: retry after 2 hours', { askedSeconds: 7200 }],
 ])('a time that a reply of %d names is handed on', (code, text, expected) => {
   const { outcomes } = reportOf(message, [{ ...said, code, text, enhanced: null, outcome: 'deferred' }], {
-    uuid: () => 'id',
+    ...MADE,
     stopping: false,
   });
   expect(outcomes).toMatchObject([{ outcome: 'deferred', ...expected }]);
@@ -64,6 +79,6 @@ test.each([
 
 test('a time in our own sentence is not a wait that the mail server asked for', () => {
   const silent = { ...said, code: 0, text: 'no answer: try again in 300 seconds', outcome: 'deferred' } as const;
-  const { outcomes } = reportOf(message, [silent], { uuid: () => 'id', stopping: false });
+  const { outcomes } = reportOf(message, [silent], { ...MADE, stopping: false });
   expect(outcomes[0]).not.toHaveProperty('askedSeconds');
 });

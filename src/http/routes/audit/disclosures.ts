@@ -3,9 +3,11 @@ import { inTurns } from '../../../async/turns.ts';
 import { noteReading } from '../../../commands/audit.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { partLeaf, type SaltedPart } from '../../../domain/audit/content-proof.ts';
+import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { leafHash } from '../../../domain/audit/merkle-tree.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import { saltedParts } from '../../../domain/message/content-parts.ts';
+import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
+import type { SmtpFacts } from '../../../domain/message/events.ts';
 import {
   isKeptPart,
   isRemoved,
@@ -13,6 +15,8 @@ import {
   type RemovedPart,
   type StoredBody,
 } from '../../../domain/ports/contents.ts';
+import { ORIGIN_DAYS } from '../../../domain/ports/request-origins.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
 import { requireEvent } from './checkpoints.ts';
@@ -29,6 +33,10 @@ const partSchema = z.strictObject({
     .nullable(),
 });
 
+const boundPartSchema = z
+  .strictObject({ root: z.string().describe('As the event says it, in base64.'), part: partSchema })
+  .nullable();
+
 const disclosureSchema = z
   .strictObject({
     object: z.literal('audit_disclosure'),
@@ -36,6 +44,10 @@ const disclosureSchema = z
     leaf_index: z.number().int(),
     content_root: z.string().nullable().describe('As the event says it, in base64; null: it is bound to no content.'),
     parts: z.array(partSchema).describe('In the order in which the root is made of them (RFC 9162).'),
+    reply: boundPartSchema.describe('What the mail server said, `reply`: the root is its hash. null: it said nothing.'),
+    origin: boundPartSchema.describe(
+      'Who asked for it, `client`: address and user agent. The root is its hash. null: that is not kept of such requests.',
+    ),
   })
   .meta({ id: 'AuditDisclosure' });
 
@@ -55,9 +67,17 @@ const removedPart = ({ name, hash, later }: RemovedPart, record: RemovedContent)
 const unavailable = (): DomainError =>
   new DomainError('unavailable', 'the contents of the event cannot be read just now');
 
+type Bound = z.infer<typeof boundPartSchema>;
+
 /** @throws {DomainError} `unavailable` */
-const partsOf = async (body: StoredBody | undefined): Promise<readonly Part[]> => {
+const bodyOf = async ({ context: { contents } }: HttpDependencies, id: string): Promise<StoredBody> => {
+  const body = (await contents.get([id])).get(id);
   if (body === undefined) throw unavailable();
+  return body;
+};
+
+/** @throws {DomainError} `unavailable` */
+const partsOf = async (body: StoredBody): Promise<readonly Part[]> => {
   if (isRemoved(body)) {
     const { parts = [] } = body;
     return parts.map((part) => (isKeptPart(part) ? disclosed(part) : removedPart(part, body)));
@@ -65,6 +85,34 @@ const partsOf = async (body: StoredBody | undefined): Promise<readonly Part[]> =
   const parts = body.kind === 'message' ? await inTurns(saltedParts(body)) : null;
   if (parts === null) throw unavailable();
   return parts.map(disclosed);
+};
+
+const contentOf = async (deps: HttpDependencies, { contentId, contentRoot }: Leaf['data']) =>
+  typeof contentRoot === 'string'
+    ? { content_root: contentRoot, parts: await partsOf(await bodyOf(deps, String(contentId))) }
+    : { content_root: null, parts: [] };
+
+/** @throws {DomainError} `unavailable` */
+const replyOf = async (deps: HttpDependencies, { smtp }: { readonly smtp?: Partial<SmtpFacts> }): Promise<Bound> => {
+  const { replyId, replyRoot: root } = smtp ?? {};
+  if (root === undefined) return null;
+  const body = await bodyOf(deps, String(replyId));
+  if (isRemoved(body)) return { root, part: removedPart({ name: 'reply', hash: root }, body) };
+  const part = body.kind === 'reply' ? replyPart(body) : null;
+  if (part === null) throw unavailable();
+  return { root, part: disclosed(part) };
+};
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const originOf = async ({ requestOrigins }: HttpDependencies, { metadata }: Leaf): Promise<Bound> => {
+  const { organizationId, originId = '', originRoot: root, occurredAt } = metadata;
+  if (root === undefined) return null;
+  const part = await requestOrigins.partOf(organizationId, originId);
+  if (part !== null) return { root, part: disclosed(part) };
+  // Nothing but its time removes it.
+  const at = new Date(Date.parse(occurredAt) + ORIGIN_DAYS * DAY_MS).toISOString();
+  return { root, part: removedPart({ name: 'client', hash: root }, { kind: 'expired', at }) };
 };
 
 /** Who may see contents: keys with `admin`, and auditors who were given that. @throws {DomainError} `permission_missing` */
@@ -87,11 +135,19 @@ export const getDisclosureRoute = endpoint(
   async ({ caller, id, origin }, { deps }) => {
     requireContents(caller);
     const found = await requireEvent(deps, caller.organizationId, id);
-    const { contentId, contentRoot, messageId } = found.parsed.data;
-    const answer = { object: 'audit_disclosure', event_id: found.parsed.id, leaf_index: found.index };
-    if (typeof contentRoot !== 'string') return { ...answer, content_root: null, parts: [] };
-    const parts = await partsOf((await deps.context.contents.get([String(contentId)])).get(String(contentId)));
-    await noteReading(deps.context, origin, { what: 'message_content', subjectId: String(messageId) });
-    return { ...answer, content_root: contentRoot, parts };
+    const { parsed, index } = found;
+    const content = await contentOf(deps, parsed.data);
+    const reply = await replyOf(deps, parsed.data);
+    if (content.content_root !== null || reply !== null) {
+      await noteReading(deps.context, origin, { what: 'message_content', subjectId: String(parsed.data.messageId) });
+    }
+    return {
+      object: 'audit_disclosure',
+      event_id: parsed.id,
+      leaf_index: index,
+      ...content,
+      reply,
+      origin: await originOf(deps, parsed),
+    };
   },
 );

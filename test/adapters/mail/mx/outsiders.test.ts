@@ -87,7 +87,7 @@ const open = ({ policies = {}, security, connectMs = 5_000 }: Partial<Opened> = 
     const beganMs = clock.monotonicMs();
     await clock.advance(1);
     const said = await send(transport, { envelopeTo: [`x@${domain}`] }, waitMs);
-    const { outcomes } = reportOf(MESSAGE, said, { uuid: clock.uuid, stopping: false });
+    const { outcomes } = reportOf(MESSAGE, said, { ...clock, stopping: false });
     suspensions.push(...destinationLimits.report({ provider, domain, outcomes, tookMs: 10, beganMs }));
     return said[0]?.outcome ?? '';
   };
