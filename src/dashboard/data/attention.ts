@@ -33,7 +33,7 @@ export type Trouble =
 export interface Attention {
   /** The worst first. */
   readonly troubles: readonly Trouble[];
-  /** Names of what this key may not look at. */
+  /** Names of what this person or key may not look at. */
   readonly unseen: readonly string[];
   /** What could not be read, though it may be. */
   readonly fault: Error | null;

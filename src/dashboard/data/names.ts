@@ -22,3 +22,6 @@ export const useDomains = (): readonly Named[] =>
 
 export const useDomainNames = (): ReadonlyMap<string, string> =>
   new Map(useDomains().map(({ id, name }) => [id, name]));
+
+/** What a URL is called in a title. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

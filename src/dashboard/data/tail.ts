@@ -51,8 +51,10 @@ export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail =
   const showNow = useRef<() => void>(() => undefined);
 
   // What happened before the stream began.
+  const was = useRef(state);
   useEffect(() => {
-    if (state === 'live') void first.refetch();
+    if (state === 'live' && was.current !== 'live') void first.refetch();
+    was.current = state;
   }, [state]);
 
   useEffect(() => {

@@ -2,12 +2,12 @@ import type { ComponentChildren, JSX } from 'preact';
 import { request } from '../data/api.ts';
 import { isFault, type Trouble, useAttention } from '../data/attention.ts';
 import { linkTo } from '../data/location.ts';
+import { hostOf } from '../data/names.ts';
 import { ago, count, duration, useTimes } from '../data/time.ts';
 import { Action } from './action.tsx';
 import { Mark } from './icons.tsx';
 import { ReleaseDestination } from './release-destination.tsx';
 import { Fault } from './states.tsx';
-import { hostOf } from './webhook-dialogs.tsx';
 
 /** What somebody has to do something about, each with its remedy. */
 
@@ -255,17 +255,19 @@ export const NeedsAttention = (): JSX.Element | null => {
         <h2>Needs attention</h2>
         <span class="sp" />
         {troubles.length === 0 && fault === null && (
-          <span class="muted">Nothing{unseen.length > 0 && ' that this key may see'}</span>
+          <span class="muted">Nothing{unseen.length > 0 && ' that you may see'}</span>
         )}
       </header>
-      <ul>
-        {troubles.slice(0, SHOWN_MAX).map((trouble) => (
-          <TroubleItem key={keyOf(trouble)} trouble={trouble} />
-        ))}
-      </ul>
+      {troubles.length > 0 && (
+        <ul>
+          {troubles.slice(0, SHOWN_MAX).map((trouble) => (
+            <TroubleItem key={keyOf(trouble)} trouble={trouble} />
+          ))}
+        </ul>
+      )}
       {rest > 0 && <p class="pad muted">And {rest} more of these.</p>}
       {fault !== null && <Fault error={fault} retry={() => void refetch()} />}
-      {unseen.length > 0 && <p class="pad muted">This key may not look at {unseen.join(', ')}.</p>}
+      {unseen.length > 0 && <p class="pad muted">You may not look at {unseen.join(', ')}.</p>}
     </section>
   );
 };

@@ -135,7 +135,7 @@ const FirstMessage = ({ from, hasMail }: { readonly from: string; readonly hasMa
           See what became of it
         </a>
       ) : (
-        'With the key that you signed in with, or make one now.'
+        'With a key that you have, or make one now.'
       )
     }
     {...(!hasMail && { action: <MakeKey /> })}
@@ -174,6 +174,25 @@ const OwnKeys = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
   />
 );
 
+const TOGETHER_MS = 1_000;
+const COMPLETES = /^(?:message\.accepted|domain\.|api_key\.)/;
+
+/** Reads everything again when something happens that may complete a step, once a second at most. @returns stops. */
+const readAgain = (): (() => void) => {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const read = (): void => {
+    timer = undefined;
+    void client.invalidateQueries();
+  };
+  const stop = onEvent(({ type }) => {
+    if (COMPLETES.test(type)) timer ??= setTimeout(read, TOGETHER_MS);
+  });
+  return () => {
+    stop();
+    clearTimeout(timer);
+  };
+};
+
 interface FirstRunProps {
   readonly hasMail: boolean;
   /** Shows the overview instead. */
@@ -184,13 +203,7 @@ interface FirstRunProps {
 export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
   const domains = useAll<SerializedDomain>('/v1/domains');
   const keys = useAll<SerializedApiKey>('/v1/api-keys');
-  useEffect(
-    () =>
-      onEvent(({ type }) => {
-        if (/^(?:message\.accepted|domain\.|api_key\.)/.test(type)) void client.invalidateQueries();
-      }),
-    [],
-  );
+  useEffect(readAgain, []);
   const isCapturing = domains.some(({ records }) => records.some(({ status }) => status === 'not_needed'));
   const hasOwn = domains.length > 1 || domains.some(({ verification }) => verification?.method === 'dns');
   return (

@@ -67,13 +67,15 @@ const Accepted = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element
 );
 
 const Delivered = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element => {
+  const { delivered = 0 } = totals;
   const share = deliveredShare(totals);
   const shareBefore = before === undefined ? null : deliveredShare(before);
+  const note = `${count(delivered)} ${delivered === 1 ? 'recipient' : 'recipients'}`;
   return (
     <Figure
       name="Delivered"
       value={share === null ? '–' : percent(share)}
-      note={`${count(totals.delivered ?? 0)} recipients${shareBefore === null ? '' : `, before ${percent(shareBefore)}`}`}
+      note={shareBefore === null ? note : `${note}, before ${percent(shareBefore)}`}
     >
       <Sparkline plot={3} values={data.map(deliveredShare)} to={1} />
     </Figure>

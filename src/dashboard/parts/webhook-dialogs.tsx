@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
 import { request } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';
+import { hostOf } from '../data/names.ts';
 import { ago } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
 import { NewValue } from './new-value.tsx';
@@ -17,8 +18,6 @@ const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
   const { secret, url, previous_secret_expires_at: until } = await request<Made>(path, { method: 'POST', body });
   return { shown: <NewValue value={secret} name={url} previousUntil={until} />, word: 'It is stored' };
 };
-
-export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
 
 const FAMILIES = {
   'message.*': 'what becomes of each message, at each recipient',

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
 import type { SerializedWebhookDelivery } from '../../http/schemas/webhook-delivery.ts';
 import { request, urlOf } from '../data/api.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { hostOf } from '../data/names.ts';
 import { useList, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { duration, useTimes } from '../data/time.ts';
@@ -14,7 +15,7 @@ import { Mark } from '../parts/icons.tsx';
 import { ReplayBar } from '../parts/replay-bar.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 import { stateOf, WebhookDelivery } from '../parts/webhook-delivery.tsx';
-import { DeleteWebhook, hostOf, RotateSecret, SwitchWebhook } from '../parts/webhook-dialogs.tsx';
+import { DeleteWebhook, RotateSecret, SwitchWebhook } from '../parts/webhook-dialogs.tsx';
 import { WebhookStatus } from '../parts/webhook-status.tsx';
 
 type Delivery = SerializedWebhookDelivery;
@@ -141,16 +142,18 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
     path: `/v1/webhooks/${id}/deliveries`,
     query: { limit: 25, status: asked === 'all' ? null : asked, event_type: type },
   });
-  const pages = list.data?.pages ?? [];
-  const deliveries = pages.flatMap(({ data }) => data);
+  const deliveries = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const shown = query.get('delivery') ?? deliveries[0]?.id;
   useSteps(deliveries, shown);
+  const latest = useRef(list);
+  latest.current = list;
   useEffect(() => {
     const timer = setInterval(() => {
-      if (pages.length === 1 && !document.hidden) void list.refetch();
+      const { data, refetch } = latest.current;
+      if (data?.pages.length === 1 && !document.hidden) void refetch();
     }, EVERY_MS);
     return () => clearInterval(timer);
-  });
+  }, []);
   return (
     <div class="split">
       <div class="dl">

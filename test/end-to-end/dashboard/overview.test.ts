@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../../support/api-client.ts';
+import { apiClient, eventually } from '../../support/api-client.ts';
 import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
@@ -85,6 +85,58 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await close();
   });
 
+  test('names each trouble with what mends it, whatever is in it', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    const soon = new Date(Date.now() + 86_400_000).toISOString();
+    const list = (data: readonly unknown[]) => ({ json: { object: 'list', data, has_more: false, next_cursor: null } });
+    const [domain] = (await dashboard.api.get('/v1/domains')).body.data;
+    const record = { ...domain.records[0], required: true, status: 'pending', problem: HOSTILE };
+    const degraded = { ...domain, name: HOSTILE, status: 'degraded', fails_at: soon, records: [record] };
+    const share = { count: 31, of: 1_000, percent: 3.1 };
+    const reputation = { level: 'paused', measure: 'bounces', since: soon, bounces: share, complaints: share };
+    const smtp = { code: 421, enhanced: '4.7.0', mx: null };
+    await page.route('**/v1/domains?*', (route) => route.fulfill(list([degraded])));
+    await page.route('**/v1/domains/*/reputation', (route) => route.fulfill({ json: reputation }));
+    await page.route('**/v1/destinations?*', (route) =>
+      route.fulfill(list([{ destination: '@slow.example.net', message: HOSTILE, since: soon, until: soon, smtp }])),
+    );
+    await page.route('**/v1/billing', (route) =>
+      route.fulfill({ json: { quota: { limit: 1_000, remaining: 0, hard: true }, period: { end: soon } } }),
+    );
+    await page.goto('/dashboard');
+    await page.getByText('The quota of the plan is used up').waitFor();
+    const items = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
+    expect((await items.allInnerTexts()).map((text) => text.split('\n')[0])).toEqual([
+      expect.stringMatching(/^Bulk mail of .* is held back$/),
+      expect.stringContaining('A webhook has failed'),
+      'The quota of the plan is used up',
+      expect.stringContaining('stops sending on'),
+      'slow.example.net takes no mail for now',
+      expect.stringContaining('expires on'),
+    ]);
+    await page.getByText('And 1 more of these.').waitFor();
+    expect(await look(page, 'overview-troubles')).toEqual(FINE);
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('says why mail bounced', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    const { test: key } = dashboard.program.keys;
+    await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify({ test: key }));
+    const tests = apiClient(dashboard.program.baseUrl, key);
+    for (const to of ['bounced+1@sandbox.outbox.test', 'bounced+2@sandbox.outbox.test', 'ann@example.net'])
+      await tests.post('/v1/messages/send', { from: 'shop@example.test', to, subject: 'Hello', text: 'Hello.' });
+    await page.goto('/dashboard?environment=test');
+    await page.getByRole('link', { name: 'All 2' }).waitFor();
+    expect(await look(page, 'overview-bounces')).toEqual(FINE);
+    await page.getByRole('link', { name: 'All 2' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('shows a key what it may see, and names the rest', async () => {
     const [{ id }] = (await dashboard.api.get('/v1/domains')).body.data;
     const { body } = await dashboard.api.post('/v1/api-keys', {
@@ -93,7 +145,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify({ live: body.key }));
     await page.goto('/dashboard');
-    await page.getByText('This key may not look at').waitFor();
+    await page.getByText('You may not look at').waitFor();
     await page.getByText('Why mail bounced').waitFor();
     await close();
   });

@@ -103,11 +103,11 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     const inDialog = (name: string) => page.getByRole('dialog').getByRole('button', { name });
     await page.getByRole('button', { name: 'Pause' }).click();
     await inDialog('Pause').click();
-    await page.getByText('Paused').waitFor();
+    await page.getByText('Paused', { exact: true }).waitFor();
     expect((await dashboard.api.get(`/v1/webhooks/${body.id}`)).body.status).toBe('disabled');
     await page.getByRole('button', { name: 'Enable' }).click();
     await inDialog('Enable').click();
-    await page.getByText('Active').waitFor();
+    await page.getByText('Active', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByLabel(/to go on/).fill(new URL(takes.url).host);
     await inDialog('Delete').click();
