@@ -2,6 +2,7 @@ import type { Scenario } from '../harness/scenario.ts';
 import { ADMINISTRATION_CRASHES } from './administration.ts';
 import { CRASHES_AGAIN } from './again.ts';
 import { AUDIT_CRASHES } from './audit-checkpoints.ts';
+import { COSIGNATURE_CRASHES } from './cosignatures.ts';
 import { DESTINATION_CRASHES } from './destinations.ts';
 import { DESTROYED_KEY_CRASHES } from './destroyed-keys.ts';
 import { ENGAGEMENT_CRASHES } from './engagements.ts';
@@ -47,6 +48,7 @@ export const CRASHES: readonly Scenario[] = [
   ...RETENTION_CRASHES,
   ...INVOICE_CRASHES,
   ...AUDIT_CRASHES,
+  ...COSIGNATURE_CRASHES,
   ...MAIL_SETTINGS_CRASHES,
   ...TEMPLATE_CRASHES,
   ...WEBHOOK_REPLAY_CRASHES,

@@ -36,6 +36,8 @@ const STEPS = [
   'append-invoice',
   /** A signed checkpoint of an audit tree. */
   'append-checkpoint',
+  /** What a witness has answered. */
+  'append-cosignature',
   /** Nothing is left of a person. */
   'append-erased',
   'append-other',
@@ -85,7 +87,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   AuditKeyAdded: 'append-checkpoint',
   AuditKeyRetired: 'append-checkpoint',
   CheckpointSigned: 'append-checkpoint',
-  CheckpointCosigned: 'append-other',
+  CheckpointCosigned: 'append-cosignature',
   AuditDisputed: 'append-other',
   AuditReopened: 'append-other',
   AuditExported: 'append-other',

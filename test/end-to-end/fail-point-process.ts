@@ -74,6 +74,7 @@ const STEPS: Readonly<Record<FailStep, () => Promise<unknown>>> = {
   'append-destroyed': appending('DkimKeysDestroyed'),
   'append-invoice': appending('InvoiceClosed'),
   'append-checkpoint': appending('CheckpointSigned'),
+  'append-cosignature': appending('CheckpointCosigned'),
   'append-erased': appending('PersonErased'),
   'append-other': appending('KeyCreated'),
   'contents-put': () => contents.put(any),
