@@ -16,7 +16,8 @@ import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { startWitness } from '../../support/witness.ts';
-import { openWitnessed, PATIENCE, TREE } from './witnessed-log.ts';
+import { TREE } from './signed-log.ts';
+import { openWitnessed, PATIENCE } from './witnessed-log.ts';
 
 /** A log whose witness has cosigned more leaves than it has now: it was restored from an older copy. */
 const restored = async () => {

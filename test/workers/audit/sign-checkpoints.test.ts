@@ -1,53 +1,19 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createSystem } from '../../../src/adapters/system.ts';
 import { Contradicted, loadAuditLog, rotateAuditKey, signCheckpoint } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/domain/audit/signed-note.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
-import type { EventStore, StreamName } from '../../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { auditStream } from '../../../src/domain/streams.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { ChangedLog } from '../../../src/projections/audit/signed-checkpoints.ts';
-import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';
 import { signCheckpoints } from '../../../src/workers/audit/sign-checkpoints.ts';
-import { caughtUp, openPool, startRunner } from '../../projections/support/open.ts';
-import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
-import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { contextAt, NOW } from '../../support/specification.ts';
-
-const TREE = 'org_mine';
-
-const open = async () => {
-  const pool = await openPool();
-  const system = createSystem();
-  const store = createInMemoryEventStore({ codec: eventCodec, system });
-  startRunner(pool, store, [auditProjection]);
-  const context = { store, system, secrets: createInMemorySecrets() };
-  const trees = createAuditTrees(pool);
-  const append = async (
-    count: number,
-    stream: StreamName = `apiKey-key_${system.uuid().slice(-12)}`,
-    organizationId = TREE,
-  ) => {
-    const events = Array.from({ length: count }, () => ({
-      ...{ id: system.uuid(), type: 'KeyRevoked' as const, data: { keyId: 'key_1' } },
-    }));
-    await store.append({ stream, expected: 'no-stream', events, context: contextAt(NOW, organizationId) });
-    expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
-  };
-  const sign = async (tree = TREE) => {
-    await signCheckpoint(context, { tree, trees, host: 'mail.example' });
-    expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
-    return (await store.readStream(auditStream(tree))).filter(({ type }) => type === 'CheckpointSigned');
-  };
-  return { pool, store, context, trees, append, sign };
-};
+import { openSigned, TREE } from './signed-log.ts';
 
 describe('a checkpoint', () => {
   test('is signed by a key of its tree, about all leaves so far', async () => {
-    const { append, sign, trees, store } = await open();
+    const { append, sign, trees, store } = await openSigned();
     await append(300);
     const [signed] = await sign();
     if (signed?.type !== 'CheckpointSigned') throw new Error('nothing was signed');
@@ -65,7 +31,7 @@ describe('a checkpoint', () => {
   });
 
   test('is not signed again for its own event, and by the same key when there is more', async () => {
-    const { append, sign, trees } = await open();
+    const { append, sign, trees } = await openSigned();
     await append(3);
     await sign();
     expect(await trees.unsigned(10)).toEqual([]);
@@ -78,13 +44,13 @@ describe('a checkpoint', () => {
   });
 
   test('of what belongs to no organization is signed too, in a tree of its own', async () => {
-    const { append, sign } = await open();
+    const { append, sign } = await openSigned();
     await append(2, 'destination-gmail', '');
     expect(await sign('service')).toMatchObject([{ data: { organizationId: '', size: 2 } }]);
   });
 
   test('is signed by one of two processes that try at once', async () => {
-    const { append, context, trees, store } = await open();
+    const { append, context, trees, store } = await openSigned();
     await append(5);
     const one = () => signCheckpoint(context, { tree: TREE, trees, host: 'mail.example' });
     await Promise.all([one(), one(), one()]);
@@ -95,7 +61,7 @@ describe('a checkpoint', () => {
   });
 
   test('is read from the end of a stream however many there are', async () => {
-    const { append, sign, context, store } = await open();
+    const { append, sign, context, store } = await openSigned();
     const reads = vi.spyOn(store, 'readStream');
     for (let round = 0; round < 8; round += 1) {
       await append(1);
@@ -107,7 +73,7 @@ describe('a checkpoint', () => {
   });
 
   test('is signed by both keys once after a rotation, and then by the new one alone', async () => {
-    const { append, sign, context, store } = await open();
+    const { append, sign, context, store } = await openSigned();
     const operator = internalOrigin({ actor: 'operator', organizationId: TREE, causeId: 'rotation' });
     await expect(rotateAuditKey(context, operator, TREE)).rejects.toThrow('nothing was signed yet');
     await append(1);
@@ -135,7 +101,7 @@ describe('a checkpoint', () => {
   });
 
   test('is refused where the tree is not the one that was signed', async () => {
-    const { append, sign, context, trees } = await open();
+    const { append, sign, context, trees } = await openSigned();
     await append(5);
     await sign();
     await append(1);
@@ -150,7 +116,7 @@ describe('a checkpoint', () => {
 
 describe('the worker that signs', () => {
   const start = async (isLeader: boolean) => {
-    const opened = await open();
+    const opened = await openSigned();
     const ending = new AbortController();
     const work = signCheckpoints({
       ...opened.context,
@@ -194,7 +160,7 @@ describe('the worker that signs', () => {
 
 describe('a rebuild', () => {
   test('goes live only from the log that was signed', async () => {
-    const { pool, store, append, sign } = await open();
+    const { pool, store, append, sign } = await openSigned();
     await append(400);
     await sign();
     await append(200);

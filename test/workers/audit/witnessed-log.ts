@@ -1,46 +1,22 @@
 import { expect, onTestFinished, vi } from 'vitest';
-import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWitnesses } from '../../../src/adapters/witnesses/http.ts';
-import { loadAuditLog, signCheckpoint } from '../../../src/commands/audit.ts';
+import { loadAuditLog } from '../../../src/commands/audit.ts';
 import { parseNote, parseVerifierKey, signedAt, type VerifierKey } from '../../../src/domain/audit/signed-note.ts';
-import { eventCodec } from '../../../src/domain/codec.ts';
 import { auditStream } from '../../../src/domain/streams.ts';
-import { auditProjection } from '../../../src/projections/audit/projection.ts';
-import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
 import { askWitnesses } from '../../../src/workers/audit/ask-witnesses.ts';
-import { caughtUp, openPool, startRunner } from '../../projections/support/open.ts';
-import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
-import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { contextAt, NOW } from '../../support/specification.ts';
+import { openSigned, TREE } from './signed-log.ts';
 
-export const TREE = 'org_mine';
 export const PATIENCE = { timeout: 20_000, interval: 50 };
 
 /** A log with its audit tree, and witnesses that are asked about it. */
 export const openWitnessed = async () => {
-  const pool = await openPool();
-  const system = createSystem();
-  const store = createInMemoryEventStore({ codec: eventCodec, system });
-  startRunner(pool, store, [auditProjection]);
-  const context = { store, system, secrets: createInMemorySecrets() };
-  const trees = createAuditTrees(pool);
+  const { sign: signTree, ...log } = await openSigned();
+  const { store, context, trees } = log;
   const alarms: string[] = [];
   const logger = { ...silentLogger, error: (_: object, text: string) => alarms.push(text) };
-  const followed = async () => expect(await caughtUp(pool, store, [auditProjection])).toBe(true);
-  const append = async (count = 1) => {
-    const events = Array.from({ length: count }, () => ({
-      id: system.uuid(),
-      type: 'KeyRevoked' as const,
-      data: { keyId: 'key_1' },
-    }));
-    const stream = `apiKey-key_${system.uuid().slice(-12)}` as const;
-    await store.append({ stream, expected: 'no-stream', events, context: contextAt(NOW, TREE) });
-    await followed();
-  };
   const sign = async (): Promise<VerifierKey> => {
-    await signCheckpoint(context, { tree: TREE, trees, host: 'mail.example' });
-    await followed();
+    await signTree();
     return parseVerifierKey((await loadAuditLog(context, TREE)).state.signing?.key.vkey ?? '');
   };
   /** Asks these, as a process that leads does. @returns ends it. */
@@ -66,5 +42,5 @@ export const openWitnessed = async () => {
     (await store.readStream(auditStream(TREE))).filter(({ type }) => type === 'CheckpointCosigned');
   const isCosignedBy = (key: VerifierKey) =>
     vi.waitFor(async () => expect(signedAt(await newest(), key)).toBeGreaterThan(1_600_000_000), PATIENCE);
-  return { pool, store, context, trees, append, sign, ask, newest, cosigned, isCosignedBy, alarms };
+  return { ...log, sign, ask, newest, cosigned, isCosignedBy, alarms };
 };
