@@ -44,6 +44,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     name: 'Govern',
     entries: [
       { path: '/audit', word: 'Audit', icon: 'shield' },
+      { path: '/billing', word: 'Billing', icon: 'card' },
       { path: '/settings', word: 'Settings', icon: 'person' },
     ],
   },

@@ -91,4 +91,9 @@ export const SCREENS: readonly Screen[] = [
     title: 'Audit',
     load: async () => (await import('./audit.tsx')).Audit,
   },
+  {
+    path: /^\/billing$/,
+    title: 'Billing',
+    load: async () => (await import('./billing.tsx')).Billing,
+  },
 ];

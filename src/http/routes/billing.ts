@@ -1,18 +1,11 @@
 import { z } from 'zod';
 import { changePlan, loadOrganization } from '../../commands/organization.ts';
 import { monthOf, type Period, periodOf, requirePeriod } from '../../domain/billing/period.ts';
-import {
-  BUILT_IN_PLANS,
-  type ChosenPlan,
-  type Plan,
-  type Plans,
-  planOf,
-  planSchema,
-  quotaOf,
-} from '../../domain/billing/plan.ts';
+import { BUILT_IN_PLANS, type ChosenPlan, type Plan, type Plans, planOf, quotaOf } from '../../domain/billing/plan.ts';
 import { ifMatch, readYourWrites, setRevision } from '../consistency.ts';
 import { endpoint, type RouteContext } from '../endpoint.ts';
-import { listOf, listSchema, timeSchema } from '../schemas/envelope.ts';
+import { billedPlanSchema, billingSchema, type SerializedBilling, usageSchema } from '../schemas/billing.ts';
+import { listOf, listSchema } from '../schemas/envelope.ts';
 
 /** From start to end as times. */
 export const serializePeriod = ({ start, end }: Period) => ({
@@ -20,50 +13,11 @@ export const serializePeriod = ({ start, end }: Period) => ({
   end: `${end}T00:00:00.000Z`,
 });
 
-const billable = z
-  .number()
-  .int()
-  .describe(
-    'Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: ' +
-      'recipients of test keys, suppressed ones, and `failed` ones, which are our fault.',
-  );
-
-export const periodSchema = z.strictObject({ start: timeSchema(), end: timeSchema() });
-
-export const usageSchema = z
-  .strictObject({
-    object: z.literal('usage'),
-    period: periodSchema,
-    billable_recipients: billable,
-    by_day: z.array(z.strictObject({ date: z.iso.date(), billable_recipients: billable })),
-    counted_up_to: timeSchema().nullable(),
-  })
-  .meta({ id: 'Usage' });
-
-const { overagePer1000, hardLimit, ...terms } = planSchema.shape;
-
-export const billedPlanSchema = z
-  .strictObject({ ...terms, overage_per_1000: overagePer1000, hard_limit: hardLimit })
-  .meta({ id: 'Plan' });
-
 export const serializePlan = ({ overagePer1000: rate, hardLimit: limit, ...plan }: Plan) => ({
   ...plan,
   overage_per_1000: rate,
   hard_limit: limit,
 });
-
-const billingSchema = z
-  .strictObject({
-    object: z.literal('billing'),
-    plan: billedPlanSchema,
-    period: periodSchema,
-    usage: z.strictObject({ billable_recipients: billable, counted_up_to: timeSchema().nullable() }),
-    quota: z
-      .strictObject({ limit: z.number().int(), remaining: z.number().int(), hard: z.boolean() })
-      .nullable()
-      .describe('Recipients of the period that the plan allows; `hard`: more are refused. null: any number.'),
-  })
-  .meta({ id: 'Billing' });
 
 type Deps = RouteContext['deps'];
 
@@ -72,7 +26,7 @@ const plansOf = ({ context }: Deps): Plans => context.plans ?? BUILT_IN_PLANS;
 const billingOf = async (
   deps: Deps,
   { organizationId, chosenPlans }: { readonly organizationId: string; readonly chosenPlans: readonly ChosenPlan[] },
-): Promise<z.infer<typeof billingSchema>> => {
+): Promise<SerializedBilling> => {
   const period = requirePeriod(monthOf(deps.context.system.now().toISOString()));
   const plan = planOf({ chosenPlans }, plansOf(deps));
   await readYourWrites(deps, ['billing']);

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { loadInvoice } from '../../commands/billing.ts';
 import { loadOrganization } from '../../commands/organization.ts';
 import type { InvoiceLine } from '../../domain/billing/events.ts';
@@ -10,48 +9,10 @@ import { acceptedIn } from '../accept.ts';
 import { setRevision } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
 import { listEndpoint } from '../lists.ts';
-import { timeSchema } from '../schemas/envelope.ts';
+import { invoiceSchema, type SerializedInvoice } from '../schemas/billing.ts';
 import { invoicePdf } from '../serialize/invoice-pdf.ts';
-import { billedPlanSchema, periodSchema, serializePeriod, serializePlan } from './billing.ts';
+import { serializePeriod, serializePlan } from './billing.ts';
 import { encodeFeedCursor, START } from './events/event-pages.ts';
-
-const amount = z.number().int().describe('In the currency’s minor unit; a credit when it is less than 0.');
-
-const lineSchema = z.strictObject({
-  kind: z
-    .enum(['plan', 'recipients', 'late_recipients'])
-    .describe(
-      '`plan`: its price for its days. `recipients`: those beyond the included ones. `late_recipients`: how the count of ' +
-        'an earlier invoice has changed since.',
-    ),
-  from: z.iso.date(),
-  to: z.iso.date().describe('The day after the last, in UTC.'),
-  plan: billedPlanSchema,
-  quantity: z.number().int().describe('Days of a plan, or billable recipients; of late ones it may be less than 0.'),
-  amount,
-  events: z
-    .string()
-    .nullable()
-    .describe(
-      'URL of the events it counts, for a live key: `quantity` is the number of `message.accepted`, less those of ' +
-        '`message.suppressed` and `message.failed`. null: it counts none.',
-    ),
-});
-
-const invoiceSchema = z
-  .strictObject({
-    id: z.string(),
-    object: z.literal('invoice'),
-    period: periodSchema,
-    currency: z.string(),
-    total: amount,
-    lines: z.array(lineSchema),
-    counted_to: z
-      .strictObject({ cursor: z.string(), time: timeSchema().nullable() })
-      .describe('The last event that was counted, as a cursor of the event feed. Later ones are on the next invoice.'),
-    closed_at: timeSchema(),
-  })
-  .meta({ id: 'Invoice' });
 
 const cursorAt = (position: Position): string => encodeFeedCursor(afterAllOf(position));
 
@@ -69,7 +30,7 @@ const eventsOf = (
 const serializeInvoice = ({
   invoice: { invoiceId, month, lines, currency, total, countedTo },
   closedAt,
-}: ClosedInvoice): z.infer<typeof invoiceSchema> => ({
+}: ClosedInvoice): SerializedInvoice => ({
   id: invoiceId,
   object: 'invoice',
   period: serializePeriod(requirePeriod(month)),

@@ -1,0 +1,189 @@
+import type { JSX } from 'preact';
+import type { SerializedBilling, SerializedPlan, SerializedUsage } from '../../http/schemas/billing.ts';
+import type { List } from '../../http/schemas/envelope.ts';
+import { request, urlOf } from '../data/api.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { money } from '../data/money.ts';
+import { useResource } from '../data/queries.ts';
+import { count, useTimes } from '../data/time.ts';
+import { Action } from '../parts/action.tsx';
+import { ApiButton } from '../parts/api-button.tsx';
+import { Figure, Figures } from '../parts/figures.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Invoices } from '../parts/invoices.tsx';
+import { type Bar, BarPlot, PlotCard } from '../parts/plots.tsx';
+import { Fault, Skeleton } from '../parts/states.tsx';
+
+const termsOf = ({ price, currency, included, overage_per_1000: rate }: SerializedPlan): string =>
+  [
+    `${money(price, currency)} a month`,
+    included === null ? 'any number of recipients' : `${count(included)} recipients included`,
+    ...(included === null || Number(rate) === 0 ? [] : [`${money(Number(rate), currency)} for each 1,000 more`]),
+  ].join(', ');
+
+const ChoosePlan = ({ current }: { readonly current: SerializedPlan }): JSX.Element | null => {
+  const { data } = useResource<List<SerializedPlan>>({ path: '/v1/billing/plans' });
+  const plans = data?.data ?? [];
+  if (plans.every(({ id }) => id === current.id)) return null;
+  const choose = async (form: FormData): Promise<undefined> => {
+    await request('/v1/billing/plan', { method: 'PUT', body: { plan: form.get('plan') } });
+  };
+  return (
+    <Action word="Choose a plan" icon="sliders" tone="plain" title="Choose a plan" act={choose}>
+      <p class="two">
+        It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for
+        its days.
+      </p>
+      {plans.map((plan) => (
+        <label class="opt" key={plan.id}>
+          <input type="radio" name="plan" value={plan.id} defaultChecked={plan.id === current.id} required />
+          <span>
+            <bdi>{plan.name}</bdi>
+            <small>{termsOf(plan)}</small>
+          </span>
+        </label>
+      ))}
+    </Action>
+  );
+};
+
+const DAY_MS = 86_400_000;
+const MONTHS_SHOWN = 12;
+
+/** `2026-11` and those before it. */
+const lastMonths = (): readonly string[] => {
+  const now = new Date();
+  return Array.from({ length: MONTHS_SHOWN }, (_, index) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index, 1)).toISOString().slice(0, 7),
+  );
+};
+
+const barsOf = ({ period, by_day: days }: SerializedUsage): readonly Bar[] => {
+  const counted = new Map(days.map(({ date, billable_recipients: recipients }) => [date, recipients]));
+  const [start, end] = [Date.parse(period.start), Date.parse(period.end)];
+  return Array.from({ length: Math.round((end - start) / DAY_MS) }, (_, index) => {
+    const since = new Date(start + index * DAY_MS).toISOString();
+    const date = since.slice(0, 10);
+    return {
+      key: date,
+      label: date.slice(8),
+      title: `${date}, UTC`,
+      parts: [{ name: 'billable', plot: 'plot-delivered', value: counted.get(date) ?? 0 }],
+      before: null,
+      href: linkTo('/messages', { since, until: new Date(start + (index + 1) * DAY_MS).toISOString() }),
+      linkWord: 'See the messages of this day',
+    };
+  });
+};
+
+const Usage = (): JSX.Element => {
+  const { query } = usePlace();
+  const [current = ''] = lastMonths();
+  const month = query.get('period') ?? current;
+  const { data, error, refetch } = useResource<SerializedUsage>({
+    path: '/v1/billing/usage',
+    query: { period: month },
+  });
+  if (error !== null) return <Fault error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Skeleton rows={4} />;
+  const bars = barsOf(data);
+  const table = (
+    <table>
+      <thead>
+        <tr>
+          <th>Day, UTC</th>
+          <th class="r">Billable recipients</th>
+        </tr>
+      </thead>
+      <tbody>
+        {bars.map(({ key, href, parts }) => (
+          <tr key={key}>
+            <td>
+              <a class="lnk" href={href}>
+                {key}
+              </a>
+            </td>
+            <td class="r num">{count(parts[0]?.value ?? 0)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+  const legend = (
+    <>
+      <span>{count(data.billable_recipients)} billable recipients</span>
+      <label class="btn small choice">
+        <Icon name="clock" />
+        <span class="vh">Month</span>
+        <select value={month} onChange={(event) => navigate(withParameters({ period: event.currentTarget.value }))}>
+          {[...new Set([month, ...lastMonths()])].map((one) => (
+            <option key={one} value={one}>
+              {one}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+  const shown = new Set((query.get('tables') ?? '').split(',').filter((name) => name !== ''));
+  const title = 'Usage by day';
+  const plot = <BarPlot bars={bars} label={title} />;
+  return <PlotCard name="usage" title={title} shown={shown} legend={legend} plot={plot} table={table} />;
+};
+
+const leftOf = ({ quota }: SerializedBilling): string => {
+  if (quota === null) return 'any number';
+  return quota.remaining === 0 && quota.hard ? 'none: sends are refused' : count(quota.remaining);
+};
+
+const Period = ({ billing }: { readonly billing: SerializedBilling }): JSX.Element => {
+  const times = useTimes();
+  const { plan, usage, quota, period } = billing;
+  const counted = usage.counted_up_to;
+  return (
+    <Figures>
+      <Figure name="Plan" value={<bdi>{plan.name}</bdi>}>
+        {money(plan.price, plan.currency)} a month
+      </Figure>
+      <Figure name="Used this month" plot="plot-delivered" value={count(usage.billable_recipients)}>
+        {plan.included === null ? 'billable recipients' : `of ${count(plan.included)} included`}
+      </Figure>
+      <Figure name="Left" value={leftOf(billing)}>
+        {quota === null ? 'no quota' : `of ${count(quota.limit)}${quota.hard ? ', then refused' : ', then charged'}`}
+      </Figure>
+      <Figure name="Ends" value={times.date(Date.parse(period.end) - DAY_MS)}>
+        at midnight, UTC
+      </Figure>
+      <Figure name="Counted up to" value={counted === null ? '–' : times.clock(counted)}>
+        {counted === null ? 'nothing was accepted' : times.date(counted)}
+      </Figure>
+    </Figures>
+  );
+};
+
+/** What was used, what it costs, and the invoices with the events behind each line. */
+export const Billing = (): JSX.Element => {
+  const { data, error, refetch } = useResource<SerializedBilling>({ path: '/v1/billing', everyMs: 60_000 });
+  const period = usePlace().query.get('period');
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Billing</h1>
+          <p class="sub">{data === undefined ? 'Usage, plan and invoices' : termsOf(data.plan)}</p>
+        </div>
+        <div class="acts">
+          <ApiButton
+            requests={['/v1/billing', urlOf('/v1/billing/usage', { period }), '/v1/billing/invoices?limit=24']}
+          />
+          {data !== undefined && <ChoosePlan current={data.plan} />}
+        </div>
+      </div>
+      {error !== null && <Fault error={error} retry={() => void refetch()} />}
+      {data !== undefined && <Period billing={data} />}
+      <Usage />
+      <h2 class="apart">Invoices</h2>
+      <Invoices />
+    </>
+  );
+};

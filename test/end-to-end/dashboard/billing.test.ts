@@ -1,0 +1,99 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HOSTILE = '<img src=x onerror="window.ran = 1"> \u202Egnp.exe';
+const PLANS = {
+  default: 'free',
+  plans: [
+    { id: 'free', name: 'Free', currency: 'EUR', price: 0, included: 1000, overage_per_1000: '0', hard_limit: 1000 },
+    { id: 'starter', name: HOSTILE, currency: 'EUR', price: 1900, included: 10_000, overage_per_1000: '45.5' },
+  ],
+};
+
+describe.skipIf(chromiumIsMissing)('the screen of billing', () => {
+  const dashboard = startDashboard(
+    async ({ api }) => {
+      for (const to of ['ann@example.net', 'bob@example.net'])
+        await api.post('/v1/messages/send', { from: 'shop@example.test', to, subject: 'Order', text: 'Sent.' });
+      await eventually(
+        () => api.get('/v1/billing/usage'),
+        ({ body }) => body.billable_recipients === 2,
+      );
+    },
+    async () => {
+      const path = join(tmpdir(), `plans-${process.pid}.json`);
+      await writeFile(path, JSON.stringify(PLANS));
+      return { PLANS_FILE: path };
+    },
+  );
+
+  /** A month that is over: no month ends while a test runs. Its events are those of today. */
+  const invoice = () => {
+    const day = new Date().toISOString().slice(0, 10);
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const types = 'message.accepted,message.suppressed,message.failed';
+    const { hard_limit: _limit, ...plan } = { ...PLANS.plans[1], hard_limit: null };
+    const line = { from: day, to: tomorrow, plan };
+    return {
+      id: 'inv_aaaaaaaaaaaaaaaaaaaaaaaaaa',
+      object: 'invoice',
+      period: { start: '2026-10-01T00:00:00.000Z', end: '2026-11-01T00:00:00.000Z' },
+      currency: 'EUR',
+      total: 1909,
+      lines: [
+        { ...line, kind: 'plan', quantity: 31, amount: 1900, events: null },
+        {
+          ...line,
+          kind: 'recipients',
+          quantity: 2,
+          amount: 9,
+          events: `/v1/events?types=${types}&billed_from=${day}&billed_to=${tomorrow}`,
+        },
+      ],
+      counted_to: { cursor: 'x', time: null },
+      closed_at: '2026-11-01T01:00:00.000Z',
+    };
+  };
+
+  test.each(WINDOWS)('shows plan, usage and invoices, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    const name = `${size.theme}-${size.width}`;
+    await page.goto('/dashboard/billing');
+    await page.getByText('No invoice yet').waitFor();
+    await page.getByText('2 billable recipients', { exact: true }).waitFor();
+    expect(await look(page, `billing-${name}`)).toEqual(FINE);
+    await page.route('**/v1/billing/invoices?*', (route) =>
+      route.fulfill({ json: { object: 'list', data: [invoice()], has_more: false, next_cursor: null } }),
+    );
+    await page.goto('/dashboard/billing?tables=usage');
+    await page.getByText('October 2026').click();
+    await page.getByRole('button', { name: 'Its events' }).click();
+    await page.getByText('message.accepted').nth(1).waitFor();
+    expect(await page.getByText('€19.09').count()).toBe(1);
+    expect(await look(page, `billing-invoice-${name}`)).toEqual(FINE);
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('chooses a plan, and leads from a day to its messages', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/billing');
+    await page.getByRole('button', { name: 'Choose a plan' }).click();
+    await page.getByRole('dialog').getByText('gnp.exe').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Choose a plan' }).click();
+    await page.getByText('of 10,000 included').waitFor();
+    expect((await dashboard.api.get('/v1/billing')).body.plan.id).toBe('starter');
+    await page.getByRole('link', { name: /: 2 billable/ }).click();
+    await page.getByText('bob@example.net').waitFor();
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
