@@ -73,7 +73,7 @@ const THINGS = [
   ['domain_id', '/domains'],
   ['api_key_id', '/keys'],
   ['webhook_id', '/webhooks'],
-  ['template_id', null],
+  ['template_id', '/templates'],
   ['suppression', null],
   ['topic_id', null],
   ['erasure_id', null],

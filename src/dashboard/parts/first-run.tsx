@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedMember } from '../../http/schemas/member.ts';
 import { onEvent } from '../data/live.ts';
 import { linkTo } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
@@ -118,11 +118,11 @@ const Captured = (): JSX.Element => (
   </p>
 );
 
-/** Keys that a first start makes: one of each environment. */
-const FIRST_KEYS = 2;
+/** Of what comes with no event: people who are invited elsewhere. */
+const EVERY_MS = 5_000;
 
-const useAll = <T,>(path: string): readonly T[] =>
-  useResource<List<T>>({ path, query: { limit: 100 } }).data?.data ?? [];
+/** Those of the first page; empty while it is read, and for who may not look. */
+const useAll = <T,>(path: string): readonly T[] => useResource<List<T>>({ path, everyMs: EVERY_MS }).data?.data ?? [];
 
 const FirstMessage = ({ from, hasMail }: { readonly from: string; readonly hasMail: boolean }): JSX.Element => (
   <Step
@@ -159,23 +159,23 @@ const OwnDomain = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
   />
 );
 
-const OwnKeys = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
+const Others = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
   <Step
     number={4}
     isDone={isDone}
-    title="Give each system a key of its own"
-    text="It may do what the system needs and no more, and can be ended without touching the others."
+    title="Invite the others"
+    text="Developers, analysts and auditors see what they need, and nothing more."
     action={
-      <a class="btn" href={linkTo('/keys')}>
-        <Icon name="key" />
-        API keys
+      <a class="btn" href={linkTo('/settings')}>
+        <Icon name="person" />
+        {isDone ? 'See who is here' : 'Invite'}
       </a>
     }
   />
 );
 
 const TOGETHER_MS = 1_000;
-const COMPLETES = /^(?:message\.accepted|domain\.|api_key\.)/;
+const COMPLETES = /^(?:message\.accepted|domain\.)/;
 
 /** Reads everything again when something happens that may complete a step, once a second at most. @returns stops. */
 const readAgain = (): (() => void) => {
@@ -202,7 +202,7 @@ interface FirstRunProps {
 /** Four steps that complete themselves. */
 export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
   const domains = useAll<SerializedDomain>('/v1/domains');
-  const keys = useAll<SerializedApiKey>('/v1/api-keys');
+  const members = useAll<SerializedMember>('/v1/members');
   useEffect(readAgain, []);
   const isCapturing = domains.some(({ records }) => records.some(({ status }) => status === 'not_needed'));
   const hasOwn = domains.length > 1 || domains.some(({ verification }) => verification?.method === 'dns');
@@ -226,7 +226,7 @@ export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
         <Step number={1} isDone title="Sign in" text="This browser is in." />
         <FirstMessage from={domains.at(-1)?.name ?? 'example.test'} hasMail={hasMail} />
         <OwnDomain isDone={hasOwn} />
-        <OwnKeys isDone={keys.length > FIRST_KEYS} />
+        <Others isDone={members.length > 1} />
       </ol>
     </>
   );

@@ -27,8 +27,8 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
     const [, body = ''] = /-d '([^']+)'/.exec(command) ?? [];
     expect((await dashboard.api.post('/v1/messages/send', JSON.parse(body))).status).toBe(202);
     await page.getByText('Your first message is here.').waitFor();
-    const [{ id }] = (await dashboard.api.get('/v1/domains')).body.data;
-    await dashboard.api.post('/v1/api-keys', { name: 'Shop', domain_id: id, permissions: ['send'] });
+    const invited = { email: 'ben@example.net', role: 'analyst' };
+    expect((await dashboard.api.post('/v1/members', invited)).status).toBe(201);
     await dashboard.api.post('/v1/domains', { name: 'mail.example.net' });
     await eventually(
       () => page.locator('.st4.done').count(),

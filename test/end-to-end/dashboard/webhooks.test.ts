@@ -78,6 +78,19 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     await close();
   });
 
+  test('run nothing that an endpoint answers', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    const [listed] = (await dashboard.api.get(`/v1/webhooks/${failing}/deliveries`)).body.data;
+    const { body } = await dashboard.api.get(`/v1/webhooks/${failing}/deliveries/${listed.id}`);
+    const attempts = body.attempts.map((attempt: object) => ({ ...attempt, response: HOSTILE }));
+    await page.route(`**/deliveries/${listed.id}`, (route) => route.fulfill({ json: { ...body, attempts } }));
+    await page.goto(`/dashboard/webhooks/${failing}?tab=answer`);
+    await page.getByRole('region', { name: 'Answer' }).getByText('gnp.exe').waitFor();
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('send a delivery again, and replay a time', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto(`/dashboard/webhooks/${failing}`);
