@@ -56,8 +56,9 @@ const SECOND_MS = 1000;
 
 /** @throws {DomainError} `from_domain_mismatch` (spec §4). */
 export const requireFromDomain = ({ domain }: Caller, fromAddress: string): void => {
-  if (domainOf(fromAddress) === domain.name) return;
-  const problem = `from must be an address on ${domain.name}, the key's domain`;
+  if (domain.name !== '' && domainOf(fromAddress) === domain.name) return;
+  const allowed = domain.name === '' ? 'a domain of the organization' : `${domain.name}, the key's domain`;
+  const problem = `from must be an address on ${allowed}`;
   throw new DomainError('from_domain_mismatch', problem, { details: { from: [problem] } });
 };
 

@@ -25,6 +25,8 @@ export interface KeyCacheQueries {
   /** Its DNS records as last checked. */
   domainRecordsOf(domainId: string): DomainRecords;
   domainNamesOf(organizationId: string): readonly string[];
+  /** By its name; null: the first that is verified. @returns undefined: the organization has none. */
+  domainNamed(organizationId: string, name: string | null): Caller['domain'] | undefined;
   /** Highest rate limits that keys of the organization may have; null: no ceilings. */
   ceilingsOf(organizationId: string): RateLimits | null;
   /** Empty: there is no such organization. */
@@ -118,6 +120,11 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     }
   };
 
+  const domainIdsOf = (organizationId: string): readonly string[] =>
+    [...state.domains].flatMap(([id, { domain }]) =>
+      domain.status === 'registered' && domain.organizationId === organizationId ? [id] : [],
+    );
+
   return {
     callerOf,
     memberOfLink: (linkHash) => {
@@ -132,10 +139,11 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       return { name, verified, capturing, spf, dkim, dmarc };
     },
     domainRecordsOf,
-    domainNamesOf: (organizationId) =>
-      [...state.domains.values()].flatMap(({ domain }) =>
-        domain.status === 'registered' && domain.organizationId === organizationId ? [domain.name] : [],
-      ),
+    domainNamed: (organizationId, name) =>
+      domainIdsOf(organizationId)
+        .map(domainOf)
+        .find((domain) => (name === null ? domain.verified : domain.name === name)),
+    domainNamesOf: (organizationId) => domainIdsOf(organizationId).map((id) => domainOf(id).name),
     ceilingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.ceilings : null;

@@ -8,16 +8,32 @@ const MASK = '***';
 /** Fields that hold what people wrote or are called, whatever is in them. */
 const WRITTEN: ReadonlySet<string> = new Set(['subject', 'filename', 'body', 'metadata']);
 
-/** The name of a mailbox, beside its address. */
-const isName = (name: string, of: object): boolean => name === 'name' && ('address' in of || 'email' in of);
+/** The name of a mailbox, beside its address. Resources have names of their own. */
+const isName = (name: string, of: object): boolean => name === 'name' && 'address' in of && !('object' in of);
 
 /** Where a link in mail leads; resources have URLs of their own. */
 const isLink = (name: string, of: object): boolean => name === 'url' && !('object' in of);
 
-/** RFC 5321 §4.1.2: a local part, quoted or not, whatever alphabet it is written in; as replies and sentences quote it. */
-const ADDRESSES = /(?:"(?:[^"\\]|\\.)*"|[^\s<>()[\]",;:\\@]+)@/gu;
+/** What ends a local part that is not quoted, read backwards (RFC 5322 §3.2.3, and what sentences put around addresses). */
+const DELIMITERS: ReadonlySet<string> = new Set(' \t\r\n<>()[],;:"\\');
 
-const maskText = (text: string): string => (text.includes('@') ? text.replace(ADDRESSES, `${MASK}@`) : text);
+/** Where the local part begins that a text ends with, in time that is linear in its length. */
+const localPartAt = (text: string): number => {
+  let start = text.length;
+  if (!text.endsWith('"')) {
+    while (start > 0 && !DELIMITERS.has(text.charAt(start - 1))) start -= 1;
+    return start;
+  }
+  do start = text.lastIndexOf('"', start - 2) + 1;
+  while (start > 1 && text.charAt(start - 2) === '\\');
+  return Math.max(0, start - 1);
+};
+
+/** Addresses as replies and sentences quote them, whatever alphabet they are written in. */
+const maskText = (text: string): string => {
+  const [last = '', ...before] = text.split('@').reverse();
+  return [last, ...before.map((part) => part.slice(0, localPartAt(part)) + MASK)].reverse().join('@');
+};
 
 const maskWritten = (value: unknown): unknown => {
   if (typeof value === 'string') return value === '' ? '' : MASK;

@@ -7,6 +7,7 @@ import { usableTopic } from '../../../commands/topic.ts';
 import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { domainOf } from '../../../domain/email-address.ts';
 import type { DomainFacts } from '../../../domain/ports/analyzer.ts';
 import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';
@@ -43,9 +44,20 @@ export const idempotencyKey = (request: FastifyRequest): string | null => {
 
 /** Catches up with the log before a send from an unverified domain is refused: it may have been verified just now. */
 export const withFreshDomain = async (keyCache: KeyCache, caller: Caller): Promise<Caller> => {
-  if (caller.domain.verified || caller.environment === 'test') return caller;
+  if (caller.domain.verified || caller.domain.id === '' || caller.environment === 'test') return caller;
   await keyCache.catchUp();
   return { ...caller, domain: keyCache.domainOf(caller.domain.id) };
+};
+
+/**
+ * A member belongs to no domain, and sends from any of the organization's. With a key, as `withFreshDomain`.
+ * @param from address of the sender; undefined: none is named, and the first verified domain is taken.
+ */
+export const senderOf = (keyCache: KeyCache, caller: Caller, from: string | undefined): Promise<Caller> => {
+  if (caller.member === undefined) return withFreshDomain(keyCache, caller);
+  const name = from === undefined ? null : domainOf(from);
+  const domain = keyCache.domainNamed(caller.organizationId, name) ?? caller.domain;
+  return withFreshDomain(keyCache, { ...caller, domain });
 };
 
 /**
@@ -188,7 +200,7 @@ export const sendMessageRoute = (route: RouteContext): void => {
     },
     async ({ caller, callerNow, origin, body, request, reply }) => {
       const key = idempotencyKey(request);
-      const sender = await withFreshDomain(route.auth.keyCache, caller);
+      const sender = await senderOf(route.auth.keyCache, caller, body.from?.address);
       const use = route.templates.of(caller.organizationId);
       const asked = await completeRequestOf(route, sender, { use }, body);
       await callerNow(); // the analysis may have taken long
@@ -224,8 +236,9 @@ export const analyzeMessageRoute = endpoint(
     const complete = await completeSend(route.templates.of(caller.organizationId), caller, body);
     if (complete.refusal !== null) throw complete.refusal;
     const draft = draftOf(complete.body);
-    requireFromDomain(caller, draft.from.address);
-    const domain = await domainFactsFor(route.auth.keyCache, caller);
+    const sender = await senderOf(route.auth.keyCache, caller, draft.from.address);
+    requireFromDomain(sender, draft.from.address);
+    const domain = await domainFactsFor(route.auth.keyCache, sender);
     return serializeAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
   },
 );

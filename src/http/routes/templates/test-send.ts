@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { requireFromDomain } from '../../../commands/message/prepare-message.ts';
 import { sendMessage } from '../../../commands/message/send-message.ts';
 import { renderContent, requireValidHtml } from '../../../commands/template/render-template.ts';
 import { contentOf, loadTemplate } from '../../../commands/template/template-content.ts';
@@ -12,7 +13,7 @@ import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';
 import { mailboxOfTemplate } from '../messages/send-by-template.ts';
 import { mailboxes } from '../messages/send-fields.ts';
-import { withFreshDomain } from '../messages/send-message.ts';
+import { senderOf } from '../messages/send-message.ts';
 import { localeField, variablesField } from './template-fields.ts';
 
 /** Values of lists and objects. */
@@ -69,7 +70,9 @@ export const testSendTemplateRoute = (route: RouteContext): void => {
       const { content } = await contentOf(templates, template, { version: version ?? 'draft' });
       const { rendered } = renderContent(templateRenderer, content, { variables, locale, field: 'variables' });
       await requireValidHtml(htmlChecker, rendered, { organizationId, code: 'template_invalid', field: 'html' });
-      const sender = await withFreshDomain(route.auth.keyCache, caller);
+      const from = rendered.from === undefined ? undefined : mailboxOfTemplate('from', rendered.from).address;
+      const sender = await senderOf(route.auth.keyCache, caller, from);
+      requireFromDomain(sender, from ?? `test@${sender.domain.name}`);
       const draft = trialOf(rendered, to, sender);
       const sent = await sendMessage(context, origin, sender, { draft, body: request.body, idempotencyKey: null });
       return serializeSentMessage(sent.message, sent.body);
