@@ -101,7 +101,7 @@ export const EntryDetails = ({ entry, names, newest }: EntryProps): JSX.Element 
   const times = useTimes();
   const screen = screenOf(entry);
   return (
-    <section class="det" aria-label="Entry">
+    <section class="entry" aria-label="Entry">
       <h2>{wordsOf(entry.type)}</h2>
       <Facts>
         <Fact name="Who">

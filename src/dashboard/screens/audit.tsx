@@ -177,7 +177,7 @@ const Found = ({ list, newest }: FoundProps): JSX.Element => {
     );
   }
   return (
-    <div class="split">
+    <div class="log-beside-entry">
       <div class={`al ${list.isPlaceholderData ? 'dim' : ''}`}>
         {hasNews && (
           <div class="new">
@@ -194,7 +194,7 @@ const Found = ({ list, newest }: FoundProps): JSX.Element => {
         )}
       </div>
       {selected === undefined ? (
-        <div class="det none">
+        <div class="entry none">
           <p class="muted">Choose an entry: what was done, from where, and its proof, checked by this browser.</p>
         </div>
       ) : (

@@ -65,7 +65,7 @@ const Figures = (): JSX.Element => {
       <div class="stack">
         <NeedsAttention />
         <OverviewFigures since={since} days={days} />
-        <div class="two2">
+        <div class="halves">
           <BounceReasons since={since} period={period} />
           <EventFeed />
         </div>

@@ -50,7 +50,7 @@ export const SignInLink = ({ token }: { readonly token: string }): JSX.Element =
             The link works once. You stay signed in on this browser until you sign out, for 7 days at most.
           </p>
         </form>
-        <p class="tip">
+        <p class="other-way">
           It does not work any more? An owner can make another, and so can whoever runs this service:
           <code>npm run outbox -- members invite</code>
         </p>

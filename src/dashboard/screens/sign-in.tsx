@@ -70,7 +70,7 @@ export const SignIn = (): JSX.Element => {
           </button>
         </form>
         <p class="small">The key stays in this tab, and is sent to this service alone.</p>
-        <p class="tip">
+        <p class="other-way">
           Members sign in with a link, which an owner makes under Settings. Whoever runs this service can print one:
           <code>npm run outbox -- members invite</code>
         </p>
