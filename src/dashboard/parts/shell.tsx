@@ -38,7 +38,11 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
   },
   {
     name: 'Operate',
-    entries: [{ path: '/delivery', word: 'Delivery', icon: 'layers' }],
+    entries: [
+      { path: '/delivery', word: 'Delivery', icon: 'layers' },
+      { path: '/suppressions', word: 'Suppressions', icon: 'forbid' },
+      { path: '/inbox', word: 'Inbox', icon: 'inbox' },
+    ],
   },
   {
     name: 'Govern',

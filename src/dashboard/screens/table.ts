@@ -82,6 +82,21 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./domain.tsx')).Domain,
   },
   {
+    path: /^\/suppressions$/,
+    title: 'Suppressions',
+    load: async () => (await import('./suppressions.tsx')).Suppressions,
+  },
+  {
+    path: /^\/inbox$/,
+    title: 'Inbox',
+    load: async () => (await import('./inbox.tsx')).Inbox,
+  },
+  {
+    path: /^\/inbox\/([^/]+)$/,
+    title: 'Captured mail',
+    load: async () => (await import('./captured-mail.tsx')).CapturedMail,
+  },
+  {
     path: /^\/delivery$/,
     title: 'Delivery',
     load: async () => (await import('./delivery.tsx')).Delivery,

@@ -1,0 +1,175 @@
+import type { JSX } from 'preact';
+import type { SerializedCapturedMail } from '../../http/schemas/captured-mail.ts';
+import { request } from '../data/api.ts';
+import { saveFile } from '../data/download.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { useResource } from '../data/queries.ts';
+import { count, useTimes } from '../data/time.ts';
+import { Action } from '../parts/action.tsx';
+import { ApiButton } from '../parts/api-button.tsx';
+import { Crumb } from '../parts/crumb.tsx';
+import { CopyField, Fact, Facts } from '../parts/facts.tsx';
+import { Icon } from '../parts/icons.tsx';
+import { Fault, Skeleton } from '../parts/states.tsx';
+
+type Mail = SerializedCapturedMail;
+
+const TABS = { text: 'Text', html: 'HTML', headers: 'Headers', raw: 'Source' } as const;
+type Tab = keyof typeof TABS;
+
+const tabOf = (query: URLSearchParams): Tab => {
+  const asked = query.get('tab') ?? '';
+  return Object.hasOwn(TABS, asked) ? (asked as Tab) : 'text';
+};
+
+const Headers = ({ mail }: { readonly mail: Mail }): JSX.Element => (
+  <div class="card source whole">
+    <Facts>
+      {mail.headers.map(({ name, value }, index) => (
+        <Fact key={`${name} ${index}`} name={name}>
+          <bdi class="mono">{value}</bdi>
+        </Fact>
+      ))}
+    </Facts>
+  </div>
+);
+
+const MISSING = { text: 'It has no text.', html: 'It has no HTML.', raw: '' } as const;
+
+const Content = ({ mail, tab }: { readonly mail: Mail; readonly tab: Tab }): JSX.Element =>
+  tab === 'headers' ? (
+    <Headers mail={mail} />
+  ) : (
+    <div class="card source whole">
+      <pre>
+        <bdi>{mail[tab] ?? MISSING[tab]}</bdi>
+      </pre>
+    </div>
+  );
+
+const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+
+/** Never as what the mail says it is: a browser might run it. */
+const Attachment = ({ file }: { readonly file: Mail['attachments'][number] }): JSX.Element => {
+  const name = file.filename ?? 'attachment';
+  const save = (): void => saveFile(name, new Blob([bytesOf(file.content)], { type: 'application/octet-stream' }));
+  return (
+    <li class="okrow">
+      <bdi class="ell">{name}</bdi>
+      <span class="sp" />
+      <span class="muted small">
+        {file.content_type}, {count(file.size_bytes)} bytes
+      </span>
+      <button type="button" class="btn small" onClick={save}>
+        <Icon name="save" />
+        Save
+      </button>
+    </li>
+  );
+};
+
+const DeleteMail = ({ id }: { readonly id: string }): JSX.Element => {
+  const remove = async (): Promise<undefined> => {
+    await request(`/v1/inbox/${id}`, { method: 'DELETE' });
+    navigate(linkTo('/inbox'), 'replace');
+  };
+  return (
+    <Action word="Delete" icon="trash" tone="danger" title="Delete this mail?" act={remove}>
+      <p class="two">The captured copy is deleted. The message it belongs to stays.</p>
+    </Action>
+  );
+};
+
+const messageIdOf = ({ headers }: Mail): string | null =>
+  headers.find(({ name }) => name.toLowerCase() === 'message-id')?.value ?? null;
+
+const Rail = ({ mail }: { readonly mail: Mail }): JSX.Element => {
+  const messageId = messageIdOf(mail);
+  return (
+    <aside aria-label="Facts">
+      <Facts>
+        <Fact name="Envelope sender">
+          <bdi>{mail.envelope.from === '' ? 'nobody' : mail.envelope.from}</bdi>
+        </Fact>
+        <Fact name="Envelope recipients">
+          {mail.envelope.to.map((address) => (
+            <bdi class="meta" key={address}>
+              {address}
+            </bdi>
+          ))}
+        </Fact>
+        {messageId !== null && (
+          <Fact name="Message-ID">
+            <CopyField text={messageId} name="Message-ID" />
+          </Fact>
+        )}
+        {messageId !== null && (
+          <Fact name="Message">
+            <a class="lnk" href={linkTo('/messages', { message_id: messageId, period: 'all' })}>
+              What became of it
+            </a>
+          </Fact>
+        )}
+        <Fact name="Size">{count(mail.raw.length)} characters</Fact>
+      </Facts>
+    </aside>
+  );
+};
+
+/** A captured mail: what it says, and how it is written. */
+export const CapturedMail = ({ id }: { readonly id: string }): JSX.Element => {
+  const times = useTimes();
+  const tab = tabOf(usePlace().query);
+  const { data: mail, error } = useResource<Mail>({ path: `/v1/inbox/${id}` });
+  if (error !== null) return <Fault error={error} />;
+  if (mail === undefined) return <Skeleton />;
+  return (
+    <>
+      <Crumb path="/inbox" word="Inbox" id={id} />
+      <div class="head">
+        <div>
+          <h1>
+            <bdi>{mail.subject ?? '(no subject)'}</bdi>
+          </h1>
+          <p class="sub">
+            Captured <time dateTime={mail.received_at}>{times.full(mail.received_at)}</time>
+          </p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={[`/v1/inbox/${id}`]} />
+          <DeleteMail id={id} />
+        </div>
+      </div>
+      <div class="cols">
+        <div>
+          <nav class="tabs" aria-label="Views">
+            {Object.entries(TABS).map(([name, word]) => (
+              <a
+                key={name}
+                href={withParameters({ tab: name === 'text' ? null : name })}
+                {...(name === tab && { 'aria-current': 'page' })}
+              >
+                {word}
+              </a>
+            ))}
+          </nav>
+          <Content mail={mail} tab={tab} />
+          {mail.attachments.length > 0 && (
+            <section class="card aside">
+              <header>
+                <h2>Attachments</h2>
+              </header>
+              <ul>
+                {mail.attachments.map((file, index) => (
+                  <Attachment key={`${file.filename} ${index}`} file={file} />
+                ))}
+              </ul>
+            </section>
+          )}
+        </div>
+        <Rail mail={mail} />
+      </div>
+    </>
+  );
+};

@@ -1,0 +1,71 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { newDataDir } from '../../support/program.ts';
+import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+
+const HOSTILE = '550 5.1.1 <img src=x onerror="window.ran = 1"><script>window.ran = 1</script> \u202Egnp.exe';
+
+describe.skipIf(chromiumIsMissing)('the screen of suppressions', () => {
+  const dashboard = startDashboard(async ({ api }) => {
+    const csv =
+      'address,scope,reason,note\nann@example.net,all,bounce,550 5.1.1 no such mailbox\nbo@example.org,bulk,unsubscribe,\n';
+    await api.post('/v1/suppressions/import', { csv });
+    await api.post('/v1/suppressions', { address: 'eve@example.net', note: HOSTILE });
+  });
+
+  const isSuppressed = async (address: string): Promise<boolean> =>
+    (await dashboard.api.get(`/v1/suppressions/check?address=${encodeURIComponent(address)}`)).body.suppressed.bulk;
+
+  test.each(WINDOWS)('show each address with its evidence, $theme, $width pixels wide', async (size) => {
+    const { page, complaints, close } = await dashboard.open(size);
+    await page.goto('/dashboard/suppressions');
+    await page.getByText('eve@example.net').click();
+    await page.getByText('gnp.exe').waitFor();
+    const name = `${size.theme}-${size.width}`;
+    expect(await look(page, `suppressions-${name}`)).toEqual(FINE);
+    await page.getByLabel('Reason').selectOption('Bounced');
+    await page.getByText('bo@example.org').waitFor({ state: 'detached' });
+    await page.getByRole('textbox', { name: 'Address', exact: true }).fill('ANN@example.net');
+    await page.keyboard.press('Enter');
+    await page.getByText('550 5.1.1 no such mailbox').waitFor();
+    expect(await look(page, `suppression-${name}`)).toEqual(FINE);
+    expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('add, remove, import and export addresses, as their policy allows', async () => {
+    const folder = await newDataDir();
+    const file = join(folder.path, 'list.csv');
+    await writeFile(file, 'address\nnew@example.net\nnot an address\n');
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/suppressions');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Addresses' }).fill('one@example.net\ntwo@example.net');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('2 added.').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('one@example.net', { exact: true }).click();
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('one@example.net', { exact: true }).waitFor({ state: 'detached' });
+    expect([await isSuppressed('one@example.net'), await isSuppressed('two@example.net')]).toEqual([false, true]);
+
+    await page.getByRole('button', { name: 'Import' }).click();
+    await page.getByLabel('File').setInputFiles(file);
+    await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
+    await page.getByText('1 added').waitFor();
+    await page.getByText(/^Line 3/).waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    expect((await saved).suggestedFilename()).toBe('suppressions.csv');
+    expect(await isSuppressed('new@example.net')).toBe(true);
+    expect(complaints).toEqual([]);
+    await close();
+    await folder.remove();
+  });
+});
