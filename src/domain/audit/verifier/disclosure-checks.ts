@@ -1,7 +1,7 @@
 import { CATEGORIES } from '../../streams.ts';
 import type { Leaf } from '../leaf.ts';
 import type { Finding } from './compare-bundle.ts';
-import { cut, type Disclosure } from './disclosure.ts';
+import { cut, type Disclosure, type Single } from './disclosure.ts';
 
 /** Disclosures beside an export: whether they show what its leaves are bound to. */
 
@@ -24,9 +24,23 @@ const named = (sentences: readonly string[]): readonly string[] =>
 
 const ERASURE = `${CATEGORIES.erasure}-`;
 
+/** The root in the leaf of a content of one part. */
+const singleRoot = ({ data, metadata }: Leaf, what: Single): unknown => {
+  const { smtp } = data as { readonly smtp?: { readonly replyRoot?: unknown } | null };
+  const { originRoot } = metadata as { readonly originRoot?: unknown };
+  return (what === 'reply' ? smtp?.replyRoot : originRoot) ?? null;
+};
+
+const unbound = (event: Leaf, at: number, { single }: Disclosure): readonly string[] =>
+  single
+    .filter(([what, hash]) => singleRoot(event, what) !== hash)
+    .map(([what]) => `the ${what} that is disclosed of event ${event.id} is not what leaf ${at} is bound to`);
+
 /** How the leaf that an event stands at contradicts its disclosure. */
-const contradictions = ({ data, id }: Leaf, at: number, { leaf, contentRoot, ownRoot }: Disclosure) => {
-  const found: string[] = [];
+const contradictions = (event: Leaf, at: number, disclosure: Disclosure): readonly string[] => {
+  const { data, id } = event;
+  const { leaf, contentRoot, ownRoot } = disclosure;
+  const found: string[] = [...unbound(event, at, disclosure)];
   if (leaf !== at) found.push(`event ${id} is leaf ${at}, and not ${leaf} as its disclosure says`);
   const bound = data.contentRoot ?? null;
   if (bound !== contentRoot) found.push(`leaf ${at}, event ${id}, says another content root than its disclosure`);
@@ -47,7 +61,7 @@ export const createDisclosureChecks = (
 
   const show = ({ eventId, contentRoot, parts, words, problems }: Disclosure, leaf: number): void => {
     const what = `leaf ${leaf}, event ${eventId}`;
-    if (contentRoot === null) sentences.push(`${what}, is bound to no content`);
+    if (contentRoot === null && parts === 0) sentences.push(`${what}, is bound to no content`);
     for (const each of words) sentences.push(`${what}: ${each}`);
     unnamed += parts - words.length - problems.length;
   };

@@ -12,6 +12,10 @@ export class MalformedDisclosure extends Error {
   override readonly name = 'MalformedDisclosure';
 }
 
+/** Contents of one part, whose root is its hash. */
+const SINGLE = ['reply', 'origin'] as const;
+export type Single = (typeof SINGLE)[number];
+
 export interface Disclosure {
   readonly eventId: string;
   readonly leaf: number;
@@ -19,6 +23,8 @@ export interface Disclosure {
   readonly contentRoot: string | null;
   /** As the parts make it; null: there are none. */
   readonly ownRoot: string | null;
+  /** The hashes of `reply` and `origin`, contents of one part each, in base64; null: the event is bound to none. */
+  readonly single: readonly (readonly [what: Single, hash: string | null])[];
   /** Of parts that are not what they are hashed as. */
   readonly problems: readonly string[];
   /** What each of the first parts shows. */
@@ -125,9 +131,20 @@ const membersOf = (json: string): Members => {
   }
 };
 
+/** undefined: nothing is said of it. */
+const readSingle = (what: Single, value: unknown): readonly [Single, Part | null] | undefined => {
+  if (value === undefined) return undefined;
+  if (value === null) return [what, null];
+  requireThat(isObject(value) && typeof value.root === 'string', `its ${what} has no root`);
+  const part = readPart(value.part);
+  const isRoot = part.hash.toString('base64') === value.root;
+  return [what, isRoot ? part : { ...part, problem: part.problem ?? `its ${what} has another hash than its root` }];
+};
+
 /** @param wordsMax parts that are put in words. @throws {MalformedDisclosure} */
 export const readDisclosure = (json: string, wordsMax: number): Disclosure => {
-  const { event_id: eventId, leaf_index: leaf, content_root: contentRoot, parts } = membersOf(json);
+  const members = membersOf(json);
+  const { event_id: eventId, leaf_index: leaf, content_root: contentRoot, parts } = members;
   requireThat(typeof eventId === 'string' && /^[\w-]{1,100}$/.test(eventId), 'its event_id is none');
   requireThat(Number.isSafeInteger(leaf) && Number(leaf) >= 0, 'its leaf_index is no number from 0');
   requireThat(contentRoot === null || typeof contentRoot === 'string', 'its content_root is none');
@@ -135,14 +152,20 @@ export const readDisclosure = (json: string, wordsMax: number): Disclosure => {
   const read = parts.map(readPart);
   const isRepeated = new Set(read.map(({ name }) => name)).size < read.length;
   requireThat(!isRepeated, 'two of its parts have one name');
+  const single = SINGLE.flatMap((what) => {
+    const found = readSingle(what, members[what]);
+    return found === undefined ? [] : [found];
+  });
+  const all = [...read, ...single.flatMap(([, part]) => part ?? [])];
   return {
     eventId,
     leaf: Number(leaf),
     contentRoot,
     ownRoot: read.length === 0 ? null : rootOfParts(read.map(({ hash }) => hash)).toString('base64'),
-    problems: read.flatMap(({ problem }) => problem ?? []),
-    words: read.slice(0, wordsMax).flatMap(({ problem, words }) => (problem === null ? words() : [])),
-    parts: read.length,
-    erasureIds: new Set(read.flatMap(({ erasureId }) => erasureId ?? [])),
+    single: single.map(([what, part]) => [what, part?.hash.toString('base64') ?? null] as const),
+    problems: all.flatMap(({ problem }) => problem ?? []),
+    words: all.slice(0, wordsMax).flatMap(({ problem, words }) => (problem === null ? words() : [])),
+    parts: all.length,
+    erasureIds: new Set(all.flatMap(({ erasureId }) => erasureId ?? [])),
   };
 };

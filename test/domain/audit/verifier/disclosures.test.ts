@@ -103,6 +103,26 @@ describe('a disclosure beside an export', () => {
     });
   });
 
+  test('shows what a mail server replied and who asked, each bound by its own root', async () => {
+    const [reply, client] = [disclosedPart('reply', { text: '250 ok' }), disclosedPart('client', { address: '::1' })];
+    const log = logWith();
+    log.add({ id: 'evt-r', stream: 'message-msg_r', data: { smtp: { replyRoot: reply.hash } } });
+    const shown = (part: DisclosedPart) => ({ ...disclosureOf('evt-r', 300, []), reply: { root: part.hash, part } });
+    expect(await check(log, [{ ...shown(reply), origin: null }])).toMatchObject({
+      verdict: 'verified',
+      disclosed: ['leaf 300, event evt-r: reply is {"text":"250 ok"}'],
+    });
+    const other = disclosedPart('reply', { text: '550 no' });
+    for (const lie of [
+      shown(other),
+      { ...shown(reply), reply: null },
+      { ...shown(reply), reply: { root: reply.hash, part: { ...reply, leaf: other.leaf } } },
+      { ...shown(reply), reply: { root: other.hash, part: reply } },
+      { ...shown(reply), origin: { root: client.hash, part: client } },
+    ])
+      expect((await check(log, [lie])).verdict).toBe('not verified');
+  });
+
   test.each<readonly [string, object, string]>([
     ['another content', answer(replaced(3, { leaf: disclosedPart('html', '<p>Bye</p>').leaf })), 'has another hash'],
     ['another content with its hash', answer(replaced(3, disclosedPart('html', 'Bye'))), 'says another content root'],
