@@ -41,6 +41,10 @@ const merge = (newer: readonly FeedEvent[], older: readonly FeedEvent[], limit: 
   return [...newer, ...older.filter(({ id }) => !known.has(id))].slice(0, limit);
 };
 
+/** What is read again may hold what the stream has not brought yet. Events of one time keep their order. */
+const newestFirst = (events: readonly FeedEvent[]): readonly FeedEvent[] =>
+  events.toSorted((left, right) => Date.parse(right.timestamp) - Date.parse(left.timestamp));
+
 /** While it is paused nothing more is shown; what came meanwhile is shown when it goes on. */
 export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail => {
   const first = useResource<List<FeedEvent>>({ path: '/v1/events', query: { limit, types } });
@@ -91,9 +95,13 @@ export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail =
   }, [isPaused]);
 
   const read = first.isPlaceholderData ? [] : (first.data?.data ?? []);
+  // It is read again when somebody comes back to the window: that must not go on where it is paused.
+  const older = useRef({ types, read });
+  const isOther = older.current.types !== types || older.current.read.length === 0;
+  if (!isPaused || isOther) older.current = { types, read };
   return {
     ...shown,
-    events: merge(shown.events, read.toReversed(), limit),
+    events: newestFirst(merge(shown.events, older.current.read.toReversed(), limit)),
     isPending: first.isPending || first.isPlaceholderData,
     error: first.error,
   };
