@@ -142,6 +142,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     ...(ids.key ?? []).map((id) => ({ query: `?api_key=${id}`, check: counted })),
     ...['domain', 'api_key'].map((dimension) => ({ query: `?group_by=${dimension}` })),
   ],
+  getBacklog: () => [{}],
   getBilling: () => [{}],
   getUsage: () => [{}],
   listPlans: () => [{}],
