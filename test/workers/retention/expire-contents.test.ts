@@ -5,6 +5,7 @@ import { createPostgresRetention } from '../../../src/adapters/retention/postgre
 import { createSystem } from '../../../src/adapters/system.ts';
 import { removeAuditor } from '../../../src/commands/auditor.ts';
 import type { Origin } from '../../../src/commands/context.ts';
+import { removeMember } from '../../../src/commands/member.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
 import type { Retention } from '../../../src/domain/ports/retention.ts';
@@ -161,6 +162,18 @@ describe('retention', () => {
     await removeAuditor(context, origin(), { auditorId: id });
     expect(await round()).toBe(1);
     const { rows } = await pool.query(`select 1 from vault.contents where body::text like '%auditors.example%'`);
+    expect(rows).toEqual([]);
+  });
+
+  test('keeps the contact of a member until their removal, also beside an erasure of their address', async () => {
+    const { body: member } = await ask('POST', '/v1/members', { email: 'bea@members.example', role: 'owner' });
+    await pool.query(`update vault.contents set created_at = now() - interval '60 days' where kind = 'contact'`);
+    expect(await round()).toBe(0);
+    expect((await ask('POST', '/v1/erasures', { address: 'bea@members.example' })).status).toBe(202);
+    expect((await ask('GET', `/v1/members/${member.id}`)).body).toMatchObject({ email: 'bea@members.example' });
+    await removeMember(service.deps.context, origin(), { memberId: member.id, by: 'operator' });
+    expect(await round()).toBe(1);
+    const { rows } = await pool.query(`select 1 from vault.contents where body::text like '%members.example%'`);
     expect(rows).toEqual([]);
   });
 
