@@ -14,6 +14,8 @@ export const FILTERS = [
   'request_id',
   'template_id',
   'domain_id',
+  'recipient_domain',
+  'smtp_code',
 ] as const;
 export type Filter = (typeof FILTERS)[number];
 
@@ -84,8 +86,28 @@ const SHORT: Readonly<Record<string, Filter>> = {
   request: 'request_id',
   template: 'template_id',
   domain: 'domain_id',
+  code: 'smtp_code',
 };
 const isFilter = (name: string): name is Filter => (FILTERS as readonly string[]).includes(name);
+
+/** Words that are typed before a value, and bound the time with `since` and `until`. */
+export const WORDS = [
+  'to',
+  'from',
+  'status',
+  'tag',
+  'key',
+  'template',
+  'domain',
+  'recipient_domain',
+  'code',
+  'subject',
+  'since',
+  'until',
+] as const;
+
+/** Ids by the names that people call them. */
+export type Ids = Readonly<Partial<Record<Filter, ReadonlyMap<string, string>>>>;
 
 /** By what text looks like, for text that names no filter. */
 const GUESSES: readonly (readonly [RegExp, Filter])[] = [
@@ -95,16 +117,30 @@ const GUESSES: readonly (readonly [RegExp, Filter])[] = [
   [/^tpl_[a-z2-7]{26}$/, 'template_id'],
   [/^dom_[a-z2-7]{26}$/, 'domain_id'],
   [/^[^\s@]+@[^\s@]+$/, 'to'],
+  [/^[45]\d\d(?: [45]\.\d{1,3}\.\d{1,3})?$|^[45]\.\d{1,3}\.\d{1,3}$/, 'smtp_code'],
 ];
 
-/** What typed text asks for: `status:bounced`, an address, an id, or else a whole subject. */
-export const filterIn = (text: string): readonly [Filter, string] => {
+/** A day or a time as it is typed, as ISO 8601 has it; null: it is none. */
+const timeIn = (text: string): string | null => {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
+};
+
+type Asked = Readonly<Record<string, string | null>>;
+
+/**
+ * Parameters that typed text asks for: `status:bounced`, `since:2026-11-20`, an address, an id, a code, or else a whole
+ * subject.
+ */
+export const filterIn = (text: string, ids: Ids = {}): Asked => {
   const typed = text.trim();
   const { name = '', value = '' } = TOKEN.exec(typed)?.groups ?? {};
+  const time = name === 'since' || name === 'until' ? timeIn(value) : null;
+  if (time !== null) return { [name]: time, period: null };
   const filter = isFilter(name) ? name : SHORT[name];
-  if (filter !== undefined) return [filter, value];
+  if (filter !== undefined) return { [filter]: ids[filter]?.get(value) ?? value };
   const guess = GUESSES.find(([pattern]) => pattern.test(typed));
-  return [guess?.[1] ?? 'subject', typed];
+  return { [guess?.[1] ?? 'subject']: typed };
 };
 
 const MESSAGE = /^msg_[a-z2-7]{26}$/;

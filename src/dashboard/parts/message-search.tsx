@@ -1,7 +1,9 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import type { SerializedListedMessage } from '../../http/schemas/message.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
-import { filterIn, type MessageSearch, messageIn, PERIODS } from '../data/message-search.ts';
+import { filterIn, type Ids, type MessageSearch, messageIn, PERIODS, WORDS } from '../data/message-search.ts';
+import { useDomainNames, useKeyNames } from '../data/names.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { Icon } from './icons.tsx';
 import { STATES } from './shapes.ts';
@@ -19,9 +21,57 @@ const STATUSES = [
   'expired',
 ] as const;
 
+interface SearchProps {
+  readonly search: MessageSearch;
+  /** Those that are shown: what they hold is offered. */
+  readonly messages: readonly SerializedListedMessage[];
+}
+
+/** Names by id, for filters that the API has ids for. */
+const useNames = (): Readonly<Record<'key_id' | 'domain_id', ReadonlyMap<string, string>>> => ({
+  key_id: useKeyNames(),
+  domain_id: useDomainNames(),
+});
+
+const idsOf = (names: ReturnType<typeof useNames>): Ids =>
+  Object.fromEntries(
+    Object.entries(names).map(([filter, each]) => [filter, new Map([...each].map(([id, name]) => [name, id]))]),
+  );
+
+const nameOf = (names: ReturnType<typeof useNames>, filter: string, value: string): string =>
+  (filter === 'key_id' || filter === 'domain_id' ? names[filter].get(value) : undefined) ?? value;
+
+const OFFERED_MAX = 40;
+
+/** What can be typed next: words, and then values of the organization. */
+const offers = (
+  text: string,
+  { key_id: keys, domain_id: domains }: ReturnType<typeof useNames>,
+  messages: SearchProps['messages'],
+): readonly string[] => {
+  const [word = ''] = text.split(':', 1);
+  const values: Readonly<Record<string, () => Iterable<string>>> = {
+    status: () => STATUSES,
+    key: () => keys.values(),
+    domain: () => domains.values(),
+    tag: () => messages.flatMap(({ tags }) => tags.map(({ name, value }) => `${name}:${value}`)),
+    to: () => messages.flatMap(({ recipients }) => recipients.flatMap(({ address }) => address ?? [])),
+    from: () => messages.flatMap(({ from }) => from ?? []),
+    subject: () => messages.flatMap(({ subject }) => subject ?? []),
+    template: () => messages.flatMap(({ template }) => template?.id ?? []),
+    recipient_domain: () =>
+      messages.flatMap(({ recipients }) => recipients.flatMap(({ address }) => address?.split('@')[1] ?? [])),
+    code: () => ['421', '450', '451', '452', '550', '552', '554', '4.7.1', '5.1.1', '5.7.1'],
+  };
+  const found = text.includes(':') ? values[word] : undefined;
+  if (found === undefined) return WORDS.map((each) => `${each}:`);
+  return [...new Set(found())].slice(0, OFFERED_MAX).map((value) => `${word}:${value}`);
+};
+
 /** Filters as words that can be typed, pasted and taken away. */
-export const MessageSearchBar = ({ search }: { readonly search: MessageSearch }): JSX.Element => {
+export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element => {
   const [text, setText] = useState('');
+  const names = useNames();
   const input = useRef<HTMLInputElement>(null);
   useShortcuts({ '/': () => input.current?.focus() });
   const { status, ...others } = search.filters;
@@ -31,8 +81,7 @@ export const MessageSearchBar = ({ search }: { readonly search: MessageSearch })
     if (text.trim() === '') return;
     const id = messageIn(text);
     setText('');
-    const [name, value] = filterIn(text);
-    navigate(id === null ? withParameters({ [name]: value }) : linkTo(`/messages/${id}`));
+    navigate(id === null ? withParameters(filterIn(text, idsOf(names))) : linkTo(`/messages/${id}`));
   };
   const removeLast = (event: KeyboardEvent): void => {
     const last = Object.keys(others).at(-1);
@@ -45,7 +94,8 @@ export const MessageSearchBar = ({ search }: { readonly search: MessageSearch })
         <Icon name="search" />
         {Object.entries(others).map(([name, value]) => (
           <span class="chip" key={name}>
-            <span>{name.replace('_id', '')}</span> <span class="value">{value}</span>
+            <span>{name.replace('_id', '').replace('smtp_', '')}</span>{' '}
+            <bdi class="value">{nameOf(names, name, value)}</bdi>
             <button
               type="button"
               aria-label={`Remove ${name}`}
@@ -59,13 +109,19 @@ export const MessageSearchBar = ({ search }: { readonly search: MessageSearch })
           ref={input}
           type="text"
           aria-label="Search messages"
-          placeholder="to, tag, key, subject, or paste any id"
+          placeholder="to, status, tag, key, subject, or paste any id"
           autocomplete="off"
           spellcheck={false}
+          list="search-offers"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={removeLast}
         />
+        <datalist id="search-offers">
+          {offers(text, names, messages).map((offer) => (
+            <option key={offer} value={offer} />
+          ))}
+        </datalist>
         <kbd class="hide-s">/</kbd>
       </form>
       <label class="btn choice">

@@ -12,13 +12,15 @@ interface VirtualListProps<Row> {
   /** Pixels. */
   heightOf(row: Row): number;
   render(row: Row): JSX.Element;
+  /** Key of the row that is brought into view when it changes; null: none. */
+  readonly revealed?: string | null;
   /** The last rows are shown: more are wanted. */
   onEnd(): void;
 }
 
 /** A list that scrolls with the window and holds only the rows that can be seen. */
 export const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => {
-  const { label, rows, keyOf, heightOf, render, onEnd } = props;
+  const { label, rows, keyOf, heightOf, render, onEnd, revealed = null } = props;
   const element = useRef<HTMLUListElement>(null);
   const [, draw] = useState({});
   const options = {
@@ -46,6 +48,11 @@ export const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => 
   useLayoutEffect(() => virtualizer._willUpdate());
   const heights = rows[0] === undefined ? 0 : heightOf(rows[0]);
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, heights, rows.length]);
+
+  const revealedAt = revealed === null ? -1 : rows.findIndex((row) => keyOf(row) === revealed);
+  useEffect(() => {
+    if (revealedAt >= 0) virtualizer.scrollToIndex(revealedAt, { align: 'auto' });
+  }, [revealed]);
 
   const shown = virtualizer.getVirtualItems();
   const last = shown.at(-1)?.index ?? -1;

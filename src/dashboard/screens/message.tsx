@@ -4,7 +4,7 @@ import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { request, urlOf } from '../data/api.ts';
 import { type Moment, momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
 import { onEvent } from '../data/live.ts';
-import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { useTimes } from '../data/time.ts';
@@ -208,6 +208,7 @@ export const Message = ({ id }: { readonly id: string }): JSX.Element => {
   const tab = tabOf(usePlace().query);
   const at = useAsOf();
   useUpdates(id);
+  useShortcuts({ Escape: () => navigate(linkTo('/messages')) });
   const message = useResource<Past<SerializedMessage>>({ path: `/v1/messages/${id}`, query: queryAt(at) });
   const explanation = useResource<Explanation>({ path: `/v1/messages/${id}/explain`, query: queryAt(at) });
   const whole = useResource<Explanation>({ path: `/v1/messages/${id}/explain` });

@@ -1,0 +1,99 @@
+import type { JSX } from 'preact';
+import { request } from '../data/api.ts';
+import type { MessageSearch } from '../data/message-search.ts';
+import { useRead } from '../data/queries.ts';
+import { count } from '../data/time.ts';
+import { Action, type Outcome } from './action.tsx';
+import { Fault } from './states.tsx';
+
+/** Cancels many messages by `POST /v1/messages/cancel`: those that are picked, or all that match and wait. */
+
+interface Cancellation {
+  readonly matched: number;
+  readonly cancelled: number;
+  readonly has_more: boolean;
+}
+
+/** Requests of 500 messages. Of more, the rest is asked for again. */
+const ROUNDS_MAX = 200;
+const WAITING: readonly string[] = ['accepted', 'scheduled', 'deferred'];
+
+const cancel = (body: object): Promise<Cancellation> =>
+  request<Cancellation>('/v1/messages/cancel', { method: 'POST', body });
+
+const outcomeOf = (cancelled: number, left: number): Outcome => ({
+  shown: (
+    <>
+      <h2>Cancelled {count(cancelled)}</h2>
+      {left > 0 && <p class="two">{count(left)} could not be: they were being sent, or had ended.</p>}
+    </>
+  ),
+  word: 'Done',
+});
+
+interface PickedProps {
+  readonly ids: ReadonlySet<string>;
+  clear(): void;
+}
+
+export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
+  const act = async (): Promise<Outcome> => {
+    const { matched, cancelled } = await cancel({ ids: [...ids] });
+    return outcomeOf(cancelled, matched - cancelled);
+  };
+  return (
+    <>
+      <button type="button" class="btn ghost" onClick={clear}>
+        Clear
+      </button>
+      <Action word={`Cancel ${ids.size}`} icon="forbid" tone="danger" title={`Cancel ${ids.size} messages?`} act={act}>
+        <p class="two">Recipients that wait get nothing. What was delivered stays delivered.</p>
+      </Action>
+    </>
+  );
+};
+
+/** What the API takes as a filter; null: nothing that matches can be cancelled, or all would be. */
+export const cancellable = ({ filters, since, until }: MessageSearch): Readonly<Record<string, string>> | null => {
+  const { message_id: id, status, ...given } = filters;
+  const isWaiting = status === undefined || WAITING.includes(status);
+  if (id !== undefined || !isWaiting || Object.keys(filters).length === 0) return null;
+  return {
+    ...given,
+    ...(status === undefined ? {} : { status }),
+    ...(since === null ? {} : { since }),
+    ...(until === null ? {} : { until }),
+  };
+};
+
+type Filter = Readonly<Record<string, string>>;
+
+const Matching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
+  const { data, error } = useRead<Cancellation>(['cancel', filter], () => cancel({ filter, dry_run: true }));
+  if (error !== null) return <Fault error={error} />;
+  if (data === undefined) return <p class="two">Counting …</p>;
+  return (
+    <p class="two">
+      {count(data.matched)}
+      {data.has_more && ' or more'} wait and match. Each is cancelled; what is being sent just now is not.
+    </p>
+  );
+};
+
+export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
+  const act = async (): Promise<Outcome> => {
+    let [cancelled, left] = [0, 0];
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const done = await cancel({ filter });
+      cancelled += done.cancelled;
+      left += done.matched - done.cancelled;
+      if (!done.has_more || done.cancelled === 0) break;
+    }
+    return outcomeOf(cancelled, left);
+  };
+  return (
+    <Action word="Cancel matching" icon="forbid" tone="plain" title="Cancel what matches and waits?" act={act}>
+      <Matching filter={filter} />
+    </Action>
+  );
+};

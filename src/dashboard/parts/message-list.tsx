@@ -1,0 +1,94 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import { useMessageUpdates } from '../data/message-updates.ts';
+import { shortId, useKeyNames } from '../data/names.ts';
+import type { useList } from '../data/queries.ts';
+import { useTimes } from '../data/time.ts';
+import { MessageRow } from './message-row.tsx';
+import { VirtualList } from './virtual-list.tsx';
+
+type Message = SerializedListedMessage;
+type Row = { readonly kind: 'day'; readonly day: string } | { readonly kind: 'message'; readonly message: Message };
+
+const DAY_PIXELS = 32;
+const ROW_PIXELS = 44;
+const CARD_PIXELS = 78;
+
+const useIsNarrow = (): boolean => {
+  const [media] = useState(() => matchMedia('(max-width: 760px)'));
+  const [isNarrow, setNarrow] = useState(media.matches);
+  useEffect(() => {
+    const change = (): void => setNarrow(media.matches);
+    media.addEventListener('change', change);
+    return () => media.removeEventListener('change', change);
+  }, [media]);
+  return isNarrow;
+};
+
+const rowsOf = (messages: readonly Message[], day: (at: string) => string): readonly Row[] =>
+  messages.flatMap((message, index): readonly Row[] => {
+    const own = day(message.created_at);
+    const before = messages[index - 1];
+    const row: Row = { kind: 'message', message };
+    return before !== undefined && day(before.created_at) === own ? [row] : [{ kind: 'day', day: own }, row];
+  });
+
+interface ListProps {
+  readonly list: ReturnType<typeof useList<Message>>;
+  readonly messages: readonly Message[];
+  readonly selected: string | null;
+  readonly picked: ReadonlySet<string>;
+  pick(id: string): void;
+}
+
+/** Messages by day. New ones come by themselves at the top, and wait behind a button elsewhere. */
+export const MessageList = ({ list, messages, selected, picked, pick }: ListProps): JSX.Element => {
+  const times = useTimes();
+  const isNarrow = useIsNarrow();
+  const names = useKeyNames();
+  const news = useMessageUpdates(list, messages);
+  const heightOf = (row: Row): number => {
+    if (row.kind === 'day') return DAY_PIXELS;
+    return isNarrow ? CARD_PIXELS : ROW_PIXELS;
+  };
+  const render = (row: Row): JSX.Element =>
+    row.kind === 'day' ? (
+      <div class="day">{row.day}</div>
+    ) : (
+      <MessageRow
+        message={row.message}
+        isSelected={row.message.id === selected}
+        isPicked={picked.has(row.message.id)}
+        keyName={names.get(row.message.api_key_id) ?? shortId(row.message.api_key_id)}
+        pick={() => pick(row.message.id)}
+      />
+    );
+  return (
+    <div class={`list ${list.isPlaceholderData ? 'dim' : ''}`}>
+      {news > 0 && (
+        <div class="new">
+          <button type="button" onClick={() => void list.refetch()}>
+            {news === 1 ? '1 new message' : `${news} new messages`}
+          </button>
+        </div>
+      )}
+      <div class="lh">
+        <span>Status</span>
+        <span>To</span>
+        <span>Subject</span>
+        <span>API key</span>
+        <span class="r">Accepted, {times.zone}</span>
+      </div>
+      <VirtualList
+        label="Messages"
+        rows={rowsOf(messages, times.day)}
+        keyOf={(row) => (row.kind === 'day' ? row.day : row.message.id)}
+        heightOf={heightOf}
+        revealed={selected}
+        onEnd={() => list.hasNextPage && !list.isFetching && void list.fetchNextPage()}
+        render={render}
+      />
+    </div>
+  );
+};

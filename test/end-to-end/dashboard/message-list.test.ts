@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../support/api-client.ts';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, startDashboard, WIDE } from './support.ts';
+
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
+
+describe.skipIf(chromiumIsMissing)('the list of messages', () => {
+  const send = async (mail: object): Promise<string> => {
+    const { status, body } = await dashboard.api.post('/v1/messages/send', {
+      from: 'Shop <shop@example.test>',
+      to: 'ann@example.net',
+      text: 'Hello',
+      ...mail,
+    });
+    expect([status, body]).toEqual([202, body]);
+    return body.id;
+  };
+  const statusOf = async (id: string): Promise<string> => (await dashboard.api.get(`/v1/messages/${id}`)).body.status;
+
+  const dashboard = startDashboard(async ({ api }) => {
+    await send({ subject: '=HYPERLINK("https://elsewhere.example")', to: 'csv@example.net' });
+    for (let at = 0; at < 4; at += 1) {
+      await send({ subject: `Waits ${at}`, to: `later${at}@waits.example`, scheduled_at: inAnHour() });
+    }
+    const id = await send({ subject: 'Delivered', tags: [{ name: 'kind', value: 'order' }] });
+    await eventually(
+      () => api.get(`/v1/messages/${id}`),
+      ({ body }) => body.status === 'delivered',
+    );
+  });
+
+  test('is searched by words, whose values are offered, and narrowed by the cell', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard/messages');
+    await page.getByText('Waits 3').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('key:');
+    const offered = await page
+      .locator('#search-offers option')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+    expect(offered).toContain('key:first live admin key');
+    for (const [text, parameter] of [
+      ['recipient_domain:waits.example', ['recipient_domain', 'waits.example']],
+      ['status:scheduled', ['status', 'scheduled']],
+      ['code:550', ['smtp_code', '550']],
+      ['domain:example.test', ['domain_id', expect.stringMatching(/^dom_/)]],
+      ['since:2026-01-01', ['since', '2026-01-01T00:00:00.000Z']],
+    ] as const) {
+      await page.getByLabel('Search messages').fill(text);
+      await page.keyboard.press('Enter');
+      await page.waitForURL(({ searchParams }) => searchParams.has(parameter[0]));
+      expect([...new URL(page.url()).searchParams]).toContainEqual(parameter);
+    }
+    await page.getByText('No message matches').waitFor();
+    await page.goto('/dashboard/messages');
+    await page.getByText('kind:order').hover();
+    await page.keyboard.press('f');
+    await page.waitForURL(({ searchParams }) => searchParams.get('tag') === 'kind:order');
+    expect(await page.locator('.virtual .lr').count()).toBe(1);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('says what would match', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages?status=bounced&to=csv@example.net');
+    await page.getByText('1 with another status').waitFor();
+    expect(await look(page, 'messages-none')).toEqual(FINE);
+    await page.getByRole('link', { name: 'Any status' }).click();
+    await page.getByText('HYPERLINK').waitFor();
+    await close();
+  });
+
+  test('is moved through, opened and come back to by the keyboard', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.getByText('Waits 3').waitFor();
+    for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);
+    const selected = await page.locator('[data-selected]').getAttribute('data-selected');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Explanation' }).waitFor();
+    expect(page.url()).toContain(`/messages/${selected}`);
+    await page.keyboard.press('Escape');
+    await page.locator(`[data-selected="${selected}"]`).waitFor();
+    await close();
+  });
+
+  test('gives what it shows as a file, in which nothing is a formula', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.getByText('HYPERLINK').waitFor();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const text = await readFile(await (await saved).path(), 'utf8');
+    expect(text.split('\r\n')[0]).toBe('id,created_at,status,from,to,subject,tags,api_key_id,domain_id,message_id');
+    expect(text).toContain(`"'=HYPERLINK(""https://elsewhere.example"")"`);
+    await close();
+  });
+
+  test('cancels what is picked, and what matches once it has been counted', async () => {
+    const ids = await Promise.all(
+      [0, 1, 2].map((at) => send({ subject: `Bulk ${at}`, to: `b${at}@bulk.example`, scheduled_at: inAnHour() })),
+    );
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages?recipient_domain=bulk.example');
+    await page.getByText('Bulk 2').waitFor();
+    await page.keyboard.press('j');
+    await page.locator('[data-selected]').waitFor();
+    await page.keyboard.press('x');
+    await page.getByRole('button', { name: 'Cancel 1' }).click();
+    expect(await look(page, 'messages-cancel')).toEqual(FINE);
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel 1' }).click();
+    await page.getByText('Cancelled 1').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('button', { name: 'Cancel matching' }).click();
+    await page.getByText('2 wait and match').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel matching' }).click();
+    await page.getByText('Cancelled 2').waitFor();
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['cancelled', 'cancelled', 'cancelled']);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
