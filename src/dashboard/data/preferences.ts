@@ -13,6 +13,8 @@ const kept = <T extends string>(name: string, values: readonly [T, ...T[]]): Sto
 };
 
 export const theme = kept<Theme>('outbox-theme', ['system', 'light', 'dark']);
+/** Single letters as shortcuts. */
+export const letters = kept<'on' | 'off'>('outbox-letters', ['on', 'off']);
 export const zone = kept<Zone>('outbox-zone', ['local', 'UTC']);
 
 const showTheme = (): void => {

@@ -1,18 +1,22 @@
 import { useEffect } from 'preact/hooks';
+import { letters } from './preferences.ts';
 
 /** Where letters are text. A slider and a box to tick take none. */
 const FIELDS = 'input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]';
 
-/** Keys of a screen, by `KeyboardEvent.key`. They are off in fields and dialogs. */
+/** Whether a key is a shortcut here: not in fields and dialogs, nor a letter where letters are turned off. */
+export const mayPress = (event: KeyboardEvent): boolean => {
+  const isTyping = event.target instanceof Element && event.target.closest(`${FIELDS}, dialog`) !== null;
+  const isOff = letters.get() === 'off' && /^[\w?/]$/.test(event.key);
+  return !isTyping && !isOff && !event.metaKey && !event.ctrlKey && !event.altKey;
+};
+
+/** Keys of a screen, by `KeyboardEvent.key`. */
 export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): void => {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      // The first of the path: an editor is in a shadow root of its own.
-      const [target] = event.composedPath();
-      const isTyping = target instanceof Element && target.closest(`${FIELDS}, dialog`) !== null;
-      if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
       const act = shortcuts[event.key];
-      if (act === undefined) return;
+      if (act === undefined || !mayPress(event)) return;
       event.preventDefault();
       act();
     };

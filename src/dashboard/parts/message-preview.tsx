@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { urlOf } from '../data/api.ts';
-import { keys } from '../data/credentials.ts';
+import { session } from '../data/credentials.ts';
 import { environmentOf, usePlace } from '../data/location.ts';
 import { useStore } from '../data/store.ts';
 import { CopyButton } from './facts.tsx';
@@ -103,8 +103,7 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
 
 export const MessagePreview = ({ id }: { readonly id: string }): JSX.Element => {
   const environment = environmentOf(usePlace());
-  const hasKey = useStore(keys)[environment] !== undefined;
-  if (!hasKey) return <Frame id={id} isTest={environment === 'test'} />;
+  if (useStore(session)) return <Frame id={id} isTest={environment === 'test'} />;
   return (
     <div class="stack aside">
       <Notice tone="mute" state="accepted">

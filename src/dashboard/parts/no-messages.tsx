@@ -62,11 +62,7 @@ export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.
     ...(otherwise === null ? [] : [`${otherwise} with another status`]),
   ];
   return (
-    <Empty
-      icon="search"
-      title="No message matches"
-      actions={<WaysOut search={search} isLater={later !== null} />}
-    >
+    <Empty icon="search" title="No message matches" actions={<WaysOut search={search} isLater={later !== null} />}>
       {found.length > 0
         ? `There are ${found.join(', and ')}.`
         : 'A subject must match as a whole, an address to the letter. Other times or fewer filters may show more.'}

@@ -8,6 +8,7 @@ import { signOut } from '../data/session.ts';
 import { useStore } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
 import { Icon } from './icons.tsx';
+import { PaletteButton, usePalette } from './palette-button.tsx';
 import type { IconName } from './shapes.ts';
 import { Notice } from './states.tsx';
 
@@ -190,6 +191,7 @@ interface ShellProps {
 export const Shell = ({ title, children }: ShellProps): JSX.Element => {
   const { path } = usePlace();
   const [isOpen, setOpen] = useState(false);
+  const palette = usePalette(GROUPS.flatMap(({ entries }) => entries));
   useEffect(() => {
     document.title = `${title} · Outbox`;
   }, [title]);
@@ -201,6 +203,7 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
       </a>
       <aside class={`side ${isOpen ? 'open' : ''}`} aria-label="Sidebar">
         <Brand name={useStore(session)?.organization.name ?? 'Outbox'} />
+        <PaletteButton open={palette.open} />
         <nav aria-label="Main">
           <Navigation path={path} />
         </nav>
@@ -218,12 +221,17 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
             <Icon name="menu" />
           </button>
           <b>{title}</b>
+          <span class="sp" />
+          <button type="button" class="btn ghost square" aria-label="Search or jump to" onClick={palette.open}>
+            <Icon name="search" />
+          </button>
         </header>
         <main id="main" tabIndex={-1}>
           <NotLive />
           {children}
         </main>
       </div>
+      {palette.shown}
     </div>
   );
 };

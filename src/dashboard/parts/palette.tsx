@@ -1,0 +1,213 @@
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { List } from '../../http/schemas/envelope.ts';
+import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { letters, theme, zone } from '../data/preferences.ts';
+import { useResource } from '../data/queries.ts';
+import { resolve } from '../data/resolve.ts';
+import { useStore } from '../data/store.ts';
+import { Icon } from './icons.tsx';
+import type { IconName } from './shapes.ts';
+
+/** A screen as the sidebar lists it. */
+export interface ListedScreen {
+  readonly path: string;
+  readonly word: string;
+  readonly icon: IconName;
+}
+
+export interface PaletteProps {
+  readonly opened: 'search' | 'keys';
+  readonly screens: readonly ListedScreen[];
+  close(): void;
+}
+
+interface Choice {
+  readonly group: 'Found' | 'Go to' | 'Do';
+  readonly icon: IconName;
+  readonly words: string;
+  readonly text?: string;
+  choose(): void;
+}
+
+interface Thing {
+  readonly id: string;
+  readonly name: string;
+}
+
+const THINGS_MAX = 5;
+
+/** Things of a kind whose names hold the text. Who may not list them finds none. */
+const useThings = (path: string, screen: string, icon: IconName, typed: string): readonly Choice[] => {
+  const { data } = useResource<List<Thing>>({ path, query: { limit: 100 } });
+  const text = typed.trim().toLowerCase();
+  if (text === '') return [];
+  const found = (data?.data ?? []).filter(({ name }) => name.toLowerCase().includes(text));
+  return found.slice(0, THINGS_MAX).map(({ id, name }) => ({
+    group: 'Go to',
+    icon,
+    words: name,
+    choose: () => navigate(linkTo(`${screen}/${id}`)),
+  }));
+};
+
+const useActions = (): readonly Choice[] => {
+  const isTest = usePlace().query.get('environment') === 'test';
+  const [isUtc, isOff] = [useStore(zone) === 'UTC', useStore(letters) === 'off'];
+  const act = (icon: IconName, words: string, choose: () => void): Choice => ({ group: 'Do', icon, words, choose });
+  return [
+    act('key', 'Make or rotate an API key', () => navigate(linkTo('/keys'))),
+    act('clock', isUtc ? 'Show local times' : 'Show times in UTC', () => zone.set(isUtc ? 'local' : 'UTC')),
+    act('theme', 'Use the light theme', () => theme.set('light')),
+    act('theme', 'Use the dark theme', () => theme.set('dark')),
+    act('rotate', isTest ? 'Switch to live' : 'Switch to test', () =>
+      navigate(withParameters({ environment: isTest ? null : 'test' })),
+    ),
+    act('code', isOff ? 'Turn letters on as shortcuts' : 'Turn letters off as shortcuts', () =>
+      letters.set(isOff ? 'on' : 'off'),
+    ),
+  ];
+};
+
+const choiceOf = ({ path, word, icon }: ListedScreen): Choice => ({
+  group: 'Go to',
+  icon,
+  words: word,
+  choose: () => navigate(linkTo(path)),
+});
+
+const useChoices = (typed: string, screens: readonly ListedScreen[]): readonly Choice[] => {
+  const keys = useThings('/v1/api-keys', '/keys', 'key', typed);
+  const domains = useThings('/v1/domains', '/domains', 'globe', typed);
+  const templates = useThings('/v1/templates', '/templates', 'layout', typed);
+  const named = [...screens.map(choiceOf), ...useActions()].filter(({ words }) =>
+    words.toLowerCase().includes(typed.trim().toLowerCase()),
+  );
+  const found = resolve(typed).map(
+    ({ words, text, href }): Choice => ({ group: 'Found', icon: 'mail', words, text, choose: () => navigate(href) }),
+  );
+  return [...found, ...keys, ...domains, ...templates, ...named];
+};
+
+const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element => {
+  const [typed, type] = useState('');
+  const [at, setAt] = useState(0);
+  const choices = useChoices(typed, screens);
+  const current = Math.min(at, choices.length - 1);
+  const choose = (choice: Choice | undefined): void => {
+    close();
+    choice?.choose();
+  };
+  const press = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setAt((current + step + choices.length) % choices.length);
+    }
+    if (event.key === 'Enter') choose(choices[current]);
+  };
+  return (
+    <>
+      <div class="q">
+        <Icon name="search" />
+        <input
+          role="combobox"
+          aria-label="Search or jump to"
+          aria-expanded="true"
+          aria-controls="choices"
+          aria-activedescendant={`choice-${current}`}
+          placeholder="An id, an address, an SMTP code, a screen"
+          autocomplete="off"
+          spellcheck={false}
+          value={typed}
+          onInput={(event) => {
+            type(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={press}
+        />
+      </div>
+      <div id="choices" role="listbox" aria-label="Choices" class="choices2">
+        {choices.map((choice, index) => (
+          <div key={`${choice.group} ${choice.words} ${choice.text ?? ''}`} role="presentation">
+            {choices[index - 1]?.group !== choice.group && <p role="presentation">{choice.group}</p>}
+            <div
+              id={`choice-${index}`}
+              role="option"
+              tabIndex={-1}
+              class="choice2"
+              aria-selected={index === current}
+              onClick={() => choose(choice)}
+              onKeyDown={press}
+              onPointerMove={() => setAt(index)}
+            >
+              <Icon name={choice.icon} />
+              <span class="ell">
+                {choice.words} {choice.text !== undefined && <bdi class="b">{choice.text}</bdi>}
+              </span>
+            </div>
+          </div>
+        ))}
+      </div>
+      <div class="ft">
+        <span>
+          <kbd>↑</kbd> <kbd>↓</kbd> choose
+        </span>
+        <span>
+          <kbd>↵</kbd> open
+        </span>
+      </div>
+    </>
+  );
+};
+
+const KEYS: readonly (readonly [keys: string, does: string])[] = [
+  ['⌘ K', 'search or jump'],
+  [
+    'G, then O M E S T K W D L A',
+    'go to Overview, Messages, Events, Statistics, Templates, Keys, Webhooks, Domains, deLivery, Audit',
+  ],
+  ['J K', 'move in a list'],
+  ['↵', 'open'],
+  ['Space', 'peek'],
+  ['X', 'select'],
+  ['F', 'filter by the cell'],
+  ['/', 'search in the list'],
+  ['1 to 7', 'views of a message'],
+  ['T', 'as it was'],
+  ['← →', 'step in time'],
+  ['Esc', 'back'],
+  ['?', 'these keys'],
+];
+
+const Keys = ({ close }: Pick<PaletteProps, 'close'>): JSX.Element => (
+  <div class="allkeys">
+    <h2>Keys</h2>
+    <dl>
+      {KEYS.map(([keys, does]) => (
+        <div key={keys}>
+          <dt>
+            <kbd>{keys}</kbd>
+          </dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
+    <button type="button" class="btn" onClick={close}>
+      Close
+    </button>
+  </div>
+);
+
+/** Resolves what is pasted, and lists screens, things and actions; or lists all keys. */
+export const Palette = ({ opened, screens, close }: PaletteProps): JSX.Element => {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    if (dialog.current?.open === false) dialog.current.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} class="pal" aria-label={opened === 'search' ? 'Search or jump to' : 'Keys'} onClose={close}>
+      {opened === 'search' ? <Search screens={screens} close={close} /> : <Keys close={close} />}
+    </dialog>
+  );
+};
