@@ -3,14 +3,15 @@ import { sha256Hex } from '../domain/digest.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { isId } from '../domain/ids.ts';
 import type { Proof } from '../domain/member/events.ts';
-import { joinMember, members } from '../domain/member/member.ts';
+import { members } from '../domain/member/member.ts';
+import { acceptProof } from '../domain/member/passkey.ts';
 import {
   endSession as decideEndSession,
   startSession as decideStartSession,
   type ExistingSession,
   SESSION_MS,
   session,
-  sessionIdOfLink,
+  sessionIdOf,
 } from '../domain/member/session.ts';
 import { membersStream, sessionStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
@@ -22,6 +23,8 @@ export interface StartSession {
   readonly memberId: string;
   /** What proved that it is the member; whoever calls has checked it. */
   readonly proof: Proof;
+  /** Of a passkey; default: 0, it does not count. */
+  readonly counter?: number | undefined;
 }
 
 /** A session and the value for its cookie, which is nowhere else. */
@@ -32,32 +35,33 @@ export interface StartedSession {
 
 /**
  * Starts a session, whatever proved who it is. Its id and its value are new, whatever the browser held before.
- * @throws {DomainError} `sign_in_link_invalid` the proof was used before; `not_found` the member was removed.
+ * @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid` the proof was used before or is withdrawn; `not_found`
+ * the member was removed.
  */
 export const startSession = async (
   context: Context,
   origin: Origin,
-  { memberId, proof }: StartSession,
+  { memberId, proof, counter = 0 }: StartSession,
 ): Promise<StartedSession> => {
   const { system } = context;
   const now = system.now();
   const value = formatSecret('session', system.randomBytes(SECRET_RANDOM_BYTES));
-  const sessionId = sessionIdOfLink(proof.linkHash);
+  const sessionId = sessionIdOf(proof);
   const expiresAt = new Date(now.getTime() + SESSION_MS).toISOString();
   const metadata = eventContext({ ...origin, environment: null, session: sessionId }, now.toISOString());
   const secretHash = sha256Hex(value);
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: metadata,
+    decide: (state) => acceptProof(state, { memberId, proof, counter }),
+  });
   await execute(context, {
     aggregate: session,
     stream: sessionStream(sessionId),
     context: metadata,
     decide: (state) => decideStartSession(state, { sessionId, memberId, secretHash, proof, expiresAt }),
     known: { state: session.initial, revision: 'no-stream' },
-  });
-  await execute(context, {
-    aggregate: members,
-    stream: membersStream(origin.organizationId),
-    context: metadata,
-    decide: (state) => joinMember(state, memberId),
   });
   return { session: { sessionId, expiresAt }, value };
 };

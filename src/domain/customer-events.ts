@@ -73,6 +73,9 @@ const kindsOf = (
     case 'MemberJoined':
     case 'MemberRoleChanged':
     case 'MemberRemoved':
+    case 'PasskeyAdded':
+    case 'PasskeyCounted':
+    case 'PasskeyRemoved':
     case 'SessionStarted':
     case 'SessionEnded':
     case 'DataRead':

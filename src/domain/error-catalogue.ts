@@ -164,6 +164,15 @@ export const ERROR_CATALOGUE = {
     meaning: 'The link was used before, has expired, was replaced, or never existed.',
     remedy: 'Ask an owner for a new link, or use `npm run outbox -- members invite`.',
   },
+  passkey_invalid: {
+    meaning:
+      'The passkey is unknown or was removed, its answer was used before or came too late, or the person was not verified.',
+    remedy: 'Try again, use another passkey, or sign in with a link.',
+  },
+  too_many_passkeys: {
+    meaning: 'The member has as many passkeys as they can have.',
+    remedy: 'Remove passkeys of devices that are used no more.',
+  },
   too_many_auditors: {
     meaning: 'The organization has as many auditors as it can have.',
     remedy: 'Remove auditors who need their token no more.',

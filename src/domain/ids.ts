@@ -17,6 +17,7 @@ export const ID_PREFIXES = [
   'aud',
   'mbr',
   'ses',
+  'psk',
 ] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 

@@ -49,6 +49,8 @@ export interface KeyCacheState {
   readonly members: ReadonlyMap<string, Members>;
   /** Whose last link it is, by the hash of its token. */
   readonly links: ReadonlyMap<string, { readonly organizationId: string; readonly memberId: string }>;
+  /** Whose member it is, by the id of the member. */
+  readonly organizationsOfMembers: ReadonlyMap<string, string>;
   /** Sessions that were not ended; some are over by their time. */
   readonly sessions: ReadonlyMap<string, ExistingSession>;
 }
@@ -85,6 +87,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
   const auditors = new Map<string, ExistingAuditor>();
   const members = new Map<string, Members>();
   const links = new Map<string, { readonly organizationId: string; readonly memberId: string }>();
+  const organizationsOfMembers = new Map<string, string>();
   const sessions = new Map<string, ExistingSession>();
 
   const put = (after: KeyEntry): KeyChange => {
@@ -139,6 +142,8 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     const [earlier, link] = [before.members[memberId]?.link, after.members[memberId]?.link];
     if (earlier != null) links.delete(earlier.linkHash);
     if (link != null) links.set(link.linkHash, { organizationId: id, memberId });
+    if (after.members[memberId] === undefined) organizationsOfMembers.delete(memberId);
+    else organizationsOfMembers.set(memberId, id);
     return NOTHING;
   };
 
@@ -157,6 +162,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     auditors,
     members,
     links,
+    organizationsOfMembers,
     sessions,
     apply: (event) => {
       const id = idOf(event.stream);

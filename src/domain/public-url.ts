@@ -14,13 +14,16 @@ export const plainPublicUrl = (text: string): string => new URL(text).href.repla
 /** Of this machine, for whoever sits at it. */
 const OWN_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', '0.0.0.0', '[::]']);
 
-/**
- * Where a link to sign in leads. The token follows `#`, so that no server and no log sees it. An address of this machine
- * becomes `localhost`: passkeys need the name of a host (WebAuthn §5.1.3).
- */
-export const signInUrl = (publicUrl: string, token: string): string => {
-  const url = new URL(`${publicUrl}/dashboard/sign-in`);
+/** An address of this machine becomes `localhost`: passkeys need the name of a host (WebAuthn §5.1.3). */
+export const withHostName = (address: URL): URL => {
+  const url = new URL(address);
   if (OWN_HOSTS.has(url.hostname)) url.hostname = 'localhost';
+  return url;
+};
+
+/** Where a link to sign in leads. The token follows `#`, so that no server and no log sees it. */
+export const signInUrl = (publicUrl: string, token: string): string => {
+  const url = withHostName(new URL(`${publicUrl}/dashboard/sign-in`));
   url.hash = token;
   return url.href;
 };

@@ -9,6 +9,7 @@ import {
   MANAGE_LIVE,
   ONE,
   ONE_CHANGED,
+  OWN_PASSKEYS,
   READ,
   type RouteRule,
   SEND,
@@ -150,6 +151,19 @@ export const MANAGED_ROUTES = {
 
   'GET /v1/session': { ...READ, errors: [] },
   'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
+  'GET /v1/passkeys': { ...OWN_PASSKEYS, errors: ['not_found', 'environment_not_allowed'] },
+  'POST /v1/passkeys': {
+    ...OWN_PASSKEYS,
+    kind: 'manage',
+    status: 201,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'too_many_passkeys', 'resource_conflict'],
+  },
+  'DELETE /v1/passkeys/:passkey': {
+    ...OWN_PASSKEYS,
+    kind: 'manage',
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
+  },
   'GET /v1/members': { ...ADMIN_LIVE, errors: ['environment_not_allowed'] },
   'POST /v1/members': {
     ...ADMIN_CHANGE_LIVE,

@@ -24,6 +24,12 @@ import {
   listMembersRoute,
   removeMemberRoute,
 } from './routes/members/members.ts';
+import {
+  addPasskeyRoute,
+  createChallengeRoute,
+  listPasskeysRoute,
+  removePasskeyRoute,
+} from './routes/members/passkeys.ts';
 import { getSessionRoute, signInRoute, signOutRoute } from './routes/members/session.ts';
 import { endMemberSessionRoute, getMemberSessionRoute, listMemberSessionsRoute } from './routes/members/sessions.ts';
 import { getOrganizationRoute, setLegalHoldRoute, updateOrganizationRoute } from './routes/organization.ts';
@@ -56,8 +62,12 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   setLegalHoldRoute,
   releaseOrganizationSendingRoute,
   signInRoute,
+  createChallengeRoute,
   getSessionRoute,
   signOutRoute,
+  listPasskeysRoute,
+  addPasskeyRoute,
+  removePasskeyRoute,
   inviteMemberRoute,
   listMembersRoute,
   getMemberRoute,

@@ -21,8 +21,10 @@ export interface GuardedRoute {
   readonly auditors?: true;
   /** The response holds contents of mail that nothing can be masked in: members who see none are refused. */
   readonly contents?: true;
-  /** Changes nothing but the session that asks: members who only read may too. */
+  /** Changes nothing but the session that asks, or passkeys of its member: members who only read may too. */
   readonly ownSession?: true;
+  /** For members alone: API keys are refused. */
+  readonly membersOnly?: true;
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
   /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
@@ -111,9 +113,20 @@ export const SIGN_IN_ERRORS = [
   'invalid_request',
   'header_not_allowed',
   'sign_in_link_invalid',
+  'passkey_invalid',
   'cross_site_request',
   'rate_limit_exceeded',
   'resource_conflict',
+  'internal_error',
+  'unavailable',
+  ...BODY,
+] as const;
+/** About passkeys of the member who asks. */
+export const OWN_PASSKEYS = { ...READ, environments: LIVE, ownSession: true, membersOnly: true } as const;
+export const CHALLENGE_ERRORS = [
+  'invalid_request',
+  'header_not_allowed',
+  'cross_site_request',
   'internal_error',
   'unavailable',
   ...BODY,

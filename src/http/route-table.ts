@@ -6,6 +6,7 @@ import {
   ADMIN_LIVE,
   AUDIT,
   BODY,
+  CHALLENGE_ERRORS,
   CHANGED_LIVE,
   DASHBOARD,
   FORM_ERRORS,
@@ -131,6 +132,7 @@ export const ROUTES = {
   },
 
   'POST /v1/session': { ...OPEN, secret: true, errors: SIGN_IN_ERRORS },
+  'POST /v1/session/challenges': { ...OPEN, secret: true, errors: CHALLENGE_ERRORS },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },
@@ -162,7 +164,7 @@ export type GuardedRouteName = {
 }[RouteName];
 
 /** Routes of the API itself that need no key. */
-export type PublicRouteName = Extract<RouteName, 'POST /v1/session'>;
+export type PublicRouteName = Extract<RouteName, `POST /v1/session${string}`>;
 
 export type PageName = {
   [Name in RouteName]: (typeof ROUTES)[Name] extends { readonly page: true } ? Name : never;

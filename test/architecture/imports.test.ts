@@ -21,12 +21,14 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
       'papaparse',
       'pdfkit',
       'esbuild',
+      '@simplewebauthn/server',
     ],
   },
   dashboard: {
     folders: ['http'],
     packages: [
       'preact',
+      '@simplewebauthn/browser',
       '@tanstack/query-core',
       '@tanstack/virtual-core',
       '@codemirror/commands',

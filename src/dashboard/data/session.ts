@@ -1,4 +1,6 @@
+import type { z } from 'zod';
 import type { SerializedSession } from '../../http/schemas/member.ts';
+import type { assertionSchema } from '../../http/schemas/passkey.ts';
 import { ApiFault, request } from './api.ts';
 import { forgetKeys, noteSession, session } from './credentials.ts';
 import { client } from './queries.ts';
@@ -17,9 +19,12 @@ export const readSession = async (): Promise<void> => {
   noteSession(found);
 };
 
-/** Spends a link. @throws {ApiFault} */
-export const signInWith = async (token: string): Promise<void> => {
-  const answer = await request<SerializedSession>(PATH, { method: 'POST', body: { token }, isSigningIn: true });
+/** What proves who it is: the token of a link, or what a passkey answered. */
+export type Proof = { readonly token: string } | { readonly passkey: z.input<typeof assertionSchema> };
+
+/** @throws {ApiFault} */
+export const signInWith = async (proof: Proof): Promise<void> => {
+  const answer = await request<SerializedSession>(PATH, { method: 'POST', body: proof, isSigningIn: true });
   forgetKeys();
   client.clear();
   noteSession(answer);

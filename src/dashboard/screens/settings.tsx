@@ -11,6 +11,7 @@ import { ago, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { CopyField, Fact, Facts } from '../parts/facts.tsx';
 import { ChangeRole, EndSession, InviteMember, MakeLink, RemoveMember } from '../parts/members.tsx';
+import { Passkeys } from '../parts/passkeys.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
 /** The organization, its members, and where they are signed in. */
@@ -115,7 +116,8 @@ export const Settings = (): JSX.Element => {
   const organization = useOfOrganization<SerializedOrganization>('/v1/organization');
   const members = useOfOrganization<List<SerializedMember>>('/v1/members');
   const sessions = useOfOrganization<List<MemberSession>>('/v1/sessions');
-  const mayChange = useStore(session)?.changes !== false;
+  const own = useStore(session);
+  const mayChange = own?.changes !== false;
   return (
     <>
       <div class="head">
@@ -124,11 +126,12 @@ export const Settings = (): JSX.Element => {
           <p class="sub">The organization, who may sign in, and where they are signed in.</p>
         </div>
         <div class="acts">
-          <ApiButton requests={REQUESTS} />
+          <ApiButton requests={own ? [...REQUESTS, '/v1/passkeys'] : REQUESTS} />
           {mayChange && members.data !== undefined && <InviteMember />}
         </div>
       </div>
       <Shown read={organization} show={(found) => <Organization organization={found} />} />
+      {own && <Passkeys />}
       <h2 class="over">Members</h2>
       <Shown
         read={members}

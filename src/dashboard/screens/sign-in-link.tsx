@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiFault } from '../data/api.ts';
-import { linkTo, navigate, type Place } from '../data/location.ts';
+import type { Place } from '../data/location.ts';
 import { signInWith } from '../data/session.ts';
+import { OfferPasskey } from '../parts/passkeys.tsx';
 
 /** What a link to sign in leads to. Opening it spends nothing: programs that look at mail open every link in it. */
 
@@ -21,17 +22,19 @@ const problemOf = (error: unknown): string => {
 export const SignInLink = ({ token }: { readonly token: string }): JSX.Element => {
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const [isSignedIn, setSignedIn] = useState(false);
   const enter = async (event: Event): Promise<void> => {
     event.preventDefault();
     setBusy(true);
     try {
-      await signInWith(token);
-      navigate(linkTo(''), 'replace'); // the token does not stay in the history
+      await signInWith({ token });
+      setSignedIn(true); // what is offered then leads on, and the token does not stay in the history
     } catch (error) {
       setProblem(problemOf(error));
       setBusy(false);
     }
   };
+  if (isSignedIn) return <OfferPasskey />;
   return (
     <main class="si">
       <div class="box">

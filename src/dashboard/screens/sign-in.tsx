@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { ApiFault, request } from '../data/api.ts';
 import { enterKey, environmentOfKey } from '../data/credentials.ts';
 import { currentEnvironment, navigate, withParameters } from '../data/location.ts';
+import { SignInByPasskey } from '../parts/passkeys.tsx';
 
 /** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
 const isAccepted = async (key: string): Promise<boolean> => {
@@ -68,6 +69,7 @@ export const SignIn = (): JSX.Element => {
           <button type="submit" class="btn primary">
             Sign in
           </button>
+          <SignInByPasskey />
         </form>
         <p class="small">The key stays in this tab, and is sent to this service alone.</p>
         <p class="other-way">

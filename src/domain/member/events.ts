@@ -24,11 +24,32 @@ export const memberEvents = {
   MemberJoined: z.object({ memberId: z.string() }),
   MemberRoleChanged: z.object({ memberId: z.string(), role: roleSchema }),
   MemberRemoved: z.object({ memberId: z.string() }),
+  PasskeyAdded: z.object({
+    memberId: z.string(),
+    passkeyId: z.string(),
+    /** As the authenticator calls it, base64url. */
+    credentialId: z.string(),
+    /** COSE key (RFC 9052 §7), base64url. */
+    publicKey: z.string(),
+    /** Signatures so far; 0 for ever: the authenticator does not count. */
+    counter: z.number().int(),
+    /** It is kept on more than one device. */
+    isSynced: z.boolean(),
+  }),
+  /** Of authenticators that count alone: a copy of one is noticed by its lower counter (WebAuthn §6.1.1). */
+  PasskeyCounted: z.object({ memberId: z.string(), passkeyId: z.string(), counter: z.number().int() }),
+  PasskeyRemoved: z.object({ memberId: z.string(), passkeyId: z.string() }),
 };
 
 /** By what a person proved who they are. */
 const proofSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('link'), linkHash: z.string().length(64) }),
+  z.object({
+    kind: z.literal('passkey'),
+    passkeyId: z.string(),
+    /** SHA-256 of the challenge that was signed, hex. */
+    challengeHash: z.string().length(64),
+  }),
 ]);
 export type Proof = Readonly<z.infer<typeof proofSchema>>;
 

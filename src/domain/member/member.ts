@@ -40,6 +40,18 @@ export interface SignInLink {
   readonly expiresAt: string;
 }
 
+export interface Passkey {
+  readonly passkeyId: string;
+  /** base64url. */
+  readonly credentialId: string;
+  /** COSE key, base64url. */
+  readonly publicKey: string;
+  /** Signatures so far; 0: the authenticator does not count. */
+  readonly counter: number;
+  readonly isSynced: boolean;
+  readonly addedAt: string;
+}
+
 export interface Member {
   readonly memberId: string;
   /** The content that holds name and e-mail address. */
@@ -51,6 +63,8 @@ export interface Member {
   readonly joinedAt: string | null;
   /** The last link; it may have been used. */
   readonly link: SignInLink | null;
+  /** In the order in which they were added. */
+  readonly passkeys: readonly Passkey[];
 }
 
 /** Members of an organization by id; removed ones are absent. */
@@ -62,6 +76,12 @@ const changed = (state: Members, memberId: string, changes: Partial<Member>): Me
   const member = state.members[memberId];
   return member === undefined ? state : { members: { ...state.members, [memberId]: { ...member, ...changes } } };
 };
+
+const withPasskeys = (
+  state: Members,
+  memberId: string,
+  change: (passkeys: readonly Passkey[]) => readonly Passkey[],
+): Members => changed(state, memberId, { passkeys: change(state.members[memberId]?.passkeys ?? []) });
 
 export const members: Aggregate<Members, MemberEvent> = {
   category: CATEGORIES.members,
@@ -76,6 +96,7 @@ export const members: Aggregate<Members, MemberEvent> = {
           invitedAt: occurredAt,
           joinedAt: null,
           link: null,
+          passkeys: [],
         } as const;
         return { members: { ...state.members, [memberId]: invited } };
       }
@@ -90,6 +111,20 @@ export const members: Aggregate<Members, MemberEvent> = {
       case 'MemberRemoved': {
         const { [memberId]: _, ...others } = state.members;
         return { members: others };
+      }
+      case 'PasskeyAdded': {
+        const { memberId: _, ...added } = event.data;
+        return withPasskeys(state, memberId, (passkeys) => [...passkeys, { ...added, addedAt: occurredAt }]);
+      }
+      case 'PasskeyCounted': {
+        const { passkeyId, counter } = event.data;
+        return withPasskeys(state, memberId, (passkeys) =>
+          passkeys.map((one) => (one.passkeyId === passkeyId ? { ...one, counter } : one)),
+        );
+      }
+      case 'PasskeyRemoved': {
+        const { passkeyId } = event.data;
+        return withPasskeys(state, memberId, (passkeys) => passkeys.filter((one) => one.passkeyId !== passkeyId));
       }
       default:
         return event satisfies never;

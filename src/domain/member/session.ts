@@ -6,6 +6,7 @@ import type { SessionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { Proof } from './events.ts';
+import { passkeyInvalid } from './passkey.ts';
 
 const HOUR_MS = 3_600_000;
 /** After this long without a request a session is over: longer than a working day with its breaks, shorter than a night. */
@@ -38,17 +39,31 @@ export const session: Aggregate<Session, SessionEvent> = {
   },
 };
 
-/** Follows from the link, so that of two who use it at once one starts the session, and the stream refuses the other. */
-export const sessionIdOfLink = (linkHash: string): string => formatId('ses', sha256(`session of ${linkHash}`));
+const usedOnce = (proof: Proof): string => {
+  switch (proof.kind) {
+    case 'link':
+      return proof.linkHash;
+    case 'passkey':
+      return proof.challengeHash;
+    default:
+      return proof satisfies never;
+  }
+};
+
+/**
+ * Follows from the link, or from the challenge that a passkey signed, so that of two who use it at once one starts the
+ * session, and the stream refuses the other.
+ */
+export const sessionIdOf = (proof: Proof): string => formatId('ses', sha256(`session of ${usedOnce(proof)}`));
 
 export type StartSession = Pick<ExistingSession, 'sessionId' | 'memberId' | 'secretHash' | 'proof' | 'expiresAt'>;
 
-/** @throws {DomainError} `sign_in_link_invalid`. */
+/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`: the proof was used before. */
 export const startSession = (
   state: Session,
   { sessionId, memberId, secretHash, proof, expiresAt }: StartSession,
 ): readonly SessionEvent[] => {
-  if (state.status !== 'absent') throw linkInvalid();
+  if (state.status !== 'absent') throw proof.kind === 'link' ? linkInvalid() : passkeyInvalid();
   return [{ type: 'SessionStarted', data: { sessionId, memberId, secretHash, proof, expiresAt } }];
 };
 

@@ -19,6 +19,8 @@ export interface KeyCacheQueries {
   callerOf(holder: Holder, environment: Environment): Caller | null;
   /** The member that the hash of a token (SHA-256, hex) was made for, if it is their last; undefined: none. */
   memberOfLink(linkHash: string): MemberOfOrganization | undefined;
+  /** undefined: there is none, or they were removed. */
+  memberOf(memberId: string): MemberOfOrganization | undefined;
   domainOf(domainId: string): Caller['domain'];
   /** Facts about the sending domain for an analysis. */
   domainFactsOf(domainId: string): DomainFacts;
@@ -131,6 +133,11 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       const found = state.links.get(linkHash);
       const member = found && state.members.get(found.organizationId)?.members[found.memberId];
       return found === undefined || member === undefined ? undefined : { organizationId: found.organizationId, member };
+    },
+    memberOf: (memberId) => {
+      const organizationId = state.organizationsOfMembers.get(memberId);
+      const member = organizationId && state.members.get(organizationId)?.members[memberId];
+      return organizationId && member ? { organizationId, member } : undefined;
     },
     domainOf,
     domainFactsOf: (domainId) => {

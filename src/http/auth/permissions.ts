@@ -19,7 +19,10 @@ export const requireOpenFilters = (caller: Caller, query: unknown): void => {
   throw new DomainError('permission_missing', `who sees no contents of mail cannot filter by ${asked}`);
 };
 
-type Requirement = Pick<GuardedRoute, 'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession'>;
+type Requirement = Pick<
+  GuardedRoute,
+  'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession' | 'membersOnly'
+>;
 
 /** What a member is kept from whatever their permissions say. @throws {DomainError} `permission_missing`. */
 const requireWithinRole = (
@@ -36,13 +39,19 @@ const requireWithinRole = (
     );
 };
 
+/** What somebody lacks who is no member. @throws {DomainError} `permission_missing`. */
+const requireKind = ({ auditor, member }: Caller, { auditors, membersOnly }: Requirement): void => {
+  if (auditor !== undefined && auditors !== true)
+    throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
+  if (membersOnly === true && member === undefined)
+    throw new DomainError('permission_missing', 'members alone can do this: sign in to the dashboard');
+};
+
 /** @param method of the request. @throws {DomainError} `permission_missing`, `environment_not_allowed`. */
 export const requirePermission = (caller: Caller, required: Requirement, method: string): void => {
-  const { permission, environments, auditors } = required;
-  if (caller.auditor !== undefined) {
-    if (auditors === true) return;
-    throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
-  }
+  const { permission, environments } = required;
+  requireKind(caller, required);
+  if (caller.auditor !== undefined) return;
   if (!allows(caller.permissions, permission)) {
     const who = caller.member === undefined ? 'API key' : `the role '${caller.member.role}'`;
     throw new DomainError('permission_missing', `${who} lacks '${permission}' permission`);

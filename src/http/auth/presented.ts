@@ -35,18 +35,27 @@ type Asked = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' |
 export const isSecure = ({ protocol }: Pick<Asked, 'protocol'>, publicUrl: string): boolean =>
   protocol === 'https' || publicUrl.startsWith('https:');
 
+/** The session of a member. */
+export const SESSION_COOKIE = 'outbox_session';
+/** A random value that challenges for passkeys are bound to. */
+export const BROWSER_COOKIE = 'outbox_browser';
+type CookieName = typeof SESSION_COOKIE | typeof BROWSER_COOKIE;
+
 /** RFC 6265bis §4.1.3.2: no other host and no subdomain can set it. */
-const SECURE_NAME = '__Host-outbox_session';
-const LOOPBACK_NAME = 'outbox_session';
+const nameOf = (cookie: CookieName, secure: boolean): string => (secure ? `__Host-${cookie}` : cookie);
 
 /** @param value empty: the cookie is removed. @param seconds until the browser forgets it. */
-export const sessionCookie = (secure: boolean, value: string, seconds: number): string =>
-  `${secure ? SECURE_NAME : LOOPBACK_NAME}=${value}; HttpOnly; ${secure ? 'Secure; ' : ''}SameSite=Strict; Path=/; Max-Age=${seconds}`;
+export const cookieOf = (cookie: CookieName, secure: boolean, value: string, seconds: number): string =>
+  `${nameOf(cookie, secure)}=${value}; HttpOnly; ${secure ? 'Secure; ' : ''}SameSite=Strict; Path=/; Max-Age=${seconds}`;
 
-/** Values of the session's cookie; more than one: somebody else has set another. */
-const sessionCookiesIn = ({ cookie = '' }: Asked['headers'], secure: boolean): readonly string[] => {
-  const prefix = `${secure ? SECURE_NAME : LOOPBACK_NAME}=`;
-  return cookie
+/** Values of a cookie; more than one: somebody else has set another. */
+export const cookiesIn = (
+  { headers: { cookie: sent = '' } }: Pick<Asked, 'headers'>,
+  cookie: CookieName,
+  secure: boolean,
+): readonly string[] => {
+  const prefix = `${nameOf(cookie, secure)}=`;
+  return sent
     .split(';')
     .map((pair) => pair.trim())
     .flatMap((pair) => (pair.startsWith(prefix) ? [pair.slice(prefix.length)] : []));
@@ -94,7 +103,7 @@ const refusalOf = (authorization: string | undefined, environment: Environment |
 /** @throws {DomainError} `cross_site_request`. */
 export const presentedIn = (request: Asked, publicUrl: string): Presented => {
   const { authorization } = request.headers;
-  const [value, ...others] = sessionCookiesIn(request.headers, isSecure(request, publicUrl));
+  const [value, ...others] = cookiesIn(request, SESSION_COOKIE, isSecure(request, publicUrl));
   if (value === undefined) return presentedBearer(authorization);
   if (!isSafe(request.method)) requireSameOrigin(request, publicUrl);
   const environment = takeEnvironment(request);

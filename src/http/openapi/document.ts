@@ -61,6 +61,7 @@ const PARTS: Readonly<Record<string, Json>> = {
   ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
   ':replay': parameterOf('replay', 'Id of the replay.', '^rpl_[a-z2-7]{26}$'),
   ':delivery': parameterOf('delivery', 'Id of the delivery.', '^dlv_[a-z2-7]{26}$'),
+  ':passkey': parameterOf('passkey', 'Id of the passkey.', '^psk_[a-z2-7]{26}$'),
 };
 
 /** @throws {Error} if `RESOURCES` lacks it. */

@@ -109,6 +109,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   members: 'People who use the dashboard.',
   session: 'Who asks; signing in and out.',
   sessions: 'Browsers in which members have signed in.',
+  passkeys: 'By which a member signs in.',
   topics: 'Kinds of mail that recipients choose or refuse by themselves.',
   recipients: 'Pages behind the links in mail, for its recipients; no key is needed.',
   service: 'The service itself; no key is needed.',

@@ -6,12 +6,15 @@ import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { MEMBERS_MAX } from '../../../src/domain/member/member.ts';
+import { PASSKEYS_MAX } from '../../../src/domain/member/passkey.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
 import { TOPICS_MAX } from '../../../src/http/routes/topics.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
+import { createAuthenticator } from '../support/authenticator.ts';
+import { openPeople } from '../support/passkey-people.ts';
 import { createMemoryStore, type Service, startService } from '../support/service.ts';
-import { signInWith } from '../support/sign-in.ts';
+import { SAME_ORIGIN, signInWith } from '../support/sign-in.ts';
 
 let service: Service;
 /** What the log does with an append just now instead of its work. */
@@ -29,7 +32,8 @@ beforeAll(async () => {
   const contents = createInMemoryContents();
   const store = createMemoryStore(contents);
   const append = (asked: Append) => (fault === null ? store.append(asked) : Promise.reject(fault(asked)));
-  service = await startService({ context: { contents, store: { ...store, append }, capturing: false } });
+  const publicUrl = 'http://localhost:3000';
+  service = await startService({ publicUrl, context: { contents, store: { ...store, append }, capturing: false } });
   const own = await service.makeOrganization();
   const foreign = await service.makeOrganization();
   ids.domain = await service.makeDomain(own, 'example.test');
@@ -156,6 +160,18 @@ const PROVOKED = {
   },
   cross_site_request: () => post('/v1/session', { token: 'x' }, { headers: { 'sec-fetch-site': 'cross-site' } }),
   sign_in_link_invalid: () => signInWith(service, 'http://localhost/#nothing'),
+  passkey_invalid: () => {
+    const [credential_id, client_data, authenticator_data, signature, user_handle] = Array(5).fill('AA');
+    const passkey = { credential_id, client_data, authenticator_data, signature, user_handle };
+    return post('/v1/session', { passkey }, { headers: SAME_ORIGIN });
+  },
+  too_many_passkeys: async () => {
+    const { withPasskey, add } = await openPeople(service);
+    const person = await withPasskey();
+    const another = () => add({ ...person, authenticator: createAuthenticator(person.memberId) });
+    for (let count = 1; count < PASSKEYS_MAX; count += 1) await another();
+    return another();
+  },
   member_already_exists: async () => {
     await post('/v1/members', MEMBER);
     return post('/v1/members', { ...MEMBER, email: 'ANN@example.net' });

@@ -7,7 +7,7 @@ export const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin' } as const;
 let addresses = 0;
 
 /** Attempts are counted by address: each comes from another. */
-const nextAddress = (): string => {
+export const nextAddress = (): string => {
   addresses += 1;
   return `10.200.${(addresses >> 8) & 255}.${addresses & 255}`;
 };

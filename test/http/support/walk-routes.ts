@@ -146,7 +146,14 @@ export const othersOf = (kind: Kind): Expected =>
       };
 
 /** What follows from the table alone for a request that is right in everything else. */
-export const expectedOf = ({ permission, environments, status }: GuardedRoute, holder: Holder): Expected => {
+export const expectedOf = (
+  { permission, environments, status, membersOnly }: GuardedRoute,
+  holder: Holder,
+): Expected => {
+  if (membersOnly === true) {
+    const message = 'members alone can do this: sign in to the dashboard';
+    return { status: 403, error: { code: 'permission_missing', message } };
+  }
   if (holder.permission !== permission && holder.permission !== 'admin') {
     const message = `API key lacks '${permission}' permission`;
     return { status: 403, error: { code: 'permission_missing', message } };

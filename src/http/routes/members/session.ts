@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { loadMember } from '../../../commands/member.ts';
 import { endSession, startSession } from '../../../commands/session.ts';
@@ -6,15 +7,21 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { readSecret } from '../../../domain/api-key/secret.ts';
 import { sha256Hex } from '../../../domain/digest.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import type { Proof } from '../../../domain/member/events.ts';
+import type { Passkey } from '../../../domain/member/member.ts';
+import { passkeyInvalid } from '../../../domain/member/passkey.ts';
 import { linkInvalid, SESSION_MS } from '../../../domain/member/session.ts';
 import { lookUp } from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
-import { isSecure, requireSameOrigin, sessionCookie } from '../../auth/presented.ts';
+import { verifyAssertion } from '../../auth/passkeys.ts';
+import { cookieOf, isSecure, requireSameOrigin, SESSION_COOKIE } from '../../auth/presented.ts';
 import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
 import { keepOrigin, requestOrigin } from '../../request-origin.ts';
 import { type SerializedSession, sessionSchema } from '../../schemas/member.ts';
+import { assertionSchema } from '../../schemas/passkey.ts';
+import { expectedIn } from './passkeys.ts';
 
-/** Signing in with a link, who is signed in, and signing out. */
+/** Signing in with a link or a passkey, who is signed in, and signing out. */
 
 const serializeSession = async (
   { deps: { context }, auth: { keyCache } }: RouteContext,
@@ -62,13 +69,51 @@ const requireSecure = (hostname: string, secure: boolean): void => {
   );
 };
 
+/** Who signs in, and what proved it. */
+interface Proven extends MemberOfOrganization {
+  readonly proof: Proof;
+  /** Of a passkey. */
+  readonly counter?: number | undefined;
+}
+
 /** @throws {DomainError} `sign_in_link_invalid`, `unavailable`. */
-const memberOf = async ({ auth }: RouteContext, linkHash: string, address: string): Promise<MemberOfOrganization> => {
+const proveByLink = async ({ auth }: RouteContext, token: string, address: string): Promise<Proven> => {
+  if (readSecret(token) !== 'link') throw linkInvalid();
+  const linkHash = sha256Hex(token);
   const found = await lookUp(auth, address, () => auth.keyCache.memberOfLink(linkHash));
   const expiresAt = found?.member.link?.expiresAt;
   if (found === undefined || expiresAt === undefined || expiresAt <= auth.system.now().toISOString())
     throw linkInvalid();
-  return found;
+  return { ...found, proof: { kind: 'link', linkHash } };
+};
+
+/** @throws {DomainError} `passkey_invalid`, `invalid_request` there are none at this address, `unavailable`. */
+const proveByPasskey = async (
+  route: RouteContext,
+  sent: z.infer<typeof assertionSchema>,
+  request: FastifyRequest,
+): Promise<Proven> => {
+  const { auth } = route;
+  const expected = expectedIn(route, request);
+  const memberId = Buffer.from(sent.user_handle, 'base64url').toString('latin1');
+  const ofSent = ({ credentialId }: Passkey): boolean => credentialId === sent.credential_id;
+  const found = await lookUp(auth, request.ip, () => {
+    const known = auth.keyCache.memberOf(memberId);
+    return known?.member.passkeys.some(ofSent) === true ? known : undefined;
+  });
+  const passkey = found?.member.passkeys.find(ofSent);
+  if (found === undefined || passkey === undefined) throw passkeyInvalid();
+  const assertion = {
+    credentialId: sent.credential_id,
+    clientData: sent.client_data,
+    authenticatorData: sent.authenticator_data,
+    signature: sent.signature,
+  };
+  const verified = await verifyAssertion(assertion, passkey, expected);
+  if (verified === null) throw passkeyInvalid();
+  const { challenge, counter } = verified;
+  const { passkeyId } = passkey;
+  return { ...found, proof: { kind: 'passkey', passkeyId, challengeHash: sha256Hex(challenge) }, counter };
 };
 
 const TOKEN_CHARACTERS_MAX = 100;
@@ -76,41 +121,47 @@ const TOKEN_CHARACTERS_MAX = 100;
 export const signInRoute = publicEndpoint(
   'POST /v1/session',
   {
-    summary: 'Sign in to the dashboard with a link',
+    summary: 'Sign in to the dashboard',
     description:
-      'Spends the token of a link and sets the cookie of a session: over HTTPS `__Host-outbox_session`, on loopback without ' +
-      'TLS `outbox_session`. Pages of this service alone may ask (`Sec-Fetch-Site: same-origin`, or an equal `Origin`). ' +
-      'A session is over after 7 days, or 12 hours without a request.',
-    body: z.strictObject({
-      token: z.string().max(TOKEN_CHARACTERS_MAX).describe('What follows `#` in the link.'),
-    }),
+      'Spends the token of a link, or takes what a passkey answered to a challenge, and sets the cookie of a session: over ' +
+      'HTTPS `__Host-outbox_session`, on loopback without TLS `outbox_session`. Pages of this service alone may ask ' +
+      '(`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session is over after 7 days, or 12 hours without a request.',
+    body: z
+      .strictObject({
+        token: z.string().max(TOKEN_CHARACTERS_MAX).optional().describe('What follows `#` in the link.'),
+        passkey: assertionSchema
+          .optional()
+          .describe('What `navigator.credentials.get` answered to a challenge (`POST /v1/session/challenges`).'),
+      })
+      .refine(({ token, passkey }) => (token === undefined) !== (passkey === undefined), {
+        message: 'must be sent, or passkey instead of it',
+        path: ['token'],
+      }),
     examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
     answer: sessionSchema,
   },
-  async ({ body: { token }, request, reply }, route) => {
+  async ({ body: { token = '', passkey }, request, reply }, route) => {
     const { auth, deps } = route;
     requireSameOrigin(request, auth.publicUrl);
     const secure = isSecure(request, auth.publicUrl);
     requireSecure(request.hostname, secure);
     await consumeRateLimit(auth, request.ip);
-    if (readSecret(token) !== 'link') throw linkInvalid();
-    const linkHash = sha256Hex(token);
-    const { organizationId, member } = await memberOf(route, linkHash, request.ip);
+    const { organizationId, member, proof, counter } =
+      passkey === undefined
+        ? await proveByLink(route, token, request.ip)
+        : await proveByPasskey(route, passkey, request);
     const { memberId } = member;
     const origin = await keepOrigin(
       deps,
       { ...requestOrigin(request), actor: `member:${memberId}`, organizationId, environment: null },
       request,
     );
-    const { session, value } = await startSession(deps.context, origin, {
-      memberId,
-      proof: { kind: 'link', linkHash },
-    });
+    const { session, value } = await startSession(deps.context, origin, { memberId, proof, counter });
     await auth.keyCache.catchUp();
     const holder = auth.keyCache.find(sha256Hex(value))?.holder;
     const caller = holder === undefined ? null : auth.keyCache.callerOf(holder, 'live');
     if (caller === null) throw new DomainError('unavailable', `session ${session.sessionId} is not known yet`);
-    reply.header('set-cookie', sessionCookie(secure, value, SESSION_MS / 1000));
+    reply.header('set-cookie', cookieOf(SESSION_COOKIE, secure, value, SESSION_MS / 1000));
     return serializeSession(route, caller);
   },
 );
@@ -128,6 +179,6 @@ export const signOutRoute = endpoint(
     if (member === undefined) return;
     await endSession(context, origin, member.sessionId);
     await auth.keyCache.catchUp();
-    reply.header('set-cookie', sessionCookie(isSecure(request, auth.publicUrl), '', 0));
+    reply.header('set-cookie', cookieOf(SESSION_COOKIE, isSecure(request, auth.publicUrl), '', 0));
   },
 );

@@ -1,0 +1,65 @@
+import {
+  browserSupportsWebAuthn,
+  bufferToBase64URLString,
+  startAuthentication,
+  startRegistration,
+} from '@simplewebauthn/browser';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedChallenge, SerializedPasskey } from '../../http/schemas/passkey.ts';
+import { request } from './api.ts';
+import { session } from './credentials.ts';
+import { signInWith } from './session.ts';
+
+/** Passkeys of the member. Loaded when they are needed: nobody else has to wait for it. */
+
+const PATH = '/v1/passkeys';
+
+const challenge = (): Promise<SerializedChallenge> =>
+  request('/v1/session/challenges', { method: 'POST', body: {}, isSigningIn: true });
+
+/** Whether this browser can, at this address. */
+export const arePossible = (): boolean => browserSupportsWebAuthn() && !/^[\d.]+$|^\[/.test(location.hostname);
+
+export const list = (): Promise<List<SerializedPasskey>> => request(PATH, { environment: 'live' });
+
+/** @throws {Error} in words for people, or with the name `NotAllowedError`: they would rather not. */
+export const add = async (): Promise<void> => {
+  const member = session.get()?.member;
+  if (!member) throw new Error('You are not signed in as a member.');
+  const [{ challenge: asked, rp_id }, { data }] = await Promise.all([challenge(), list()]);
+  const made = await startRegistration({
+    optionsJSON: {
+      challenge: asked,
+      rp: { id: rp_id, name: 'Outbox' },
+      user: {
+        id: bufferToBase64URLString(new TextEncoder().encode(member.id).buffer),
+        name: member.email ?? member.name,
+        displayName: member.name,
+      },
+      pubKeyCredParams: [-7, -8, -257].map((alg) => ({ alg, type: 'public-key' })),
+      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      attestation: 'none',
+      excludeCredentials: data.map(({ credential_id }) => ({ id: credential_id, type: 'public-key' })),
+    },
+  });
+  const { clientDataJSON, attestationObject } = made.response;
+  const body = { credential_id: made.id, client_data: clientDataJSON, attestation_object: attestationObject };
+  await request(PATH, { method: 'POST', environment: 'live', body });
+};
+
+/** @throws {Error} as `add`. */
+export const signIn = async (): Promise<void> => {
+  const { challenge: asked, rp_id } = await challenge();
+  const optionsJSON = { challenge: asked, rpId: rp_id, userVerification: 'required' } as const;
+  const { id, response } = await startAuthentication({ optionsJSON });
+  const { clientDataJSON, authenticatorData, signature, userHandle = '' } = response;
+  await signInWith({
+    passkey: {
+      credential_id: id,
+      client_data: clientDataJSON,
+      authenticator_data: authenticatorData,
+      signature,
+      user_handle: userHandle,
+    },
+  });
+};

@@ -1,0 +1,62 @@
+/** Passkeys: key pairs of WebAuthn by which a member signs in. They are part of the members' aggregate. */
+import { DomainError } from '../domain-error.ts';
+import type { MemberEvent } from '../events.ts';
+import type { Proof } from './events.ts';
+import { joinMember, type Members, type Passkey, requireMember } from './member.ts';
+
+/** One for each device, and some in reserve. Each is held in memory. */
+export const PASSKEYS_MAX = 10;
+
+/** Says the same whatever is wrong with it. */
+export const passkeyInvalid = (): DomainError =>
+  new DomainError('passkey_invalid', 'this passkey cannot be used to sign in: use another, or a link');
+
+export interface AddPasskey extends Omit<Passkey, 'addedAt'> {
+  readonly memberId: string;
+}
+
+/** @throws {DomainError} `not_found`, `resource_conflict` it was added before, `too_many_passkeys`. */
+export const addPasskey = (
+  state: Members,
+  { memberId, passkeyId, credentialId, publicKey, counter, isSynced }: AddPasskey,
+): readonly MemberEvent[] => {
+  const { passkeys } = requireMember(state, memberId);
+  if (passkeys.some((one) => one.credentialId === credentialId))
+    throw new DomainError('resource_conflict', 'this passkey was added before');
+  if (passkeys.length >= PASSKEYS_MAX)
+    throw new DomainError('too_many_passkeys', `a member has at most ${PASSKEYS_MAX} passkeys`);
+  return [{ type: 'PasskeyAdded', data: { memberId, passkeyId, credentialId, publicKey, counter, isSynced } }];
+};
+
+export interface RemovePasskey {
+  readonly memberId: string;
+  readonly passkeyId: string;
+}
+
+/** @throws {DomainError} `not_found`. */
+export const removePasskey = (state: Members, { memberId, passkeyId }: RemovePasskey): readonly MemberEvent[] => {
+  const { passkeys } = requireMember(state, memberId);
+  if (!passkeys.some((one) => one.passkeyId === passkeyId)) throw new DomainError('not_found', 'passkey not found');
+  return [{ type: 'PasskeyRemoved', data: { memberId, passkeyId } }];
+};
+
+export interface AcceptProof {
+  readonly memberId: string;
+  readonly proof: Proof;
+  /** Of the passkey, as its signature says; 0: it does not count, or the proof is none. */
+  readonly counter: number;
+}
+
+/**
+ * Somebody has proved to be the member. A passkey counts upwards, or stays at 0 for ever.
+ * @throws {DomainError} `not_found`, `passkey_invalid` it was removed, or there is a copy of it.
+ */
+export const acceptProof = (state: Members, { memberId, proof, counter }: AcceptProof): readonly MemberEvent[] => {
+  if (proof.kind === 'link') return joinMember(state, memberId);
+  const { passkeyId } = proof;
+  const passkey = state.members[memberId]?.passkeys.find((one) => one.passkeyId === passkeyId);
+  if (passkey === undefined) throw passkeyInvalid();
+  if (passkey.counter === 0 && counter === 0) return [];
+  if (counter <= passkey.counter) throw passkeyInvalid();
+  return [{ type: 'PasskeyCounted', data: { memberId, passkeyId, counter } }];
+};

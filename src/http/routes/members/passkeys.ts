@@ -1,0 +1,133 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { addPasskey, listPasskeys, removePasskey } from '../../../commands/passkey.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
+import { PASSKEYS_MAX } from '../../../domain/member/passkey.ts';
+import {
+  BROWSER_BYTES,
+  CHALLENGE_SECONDS,
+  isChallenge,
+  makeChallenge,
+  relyingPartyOf,
+  verifyRegistration,
+} from '../../auth/passkeys.ts';
+import { BROWSER_COOKIE, cookieOf, cookiesIn, isSecure, requireSameOrigin } from '../../auth/presented.ts';
+import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
+import { keepOrigin } from '../../request-origin.ts';
+import { listOf, listSchema } from '../../schemas/envelope.ts';
+import { base64url, challengeSchema, passkeySchema, serializePasskey } from '../../schemas/passkey.ts';
+
+/** Passkeys of the member who asks, and the challenges that they answer. */
+
+/** @throws {DomainError} `invalid_request`. */
+const requireParty = ({ auth }: RouteContext, { socket }: Pick<FastifyRequest, 'socket'>) => {
+  const party = relyingPartyOf(auth.publicUrl, socket.localPort);
+  if (party !== null) return party;
+  throw new DomainError(
+    'invalid_request',
+    'passkeys need the name of a host and HTTPS: set PUBLIC_URL to such an address, or use localhost',
+  );
+};
+
+/** What an answer of an authenticator has to fit: made for this service, and for a challenge of this browser. */
+export const expectedIn = (route: RouteContext, request: FastifyRequest) => {
+  const { auth, deps } = route;
+  const [browser, ...others] = cookiesIn(request, BROWSER_COOKIE, isSecure(request, auth.publicUrl));
+  return {
+    party: requireParty(route, request),
+    isExpected: (challenge: string): boolean =>
+      browser !== undefined &&
+      others.length === 0 &&
+      isChallenge(deps.trackingKeys, browser, challenge, auth.system.now()),
+  };
+};
+
+export const createChallengeRoute = publicEndpoint(
+  'POST /v1/session/challenges',
+  {
+    summary: 'Ask for a challenge',
+    description:
+      'For a passkey to sign, when it is added and at each sign-in. It is bound to the browser by a cookie, ' +
+      `and holds for ${CHALLENGE_SECONDS / 60} minutes. Pages of this service alone may ask.`,
+    body: z.strictObject({}),
+    examples: { 'For a passkey': {} },
+    answer: challengeSchema,
+  },
+  async ({ request, reply }, route) => {
+    const { auth, deps } = route;
+    requireSameOrigin(request, auth.publicUrl);
+    const party = requireParty(route, request);
+    const browser = Buffer.from(auth.system.randomBytes(BROWSER_BYTES)).toString('base64url');
+    const secure = isSecure(request, auth.publicUrl);
+    reply.header('set-cookie', cookieOf(BROWSER_COOKIE, secure, browser, CHALLENGE_SECONDS));
+    return {
+      object: 'challenge',
+      challenge: makeChallenge(deps.trackingKeys, browser, auth.system),
+      rp_id: party.id,
+      expires_at: new Date(auth.system.now().getTime() + CHALLENGE_SECONDS * 1000).toISOString(),
+    };
+  },
+);
+
+export const listPasskeysRoute = endpoint(
+  'GET /v1/passkeys',
+  { summary: 'List your passkeys', answer: listSchema(passkeySchema) },
+  async ({ caller }, { deps: { context } }) =>
+    listOf((await listPasskeys(context, caller.organizationId, caller.keyId)).map(serializePasskey), false, null),
+);
+
+export const addPasskeyRoute = endpoint(
+  'POST /v1/passkeys',
+  {
+    summary: 'Add a passkey',
+    description:
+      'What the browser’s `navigator.credentials.create` answered to a challenge (`POST /v1/session/challenges`), with ' +
+      '`user.id` being your member id, a resident key, and user verification, both required; `attestation` is `none`. ' +
+      `A member has at most ${PASSKEYS_MAX}.`,
+    body: z.strictObject({
+      credential_id: base64url('The `id` of the credential.'),
+      client_data: base64url('Its `response.clientDataJSON`.'),
+      attestation_object: base64url('Its `response.attestationObject`.'),
+    }),
+    examples: {
+      'Of a phone': {
+        credential_id: '6fYk0Rw2x1n5c0J8bq3Z3w',
+        client_data: 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0',
+        attestation_object: 'o2NmbXRkbm9uZWdhdHRTdG10oA',
+      },
+    },
+    answer: passkeySchema,
+    etag: false,
+  },
+  async ({ caller, origin, body, request, reply }, route) => {
+    const { deps } = route;
+    const { keyId: memberId } = caller;
+    const verified = await verifyRegistration(
+      {
+        credentialId: body.credential_id,
+        clientData: body.client_data,
+        attestationObject: body.attestation_object,
+      },
+      expectedIn(route, request),
+    );
+    if (verified === null)
+      throw new DomainError(
+        'invalid_request',
+        'this passkey does not answer a challenge of this page, or you were not verified: try again',
+      );
+    const kept = await keepOrigin(deps, origin, request);
+    const passkey = await addPasskey(deps.context, kept, { memberId, ...verified });
+    reply.header('location', `/v1/passkeys/${passkey.passkeyId}`);
+    return serializePasskey(passkey);
+  },
+);
+
+export const removePasskeyRoute = endpoint(
+  'DELETE /v1/passkeys/:passkey',
+  { summary: 'Remove one of your passkeys', description: 'It signs in no more. Open sessions stay.' },
+  async ({ caller, origin, request }, { deps }) => {
+    const { passkey: passkeyId } = request.params as { readonly passkey: string };
+    const { keyId: memberId } = caller;
+    await removePasskey(deps.context, await keepOrigin(deps, origin, request), { memberId, passkeyId });
+  },
+);

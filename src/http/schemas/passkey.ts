@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { Passkey } from '../../domain/member/member.ts';
+import { timeSchema } from './envelope.ts';
+
+/** Passkeys of members, and what browsers send of them. */
+
+/** An authenticator's answer has a kilobyte; credential ids have 1,023 bytes at most (WebAuthn §5.8.3). */
+const CHARACTERS_MAX = 8_000;
+
+export const base64url = (description: string) =>
+  z
+    .string()
+    .min(1)
+    .max(CHARACTERS_MAX)
+    .regex(/^[\w-]+$/, 'must be base64url without padding')
+    .describe(description);
+
+export const passkeySchema = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('passkey'),
+    credential_id: z.string().describe('As browsers and authenticators call it.'),
+    synced: z.boolean().describe('It is kept on more than one device.'),
+    created_at: timeSchema(),
+  })
+  .meta({ id: 'Passkey' });
+
+export type SerializedPasskey = z.infer<typeof passkeySchema>;
+
+export const serializePasskey = ({ passkeyId, credentialId, isSynced, addedAt }: Passkey): SerializedPasskey => ({
+  id: passkeyId,
+  object: 'passkey',
+  credential_id: credentialId,
+  synced: isSynced,
+  created_at: addedAt,
+});
+
+export const challengeSchema = z
+  .strictObject({
+    object: z.literal('challenge'),
+    challenge: z.string().describe('base64url, to be signed.'),
+    rp_id: z.string().describe('Name of the host that passkeys are for.'),
+    expires_at: timeSchema(),
+  })
+  .meta({ id: 'Challenge' });
+
+export type SerializedChallenge = z.infer<typeof challengeSchema>;
+
+/** What `navigator.credentials.get` answered. */
+export const assertionSchema = z.strictObject({
+  credential_id: base64url('The `id` of the credential.'),
+  client_data: base64url('Its `response.clientDataJSON`.'),
+  authenticator_data: base64url('Its `response.authenticatorData`.'),
+  signature: base64url('Its `response.signature`.'),
+  user_handle: base64url('Its `response.userHandle`.'),
+});
