@@ -40,7 +40,7 @@ export const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: Row
     <>
       <input
         type="checkbox"
-        class="pick"
+        class="picked"
         aria-label={`Select ${message.subject ?? message.id}`}
         checked={isPicked}
         tabIndex={-1}
