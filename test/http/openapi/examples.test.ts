@@ -97,7 +97,7 @@ const isOfMembers = ({ located }: (typeof examples)[number]): boolean => located
 describe('every example of the document', () => {
   const check = answerCheck(document);
   test.each(examples.filter((example) => !isOfMembers(example)))('succeeds: $what', async ({ located, value }) => {
-    const readsModels = ['replayWebhook', 'previewErasure'].includes(located.operation.operationId);
+    const readsModels = ['replayWebhook', 'previewErasure', 'cancelMessages'].includes(located.operation.operationId);
     const service = await (readsModels ? startDatabaseService() : startService());
     onTestFinished(() => service.close());
     const place = await newPlace(service);
