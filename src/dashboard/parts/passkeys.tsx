@@ -168,7 +168,7 @@ export const Passkeys = (): JSX.Element => {
         </div>
       ) : (
         <p class="muted small">
-          This browser makes none at this address: passkeys need the name of a host, and HTTPS or localhost.
+          None can be made here: passkeys need the name of a host, HTTPS or localhost, and a browser that has them.
         </p>
       )}
     </>
