@@ -23,5 +23,9 @@ export const useDomains = (): readonly Named[] =>
 export const useDomainNames = (): ReadonlyMap<string, string> =>
   new Map(useDomains().map(({ id, name }) => [id, name]));
 
+/** Names of members by id. */
+export const useMemberNames = (): ReadonlyMap<string, string> =>
+  new Map((useResource<List<Named>>({ path: '/v1/members' }).data?.data ?? []).map(({ id, name }) => [id, name]));
+
 /** What a URL is called in a title. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

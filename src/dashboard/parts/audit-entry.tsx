@@ -10,7 +10,7 @@ import { CopyField, Fact, Facts } from './facts.tsx';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
 
-/** By id: keys and domains. */
+/** By id: keys, domains and members. */
 export type Names = ReadonlyMap<string, string>;
 
 const ICONS: Readonly<Record<string, IconName>> = {
@@ -20,11 +20,13 @@ const ICONS: Readonly<Record<string, IconName>> = {
   recipient: 'mail',
   auditor: 'shield',
   operator: 'sliders',
+  member: 'person',
 };
 
 const actorOf = ({ actor: { type, id, secret_last4: last4 } }: AuditEntry, names: Names): string => {
-  if (type === 'key' && id !== null) return `${names.get(id) ?? shortId(id)}${last4 === null ? '' : `, …${last4}`}`;
-  return id === null ? `the ${type}` : `${type} ${id}`;
+  if (id === null) return `the ${type}`;
+  if (type === 'key') return `${names.get(id) ?? shortId(id)}${last4 === null ? '' : `, …${last4}`}`;
+  return names.get(id) ?? `${type} ${id}`;
 };
 
 /** What an entry is about. */

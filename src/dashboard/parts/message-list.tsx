@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SerializedListedMessage } from '../../http/schemas/message.ts';
-import { useMessageUpdates } from '../data/message-updates.ts';
 import { shortId, useKeyNames } from '../data/names.ts';
 import type { useList } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
@@ -37,17 +36,18 @@ const rowsOf = (messages: readonly Message[], day: (at: string) => string): read
 interface ListProps {
   readonly list: ReturnType<typeof useList<Message>>;
   readonly messages: readonly Message[];
+  /** New messages that wait to be shown. */
+  readonly news: number;
   readonly selected: string | null;
   readonly picked: ReadonlySet<string>;
   pick(id: string): void;
 }
 
 /** Messages by day. New ones come by themselves at the top, and wait behind a button elsewhere. */
-export const MessageList = ({ list, messages, selected, picked, pick }: ListProps): JSX.Element => {
+export const MessageList = ({ list, messages, news, selected, picked, pick }: ListProps): JSX.Element => {
   const times = useTimes();
   const isNarrow = useIsNarrow();
   const names = useKeyNames();
-  const news = useMessageUpdates(list, messages);
   const heightOf = (row: Row): number => {
     if (row.kind === 'day') return DAY_PIXELS;
     return isNarrow ? CARD_PIXELS : ROW_PIXELS;

@@ -5,7 +5,7 @@ import { urlOf } from '../data/api.ts';
 import { type AuditSearch, filterIn, logQuery, PERIODS, searchOf } from '../data/audit-search.ts';
 import { onEvent } from '../data/live.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
-import { useDomainNames, useKeyNames } from '../data/names.ts';
+import { useDomainNames, useKeyNames, useMemberNames } from '../data/names.ts';
 import { useList } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { count, useTimes } from '../data/time.ts';
@@ -163,7 +163,7 @@ interface FoundProps {
 /** The entries, and beside them the one that the URL names. */
 const Found = ({ list, newest }: FoundProps): JSX.Element => {
   const { query } = usePlace();
-  const names = new Map([...useKeyNames(), ...useDomainNames()]);
+  const names = new Map([...useKeyNames(), ...useDomainNames(), ...useMemberNames()]);
   const entries = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const selected = entries.find(({ event_id: id }) => id === query.get('entry'));
   const hasNews = useHasNews(list.dataUpdatedAt);

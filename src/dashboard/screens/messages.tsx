@@ -5,6 +5,7 @@ import { urlOf } from '../data/api.ts';
 import { saveFile } from '../data/download.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { barsQuery, listQuery, type MessageSearch, searchOf } from '../data/message-search.ts';
+import { useMessageUpdates } from '../data/message-updates.ts';
 import { messagesCsv } from '../data/messages-csv.ts';
 import { useList, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
@@ -108,6 +109,7 @@ export const Messages = (): JSX.Element => {
   const asked = listQuery(search);
   const list = useList<Message>({ path: '/v1/messages', query: asked });
   const messages = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const news = useMessageUpdates(list, messages);
   const { selected, picked, pick, clear } = useSelection(messages, peeked);
   const filter = cancellable(search);
   return (
@@ -137,7 +139,7 @@ export const Messages = (): JSX.Element => {
       {list.isPending && list.error === null && <Skeleton />}
       {list.data !== undefined && messages.length === 0 && <NoMessages search={search} />}
       {list.data !== undefined && messages.length > 0 && (
-        <MessageList list={list} messages={messages} selected={selected} picked={picked} pick={pick} />
+        <MessageList list={list} messages={messages} news={news} selected={selected} picked={picked} pick={pick} />
       )}
       <Keys />
       {peeked !== null && <Peek id={peeked} />}

@@ -59,7 +59,10 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     await page.getByText('kind:order').hover();
     await page.keyboard.press('f');
     await page.waitForURL(({ searchParams }) => searchParams.get('tag') === 'kind:order');
-    expect(await page.locator('.virtual .lr').count()).toBe(1);
+    await eventually(
+      () => page.locator('.virtual .lr').count(),
+      (rows) => rows === 1,
+    );
     expect(complaints).toEqual([]);
     await close();
   });

@@ -66,14 +66,18 @@ describe.skipIf(chromiumIsMissing)('the screens of messages', () => {
     await page.keyboard.press('t');
     const bar = page.getByRole('region', { name: 'Time travel' });
     await bar.waitFor();
-    await page.keyboard.press('ArrowLeft');
-    await page.keyboard.press('ArrowLeft');
-    await page.locator('.head').getByText('Accepted').waitFor();
+    await eventually(
+      async () => {
+        await page.keyboard.press('ArrowLeft');
+        return page.locator('.head').getByText('Accepted', { exact: true }).count();
+      },
+      (found) => found === 1,
+    );
     expect(new URL(page.url()).searchParams.get('at')).toMatch(/Z$/);
     expect(await page.getByRole('button', { name: /^Cancel/ }).isDisabled()).toBe(true);
     expect(await look(page, `message-past-${name}`)).toEqual(FINE);
     await bar.getByRole('button', { name: 'Back to now' }).click();
-    await page.locator('.head').getByText('Delivered').waitFor();
+    await page.locator('.head').getByText('Delivered', { exact: true }).waitFor();
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
     expect(complaints).toEqual([]);
     await close();

@@ -56,7 +56,6 @@ const previewHeaders = (reply: FastifyReply, hasImages: boolean): FastifyReply =
   reply
     .type('text/html; charset=utf-8')
     .header('content-security-policy', policyOf(hasImages))
-    .header('cache-control', 'no-store')
     .header('referrer-policy', 'no-referrer')
     .header('x-dns-prefetch-control', 'off')
     .header('cross-origin-resource-policy', 'same-origin');
@@ -116,7 +115,6 @@ export const getRawMessageRoute = endpoint(
     const source = await route.deps.messageSources.of(mailOf(message, body));
     call.reply
       .type(MEDIA_TYPE)
-      .header('cache-control', 'no-store')
       .header('content-disposition', `attachment; filename="${call.id}.eml"`)
       .header('content-security-policy', "sandbox; default-src 'none'");
     return Readable.from(source, { objectMode: false });
