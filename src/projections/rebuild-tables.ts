@@ -100,7 +100,7 @@ export const switchTables = async (db: Database, { name, tables }: Projection, p
   return true;
 };
 
-/** Values of a row: text, numbers, ISO 8601 times, or JSON as an object. Undefined is null. */
+/** Values of a row: text, numbers, ISO 8601 times, bytes, or JSON as an object. Undefined is null. */
 type Row = Readonly<Record<string, unknown>>;
 
 /** Characters with a meaning in COPY (PostgreSQL manual, COPY, "Text Format"). */
@@ -113,6 +113,7 @@ const escaped = (text: string): string =>
 const cell = (value: unknown): string => {
   if (typeof value === 'string') return escaped(value);
   if (value === null || value === undefined) return '\\N';
+  if (Buffer.isBuffer(value)) return `\\\\x${value.toString('hex')}`;
   return typeof value === 'object' ? escaped(JSON.stringify(value)) : String(value);
 };
 

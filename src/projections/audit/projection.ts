@@ -1,5 +1,4 @@
-import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
+import { constants, zstdCompressSync } from 'node:zlib';
 import { facetsOf, type Leaf, leafOf, parseLeaf, treeOf } from '../../domain/audit/leaf.ts';
 import { HASH_BYTES, rootOfComplete } from '../../domain/audit/merkle-tree.ts';
 import type { Position, RecordedEvent } from '../../domain/ports/event-store.ts';
@@ -16,8 +15,10 @@ import { encodeEntries, hashEntries, TILE_WIDTH } from './tiles.ts';
  * full tiles make the tiles above (C2SP tlog-tiles). The rows do not depend on how the log is cut into batches.
  */
 
-const compress = promisify(zstdCompress);
-/** 1 µs a leaf. The next level takes twice the time and saves nothing. */
+/**
+ * 1.3 µs a leaf here, 2.9 on the thread pool; a bundle is done in a third of a millisecond. The next level takes twice the
+ * time and saves nothing.
+ */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 interface PendingLeaf {
@@ -90,7 +91,6 @@ const insertTail = rowsInto<TailRow>('audit_tail', {
   position: 'position',
 });
 
-const bytea = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`;
 /** Ids and names of types: nothing in them has a meaning in an array. */
 const textArray = (texts: readonly string[]): string => `{${texts.map((text) => `"${text}"`).join(',')}}`;
 
@@ -104,15 +104,15 @@ export const foundBy = (leaves: readonly PendingLeaf['parsed'][]) => {
   };
 };
 
-const bundleRow = async (tree: string, bundle: number, leaves: readonly PendingLeaf[], latest: string) => {
+const bundleRow = (tree: string, bundle: number, leaves: readonly PendingLeaf[], latest: string) => {
   const entries = encodeEntries(leaves.map(({ leaf }) => leaf));
   const hashes = hashEntries(entries, leaves.length);
   const { idFrom, idTo, facets } = foundBy(leaves.map(({ parsed }) => parsed));
   return {
     tree,
     bundle,
-    hashes: bytea(hashes),
-    entries: bytea(await compress(entries, COMPRESSION)),
+    hashes,
+    entries: zstdCompressSync(entries, COMPRESSION),
     position: leaves[0]?.position,
     latest,
     idFrom,
@@ -121,7 +121,7 @@ const bundleRow = async (tree: string, bundle: number, leaves: readonly PendingL
     root: rootOfComplete(hashes),
   };
 };
-type BundleRow = Awaited<ReturnType<typeof bundleRow>>;
+type BundleRow = ReturnType<typeof bundleRow>;
 
 const insertBundles = rowsInto<BundleRow>('audit_bundles', {
   tree: 'tree',
@@ -178,7 +178,7 @@ const fillBundles = async (db: Database, growing: Growing): Promise<readonly Pen
   while (pending.length >= TILE_WIDTH) {
     const leaves = pending.splice(0, TILE_WIDTH);
     growing.latest = latestOf(leaves, growing.latest);
-    bundles.push(await bundleRow(tree, first + bundles.length, leaves, growing.latest));
+    bundles.push(bundleRow(tree, first + bundles.length, leaves, growing.latest));
   }
   await insertBundles(db, bundles);
   const roots = bundles.map(({ root }) => root);
