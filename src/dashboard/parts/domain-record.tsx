@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { type DomainRecord, inStrings } from '../data/domain-records.ts';
 import { CopyButton, CopyLink } from './facts.tsx';
 import { Icon, Mark, Status } from './icons.tsx';
+import { Prose } from './prose.tsx';
 import type { State } from './shapes.ts';
 
 /** A DNS record of a domain: what is to be published, what was seen, and what to do about it. */
@@ -80,7 +81,7 @@ const Sentence = ({ text, strings }: { readonly text: string; readonly strings: 
   const [before, ...after] = text.split(strings);
   return (
     <span>
-      <bdi>{before}</bdi>
+      <Prose text={before ?? ''} />
       {after.length > 0 && <CopyLink text={strings} word="copy it in two parts" />}
     </span>
   );

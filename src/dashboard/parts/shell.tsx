@@ -55,7 +55,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
   },
 ];
 
-const Logo = (): JSX.Element => (
+export const Logo = (): JSX.Element => (
   <span class="logo" aria-hidden="true">
     <svg viewBox="0 0 20 20" aria-hidden="true">
       <path d="M3 11.500 6.200 4.300A1.300 1.300 0 0 1 7.400 3.500h5.200a1.300 1.300 0 0 1 1.200.8L17 11.500v3.700a1.300 1.300 0 0 1-1.300 1.300H4.300A1.300 1.300 0 0 1 3 15.200z" />

@@ -5,6 +5,7 @@ import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts'
 import type { Problem } from '../data/template-problems.ts';
 import { CodeEditor, type Spot } from './code-editor.tsx';
 import { Mark } from './icons.tsx';
+import { Prose } from './prose.tsx';
 
 /** What a template is written as, in one of its languages. */
 
@@ -39,8 +40,13 @@ const Problems = ({ problems, field, onGo }: ProblemsProps): JSX.Element | null 
           <Mark state={STATES[problem.severity]} />
           <span>
             {problem.field !== null && `Line ${problem.line}, column ${problem.column}: `}
-            <bdi>{problem.sentence}</bdi>
-            {problem.fix !== null && <span class="two"> {problem.fix}</span>}{' '}
+            <Prose text={problem.sentence} />
+            {problem.fix !== null && (
+              <span class="two">
+                {' '}
+                <Prose text={problem.fix} />
+              </span>
+            )}{' '}
             {problem.field === field && (
               <button type="button" class="lnk" onClick={() => onGo({ line: problem.line, column: problem.column })}>
                 Go there

@@ -4,6 +4,7 @@ import { ApiFault } from '../data/api.ts';
 import type { Place } from '../data/location.ts';
 import { signInWith } from '../data/session.ts';
 import { OfferPasskey } from '../parts/passkeys.tsx';
+import { Logo } from '../parts/shell.tsx';
 
 /** What a link to sign in leads to. Opening it spends nothing: programs that look at mail open every link in it. */
 
@@ -38,6 +39,7 @@ export const SignInLink = ({ token }: { readonly token: string }): JSX.Element =
   return (
     <main class="si">
       <div class="box">
+        <Logo />
         <h1>Sign in to Outbox</h1>
         <p class="sub">{location.host}</p>
         <form class="panel" onSubmit={(event) => void enter(event)}>

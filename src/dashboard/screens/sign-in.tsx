@@ -4,6 +4,7 @@ import { ApiFault, request } from '../data/api.ts';
 import { enterKey, environmentOfKey } from '../data/credentials.ts';
 import { currentEnvironment, navigate, withParameters } from '../data/location.ts';
 import { SignInByPasskey } from '../parts/passkeys.tsx';
+import { Logo } from '../parts/shell.tsx';
 
 /** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
 const isAccepted = async (key: string): Promise<boolean> => {
@@ -41,6 +42,7 @@ export const SignIn = (): JSX.Element => {
   return (
     <main class="si">
       <div class="box">
+        <Logo />
         <h1>Outbox</h1>
         <p class="sub">Sign in with an API key of the {environment} environment.</p>
         <form class="panel" onSubmit={(event) => void enter(event)}>
