@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { rootOfPart } from '../../src/domain/audit/content-proof.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
-import type { RequestOrigin } from '../../src/domain/ports/request-origins.ts';
+import { originPart, type RequestOrigin } from '../../src/domain/ports/request-origins.ts';
 import { createInMemoryRequestOrigins } from '../support/in-memory/request-origins.ts';
 import { type KeyTenant, openKeyTenant } from './support/key-tenant.ts';
 import { type Service, startService } from './support/service.ts';
@@ -74,8 +75,10 @@ describe('every event of a request', () => {
         address: '203.0.113.9',
         userAgent: headers['user-agent'].slice(0, 512),
         at: expect.any(Date),
+        salt: expect.stringMatching(/^[\w-]{22}$/),
       },
     ]);
+    expect(metadata.originRoot).toBe(rootOfPart(originPart(kept[0] as RequestOrigin)));
   });
 
   test('that records a refusal names its origin too', async () => {
