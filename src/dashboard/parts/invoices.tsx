@@ -76,7 +76,7 @@ const LineEvents = ({ events }: { readonly events: string }): JSX.Element => {
 };
 
 const LineRow = ({ line, currency }: { readonly line: Line; readonly currency: string }): JSX.Element => (
-  <li class="line">
+  <li class="invoice-line">
     <span>
       <b class="b">{KINDS[line.kind]}</b>
       <small class="muted">

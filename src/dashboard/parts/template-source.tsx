@@ -114,7 +114,7 @@ interface LineProps {
 }
 
 const Line = ({ name, value, isReadOnly, onChange }: LineProps): JSX.Element => (
-  <label class="subj">
+  <label class="subject-line">
     <span>{name}</span>
     <input value={value} readOnly={isReadOnly} onInput={({ currentTarget }) => onChange(currentTarget.value)} />
   </label>

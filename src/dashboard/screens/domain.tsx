@@ -115,7 +115,7 @@ const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elemen
       </header>
       <ul>
         {domain.dkim.map(({ hosts, status, removable, safe_to_remove_at: removableAt, activated_at: activatedAt }) => (
-          <li class="okrow pair" key={hosts.join(' ')}>
+          <li class="okrow several" key={hosts.join(' ')}>
             <Mark state={KEY_STATES[status]} />
             <span class="hosts">
               <b class="b">{KEY_WORDS[status]}</b>
