@@ -61,7 +61,8 @@ describe.skipIf(chromiumIsMissing)('the palette', () => {
     await page.keyboard.press('k');
     await page.waitForTimeout(200);
     expect(new URL(page.url()).pathname).toBe('/dashboard/domains');
-    expect(complaints).toEqual([]);
+    // The browser notes that there is no message of the id that was pasted.
+    expect(complaints.filter((text) => !text.includes('404 (Not Found)'))).toEqual([]);
     await close();
   });
 });

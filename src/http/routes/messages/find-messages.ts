@@ -11,7 +11,7 @@ import type { ListedMessage } from '../../../projections/messages/queries.ts';
 import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { integerParameter, tagParameter, timeParameter } from '../../validation/fields.ts';
+import { integerParameter, line, tagParameter, text, timeParameter } from '../../validation/fields.ts';
 
 /** Finds messages by what is known of them. */
 
@@ -35,7 +35,7 @@ const address = z
     return typeof parsed === 'string' ? '' : canonicalAddress(parsed.address);
   });
 
-const DOMAIN = /^[^\s@]{1,253}$/;
+const DOMAIN = /^[^\s@\p{Cc}]{1,253}$/u;
 /** RFC 5321 §4.2, RFC 3463, or both as replies have them. */
 const SMTP_CODE = /^(?<code>[2-5]\d\d)?(?: (?=[245]))?(?<enhanced>[245]\.\d{1,3}\.\d{1,3})?$/;
 
@@ -55,23 +55,17 @@ export const messageFilters = () => ({
     .max(SUBJECT_CHARACTERS_MAX)
     .optional()
     .describe('The whole subject. Letter case and the amount of white space do not matter.'),
-  message_id: z
-    .string()
-    .max(MESSAGE_ID_CHARACTERS_MAX)
-    .optional()
-    .describe('The `Message-ID`, with or without angle brackets.'),
-  key_id: z.string().optional().describe('The API key that sent it.'),
+  message_id: text(MESSAGE_ID_CHARACTERS_MAX).optional().describe('The `Message-ID`, with or without angle brackets.'),
+  key_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The API key that sent it.'),
   secret: integerParameter(1, SECRETS_MAX)
     .optional()
     .describe('Which value of that key sent it, from 1; each rotation makes another.'),
-  request_id: z.string().optional().describe('The request that sent it: the `X-Request-Id` of its response.'),
-  template_id: z
-    .string()
-    .max(ID_CHARACTERS_MAX)
+  request_id: line(ID_CHARACTERS_MAX, 0)
     .optional()
-    .describe('The template it was rendered from, by id or alias.'),
+    .describe('The request that sent it: the `X-Request-Id` of its response.'),
+  template_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The template it was rendered from, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('The version of that template.'),
-  domain_id: z.string().optional().describe('The sending domain.'),
+  domain_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The sending domain.'),
   since: timeParameter().optional().describe('Accepted at or after this time, ISO 8601.'),
   until: timeParameter().optional().describe('Accepted before this time, ISO 8601.'),
   recipient_domain: z

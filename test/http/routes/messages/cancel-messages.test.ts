@@ -105,6 +105,10 @@ describe('POST /v1/messages/cancel', () => {
     [{ filter: { recipient_domain: 'a b' } }, 'filter'],
     [{ filter: { nothing: 1 } }, 'filter'],
     [{ ids: ['x'], dry_run: 'yes' }, 'dry_run'],
+    ...['key_id', 'request_id', 'domain_id', 'template_id', 'message_id', 'recipient_domain'].map(
+      (name) => [{ filter: { [name]: 'a\0b' } }, 'filter'] as const,
+    ),
+    [{ filter: { key_id: 'k'.repeat(65) } }, 'filter'],
   ])('refuses %j', async (payload, field) => {
     const { status, body } = await cancel(payload);
     expect([status, body.error.code, Object.keys(body.error.details)]).toEqual([400, 'invalid_request', [field]]);
