@@ -6,7 +6,7 @@ import type { Scenario } from '../harness/scenario.ts';
 import type { World } from '../harness/world.ts';
 import { inWorld } from './in-world.ts';
 
-const LISTENING = /SMTP submission at \S+:(\d+)/;
+const LISTENING = /SMTP submission at [\d.]+:(\d+)/;
 const MARKER = 'by-smtp';
 
 /** What any client does: the same message until it is answered 250. @returns whether it was. */
