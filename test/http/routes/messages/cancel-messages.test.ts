@@ -106,7 +106,7 @@ describe('POST /v1/messages/cancel', () => {
     [{ filter: { nothing: 1 } }, 'filter'],
     [{ ids: ['x'], dry_run: 'yes' }, 'dry_run'],
     ...['key_id', 'request_id', 'domain_id', 'template_id', 'message_id', 'recipient_domain'].map(
-      (name) => [{ filter: { [name]: 'a\0b' } }, 'filter'] as const,
+      (name): [object, string] => [{ filter: { [name]: 'a\0b' } }, 'filter'],
     ),
     [{ filter: { key_id: 'k'.repeat(65) } }, 'filter'],
   ])('refuses %j', async (payload, field) => {
