@@ -21,6 +21,8 @@ export interface GuardedRoute {
   readonly auditors?: true;
   /** The response holds contents of mail that nothing can be masked in: members who see none are refused. */
   readonly contents?: true;
+  /** Its `from` and `to` are a range of times or sizes, and tell nothing of mail. */
+  readonly ranges?: true;
   /** Changes nothing but the session that asks, or passkeys of its member: members who only read may too. */
   readonly ownSession?: true;
   /** For members alone: API keys are refused. */

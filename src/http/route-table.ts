@@ -63,7 +63,7 @@ export const ROUTES = {
   ...MANAGED_ROUTES,
 
   'GET /v1/events': { ...READ, errors: LIST },
-  'GET /v1/stats': { ...READ, errors: [] },
+  'GET /v1/stats': { ...READ, ranges: true, errors: [] },
   'GET /v1/billing': { ...ADMIN, errors: [] },
   'GET /v1/billing/plans': { ...ADMIN, errors: [] },
   'PUT /v1/billing/plan': {
@@ -86,8 +86,12 @@ export const ROUTES = {
     contents: true,
     errors: ['not_found', 'environment_not_allowed'],
   },
-  'GET /v1/audit/consistency': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet'] },
-  'GET /v1/audit/export': { ...AUDIT, errors: ['environment_not_allowed', 'not_signed_yet', 'resource_conflict'] },
+  'GET /v1/audit/consistency': { ...AUDIT, ranges: true, errors: ['environment_not_allowed', 'not_signed_yet'] },
+  'GET /v1/audit/export': {
+    ...AUDIT,
+    ranges: true,
+    errors: ['environment_not_allowed', 'not_signed_yet', 'resource_conflict'],
+  },
   'GET /v1/audit/tlog/:organization/checkpoint': {
     ...AUDIT,
     errors: [...ONE, 'environment_not_allowed', 'not_signed_yet'],

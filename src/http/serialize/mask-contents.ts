@@ -41,8 +41,17 @@ const maskWritten = (value: unknown): unknown => {
   return Array.isArray(value) ? [] : value;
 };
 
-const maskField = (name: string, value: unknown, of: object): unknown =>
-  WRITTEN.has(name) || isName(name, of) || isLink(name, of) ? maskWritten(value) : maskContents(value);
+/** Prose of `explain`, which quotes links of mail. */
+const PROSE: ReadonlySet<string> = new Set(['sentence', 'summary']);
+/** What follows the host may be a secret of the recipient. */
+const PATHS = /(https?:\/\/[^\s/?#]+)[/?#]\S*/gi;
+
+const maskProse = (text: string): string => maskText(text.replace(PATHS, `$1/${MASK}`));
+
+const maskField = (name: string, value: unknown, of: object): unknown => {
+  if (WRITTEN.has(name) || isName(name, of) || isLink(name, of)) return maskWritten(value);
+  return PROSE.has(name) && typeof value === 'string' ? maskProse(value) : maskContents(value);
+};
 
 /** @param value JSON, or what becomes JSON; another object, such as a stream, stays as it is. */
 export const maskContents = (value: unknown): unknown => {

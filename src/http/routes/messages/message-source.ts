@@ -38,8 +38,10 @@ const policyOf = (hasImages: boolean): string =>
 
 /** What connects to other hosts before a policy is asked, or would lead links elsewhere. It becomes an unknown element. */
 const ELEMENTS_LEFT_OUT = /<(?=(?:link|base|meta|i?frame|object|embed)[\s/>])/gi;
-/** Our own image that tells of an opening, in whatever mail it came here. */
-const OPEN_PIXEL = /https?:\/\/[^\s"'<>/]+(?:\/[^\s"'<>]*)?\/o\/[\w-]{16,}/gi;
+/** As far as one goes, so that each character is read once. */
+const URLS = /https?:\/\/[^\s"'<>()]+/gi;
+/** In the URL of our own image that tells of an opening, in whatever mail it came here. */
+const OPEN_PIXEL = /\/o\/[\w-]{16,}/i;
 const DOCTYPE = /^\s*<!doctype[^>]*>/i;
 /** Links leave the frame. */
 const BASE = '<base target="_blank">';
@@ -47,7 +49,9 @@ const BASE = '<base target="_blank">';
 /** The html, inert as far as text can be; the policy sees to the rest. */
 const sealed = ({ html, text = '', subject, attachments }: MessageBody): string => {
   const page = html === undefined ? pageOfText(subject, text) : withImages(html, attachments);
-  const inert = withViewUrl(page, '#').replace(ELEMENTS_LEFT_OUT, '<x-').replace(OPEN_PIXEL, 'data:,');
+  const inert = withViewUrl(page, '#')
+    .replace(ELEMENTS_LEFT_OUT, '<x-')
+    .replace(URLS, (url) => (OPEN_PIXEL.test(url) ? 'data:,' : url));
   const [doctype = ''] = DOCTYPE.exec(inert) ?? [];
   return doctype + BASE + inert.slice(doctype.length);
 };

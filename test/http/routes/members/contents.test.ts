@@ -24,8 +24,15 @@ const post = async (url: string, payload: object) => {
   return answer.json();
 };
 
+let people = 0;
+
 const signIn = async (role: string): Promise<string> => {
-  const { link } = await post('/v1/members', { email: `secretlocal.${role}@example.net`, name: 'A colleague', role });
+  people += 1;
+  const { link } = await post('/v1/members', {
+    email: `secretlocal.${role}${people}@example.net`,
+    name: 'A colleague',
+    role,
+  });
   return cookieOf(await signInWith(service, link.url));
 };
 
@@ -64,6 +71,23 @@ const expectMasked = (text: string): void => {
   expect(text).not.toMatch(ADDRESS);
   for (const written of WRITTEN) expect(text.includes(written), `${written} in ${text}`).toBe(false);
 };
+
+describe('a member who sees no contents', () => {
+  test('asks for ranges, and not for what mail says', async () => {
+    const cookie = await signIn('auditor');
+    const ask = async (url: string) => (await service.request({ url, headers: { cookie } })).statusCode;
+    const from = new Date(Date.now() - 3_600_000).toISOString();
+    expect(await ask(`/v1/stats?from=${from}&to=${new Date().toISOString()}`)).toBe(200);
+    expect(await ask('/v1/audit/consistency?from=0')).not.toBe(403);
+    expect(await ask('/v1/messages?from=a@example.net')).toBe(403);
+  });
+
+  test('reads in sentences where a link of mail leads, and not which one it is', () => {
+    const sentence = 'bob@example.net followed a link: https://shop.example/reset?token=abc (at 10:00)';
+    const masked = '***@example.net followed a link: https://shop.example/*** (at 10:00)';
+    expect(maskContents({ sentence })).toEqual({ sentence: masked });
+  });
+});
 
 const readUntil = async (stream: Response, end: string): Promise<string> => {
   let text = '';

@@ -54,6 +54,13 @@ describe('the preview of a message', () => {
     expect(body).toBe('<base target="_blank"><img src="https://cdn.example/o/a.png" alt=""><img src="data:," alt="">');
   });
 
+  test('reads a page of nothing but beginnings of URLs once', async () => {
+    const id = await send({ html: 'http://a/'.repeat(100_000) });
+    const began = performance.now();
+    expect((await ask(`/v1/messages/${id}/preview`)).statusCode).toBe(200);
+    expect(performance.now() - began).toBeLessThan(2_000); // minutes, where each beginning is read to the end
+  });
+
   test('shows images of its own attachments, and its text when there is no html', async () => {
     const attachments = [{ filename: 'a.png', content: IMAGE, content_type: 'image/png', content_id: 'logo' }];
     const id = await send({ html: '<!doctype html><img src="cid:logo" alt="">', attachments });
