@@ -22,10 +22,10 @@ export const Fact = ({ name, children }: FactProps): JSX.Element => (
 const COPIED_MS = 1_500;
 
 /** @returns whether it was copied just now, and what copies it. */
-const useCopy = (text: string): readonly [boolean, () => void] => {
+const useCopy = (read: () => string): readonly [boolean, () => void] => {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text).catch(() => undefined);
+    await navigator.clipboard.writeText(read()).catch(() => undefined);
     setCopied(true);
     setTimeout(() => setCopied(false), COPIED_MS);
   };
@@ -33,7 +33,7 @@ const useCopy = (text: string): readonly [boolean, () => void] => {
 };
 
 export const CopyButton = ({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) => {
-  const [isCopied, copy] = useCopy(text);
+  const [isCopied, copy] = useCopy(() => text);
   return (
     <button type="button" aria-label={isCopied ? 'Copied' : label} title={label} onClick={copy}>
       <Icon name={isCopied ? 'check' : 'copy'} />
@@ -43,7 +43,7 @@ export const CopyButton = ({ text, label = 'Copy' }: { readonly text: string; re
 
 /** In words. */
 export const CopyLink = ({ text, word }: { readonly text: string; readonly word: string }): JSX.Element => {
-  const [isCopied, copy] = useCopy(text);
+  const [isCopied, copy] = useCopy(() => text);
   return (
     <button type="button" class="lnk" onClick={copy}>
       {isCopied ? 'Copied' : word}
@@ -53,11 +53,22 @@ export const CopyLink = ({ text, word }: { readonly text: string; readonly word:
 
 /** As a button with a word. */
 export const CopyWhole = ({ text, word }: { readonly text: string; readonly word: string }): JSX.Element => {
-  const [isCopied, copy] = useCopy(text);
+  const [isCopied, copy] = useCopy(() => text);
   return (
     <button type="button" class="btn small" onClick={copy}>
       <Icon name={isCopied ? 'check' : 'copy'} />
       {isCopied ? 'Copied' : word}
+    </button>
+  );
+};
+
+/** The address of the screen, as it is shown. */
+export const CopyAddress = (): JSX.Element => {
+  const [isCopied, copy] = useCopy(() => location.href);
+  return (
+    <button type="button" class="btn" onClick={copy}>
+      <Icon name={isCopied ? 'check' : 'link'} />
+      {isCopied ? 'Copied' : 'Copy link'}
     </button>
   );
 };

@@ -4,20 +4,16 @@ import { request } from '../data/api.ts';
 import { useDomains } from '../data/names.ts';
 import { ago } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
-import { NewValue } from './new-value.tsx';
+import { newValue } from './new-value.tsx';
 
 interface Made {
   readonly key: string;
   readonly previous_key_expires_at?: string;
 }
 
-/** The dialog then shows the value, until somebody says that it is stored. */
 const shownOnce = async (name: string, path: string, body: unknown): Promise<Outcome> => {
   const made = await request<Made>(path, { method: 'POST', body });
-  return {
-    shown: <NewValue value={made.key} name={name} previousUntil={made.previous_key_expires_at} />,
-    word: 'It is stored',
-  };
+  return newValue({ value: made.key, name, previousUntil: made.previous_key_expires_at });
 };
 
 const used = ({ last_used_at: at, last_used_address: address }: SerializedApiKey): string =>

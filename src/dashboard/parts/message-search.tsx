@@ -5,6 +5,7 @@ import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { filterIn, type Ids, type MessageSearch, messageIn, PERIODS, WORDS } from '../data/message-search.ts';
 import { useDomainNames, useKeyNames } from '../data/names.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
+import { FilterChip } from './filter-chip.tsx';
 import { Icon } from './icons.tsx';
 import { STATES } from './shapes.ts';
 
@@ -93,17 +94,13 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
       <form class="field" onSubmit={find}>
         <Icon name="search" />
         {Object.entries(others).map(([name, value]) => (
-          <span class="chip" key={name}>
-            <span>{name.replace('_id', '').replace('smtp_', '')}</span>{' '}
-            <bdi class="value">{nameOf(names, name, value)}</bdi>
-            <button
-              type="button"
-              aria-label={`Remove ${name}`}
-              onClick={() => navigate(withParameters({ [name]: null }))}
-            >
-              <Icon name="cross" />
-            </button>
-          </span>
+          <FilterChip
+            key={name}
+            name={name}
+            word={name.replace('_id', '').replace('smtp_', '')}
+            value={nameOf(names, name, value)}
+            removed={name}
+          />
         ))}
         <input
           ref={input}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useTimes } from '../data/time.ts';
+import type { Outcome } from './action.tsx';
 import { CopyButton } from './facts.tsx';
 
 interface NewValueProps {
@@ -11,7 +12,7 @@ interface NewValueProps {
 }
 
 /** A secret, shown this once. */
-export const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element => {
+const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element => {
   const times = useTimes();
   return (
     <>
@@ -29,3 +30,6 @@ export const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Ele
     </>
   );
 };
+
+/** The dialog then shows the value, until somebody says that it is stored. */
+export const newValue = (made: NewValueProps): Outcome => ({ shown: <NewValue {...made} />, word: 'It is stored' });

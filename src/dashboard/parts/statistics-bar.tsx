@@ -13,6 +13,7 @@ import {
   timeOf,
 } from '../data/statistics.ts';
 import { useTimes } from '../data/time.ts';
+import { FilterChip } from './filter-chip.tsx';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
 
@@ -205,16 +206,13 @@ export const StatisticsBar = ({ search, nameOf }: BarProps): JSX.Element => {
         choose={(value) => group(first ?? 'recipient_domain', value)}
       />
       {Object.entries(filters).map(([name, value]) => (
-        <span class="chip" key={name}>
-          <span>{DIMENSIONS[name as Dimension]}</span> <bdi class="value">{nameOf(name as Dimension, value)}</bdi>
-          <button
-            type="button"
-            aria-label={`Remove ${DIMENSIONS[name as Dimension]}`}
-            onClick={() => navigate(withParameters({ [name]: null }))}
-          >
-            <Icon name="cross" />
-          </button>
-        </span>
+        <FilterChip
+          key={name}
+          name={name}
+          word={DIMENSIONS[name as Dimension]}
+          value={nameOf(name as Dimension, value)}
+          removed={DIMENSIONS[name as Dimension]}
+        />
       ))}
       <AddFilter />
       <span class="sp" />

@@ -5,7 +5,7 @@ import { linkTo, navigate } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
 import { ago } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
-import { NewValue } from './new-value.tsx';
+import { newValue } from './new-value.tsx';
 
 interface Made {
   readonly url: string;
@@ -13,10 +13,9 @@ interface Made {
   readonly previous_secret_expires_at?: string;
 }
 
-/** The dialog then shows the secret, until somebody says that it is stored. */
 const shownOnce = async (path: string, body: unknown): Promise<Outcome> => {
   const { secret, url, previous_secret_expires_at: until } = await request<Made>(path, { method: 'POST', body });
-  return { shown: <NewValue value={secret} name={url} previousUntil={until} />, word: 'It is stored' };
+  return newValue({ value: secret, name: url, previousUntil: until });
 };
 
 const FAMILIES = {

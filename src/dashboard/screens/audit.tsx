@@ -14,6 +14,7 @@ import { LogState, useNewest } from '../parts/audit-checks.tsx';
 import { EntryDetails, EntryRow, type Names } from '../parts/audit-entry.tsx';
 import { Download } from '../parts/download.tsx';
 import { CopyButton } from '../parts/facts.tsx';
+import { FilterChip } from '../parts/filter-chip.tsx';
 import { Icon } from '../parts/icons.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
@@ -33,16 +34,7 @@ const SearchBar = ({ search }: { readonly search: AuditSearch }): JSX.Element =>
       <form class="field" onSubmit={find}>
         <Icon name="search" />
         {Object.entries(search.filters).map(([name, value]) => (
-          <span class="chip" key={name}>
-            <span>{name.replace('_id', '')}</span> <bdi class="value">{value}</bdi>
-            <button
-              type="button"
-              aria-label={`Remove ${name}`}
-              onClick={() => navigate(withParameters({ [name]: null }))}
-            >
-              <Icon name="cross" />
-            </button>
-          </span>
+          <FilterChip key={name} name={name} word={name.replace('_id', '')} value={value} removed={name} />
         ))}
         <input
           ref={input}

@@ -13,8 +13,8 @@ import {
 } from '../data/statistics.ts';
 import { count, percent } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
-import { CopyLink } from '../parts/copy-link.tsx';
 import { Download } from '../parts/download.tsx';
+import { CopyAddress } from '../parts/facts.tsx';
 import { Figure, Figures } from '../parts/figures.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 import { StatisticsBar } from '../parts/statistics-bar.tsx';
@@ -155,7 +155,7 @@ export const Statistics = (): JSX.Element => {
           <h1>Statistics</h1>
         </div>
         <div class="acts">
-          <CopyLink />
+          <CopyAddress />
           <Download word="CSV" path="/v1/stats" query={grouped} accept="text/csv" name="statistics.csv" />
           <ApiButton requests={[urlOf('/v1/stats', asked), urlOf('/v1/stats', grouped)]} />
         </div>
