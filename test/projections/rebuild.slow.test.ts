@@ -175,7 +175,7 @@ describe('rebuilding a read model', () => {
       expect.objectContaining({
         level: 'error',
         sentence: expect.stringMatching(
-          /older than read model messages: it knows version (\d) and finds (?!\1)\d; upgrade/,
+          /older than read model messages: it knows version (\d+) and finds (?!\1;)\d+; upgrade/,
         ),
       }),
     );

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { CHROMIUM, type Theme } from './chromium.ts';
 
 /** Chromium as somebody who uses the dashboard. */
@@ -19,6 +19,8 @@ export interface Window {
   close(): Promise<void>;
 }
 
+export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
+
 export interface WindowOptions {
   readonly baseUrl: string;
   readonly theme: Theme;
@@ -26,18 +28,21 @@ export interface WindowOptions {
   readonly width: number;
   /** Keys of the environments, as if they had been entered; absent: nobody has signed in. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** Cookies and storage of another window, `storageState` of its context: of somebody who has signed in. */
+  readonly state?: StorageState;
   /** Keeps the policy of the page, under which `look` cannot work. */
   readonly keepsPolicy?: true;
 }
 
 export const openWindow = async (
   browser: Browser,
-  { baseUrl, theme, width, keys, keepsPolicy }: WindowOptions,
+  { baseUrl, theme, width, keys, state, keepsPolicy }: WindowOptions,
 ): Promise<Window> => {
   const context = await browser.newContext({
     baseURL: baseUrl,
     colorScheme: theme,
     viewport: { width, height: 860 },
+    ...(state !== undefined && { storageState: state }),
     // axe is put into the page, which its policy forbids.
     bypassCSP: keepsPolicy !== true,
   });
@@ -47,7 +52,7 @@ export const openWindow = async (
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   if (keys !== undefined) {
     await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), JSON.stringify(keys));
   }
@@ -64,7 +69,12 @@ export interface Looked {
 export const look = async (page: Page, name: string): Promise<Looked> => {
   await mkdir(PICTURES, { recursive: true });
   await page.screenshot({ path: `${PICTURES}${name}.png` });
-  await page.evaluate(axe.source);
+  return inspect(page);
+};
+
+/** Has axe look at the page as it is. */
+export const inspect = async (page: Page): Promise<Looked> => {
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { axe: loaded } = globalThis as unknown as { readonly axe: typeof axe };
     const { documentElement } = (globalThis as unknown as { readonly document: { documentElement: Measured } })

@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { type ApiClient, apiClient } from '../../support/api-client.ts';
-import { openBrowser, openWindow, type Window } from '../../support/browser.ts';
+import { openBrowser, openWindow, type StorageState, type Window } from '../../support/browser.ts';
 import { chromiumIsMissing, THEMES, type Theme } from '../../support/chromium.ts';
+import type { OperatorOptions } from '../../support/operator.ts';
 import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../../support/program.ts';
 
@@ -14,6 +15,7 @@ export const WINDOWS = (Object.keys(THEMES) as Theme[]).flatMap((theme) =>
 );
 export type Size = (typeof WINDOWS)[number];
 export const WIDE: Size = { theme: 'light', width: 1280 };
+export const NARROW: Size = { theme: 'dark', width: 390 };
 
 /** What `look` finds on a screen that is as it should be. */
 export const FINE = { violations: [], isTooWide: false };
@@ -23,9 +25,35 @@ export interface Dashboard {
   /** With the live admin key of the first start. */
   readonly api: ApiClient;
   readonly browser: Browser;
+  /** Of the service. */
+  readonly databaseUrl: string;
+  /** Where the operator's commands find its data. */
+  readonly place: OperatorOptions;
   /** Signed in with that key. */
-  open(size: Size, options?: { readonly keepsPolicy?: true }): Promise<Window>;
+  open(size: Size, options?: Kept): Promise<Window>;
+  /** Signed in as a member, the same one for each role. */
+  openAs(role: Role, size: Size, options?: Kept): Promise<Window>;
 }
+
+interface Kept {
+  readonly keepsPolicy?: true;
+}
+
+export const ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Invites a member, and has them sign in. */
+const signIn = async ({ api, browser, program }: Dashboard, role: Role): Promise<StorageState> => {
+  const { status, body } = await api.post('/v1/members', { email: `${role}@example.net`, name: `The ${role}`, role });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  const { page, close } = await openWindow(browser, { baseUrl: program.baseUrl, ...WIDE });
+  await page.goto(`/dashboard/sign-in${new URL(body.link.url).hash}`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+  const state = await page.context().storageState();
+  await close();
+  return state;
+};
 
 /**
  * Starts before the tests of a file, and ends behind them.
@@ -42,6 +70,8 @@ export const startDashboard = (
   let program: Program;
   let api: ApiClient;
   let browser: Browser | undefined;
+  let env: Readonly<Record<string, string>> = {};
+  const signedIn = new Map<Role, Promise<StorageState>>();
 
   const dashboard: Dashboard = {
     get program() {
@@ -50,9 +80,15 @@ export const startDashboard = (
     get api() {
       return api;
     },
+    get place() {
+      return { dataDir: data.path, env };
+    },
     get browser() {
       if (browser === undefined) throw new Error('there is no browser');
       return browser;
+    },
+    get databaseUrl() {
+      return database.url;
     },
     open: ({ theme, width }, options = {}) =>
       openWindow(dashboard.browser, {
@@ -62,12 +98,18 @@ export const startDashboard = (
         keys: { live: program.keys.live },
         ...options,
       }),
+    openAs: async (role, { theme, width }, options = {}) => {
+      const state = signedIn.get(role) ?? signIn(dashboard, role);
+      signedIn.set(role, state);
+      const { baseUrl } = program;
+      return openWindow(dashboard.browser, { baseUrl, theme, width, state: await state, ...options });
+    },
   };
 
   beforeAll(async () => {
     data = await newDataDir();
     database = await freshDatabase();
-    const env = {
+    env = {
       DATABASE_URL: database.url,
       SECRET_KEY: 'a secret key that is long enough for a test',
       ...(await settings()),

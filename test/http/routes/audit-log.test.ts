@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 interface Entry {
@@ -12,15 +13,12 @@ const CLIENT = '127.0.0.1';
 const MESSAGES = 40;
 
 let service: DatabaseService;
-let organizationId: string;
 let domainId: string;
 let key: string;
 
 beforeAll(async () => {
   service = await startDatabaseService();
-  organizationId = await service.makeOrganization();
-  domainId = await service.makeDomain(organizationId, 'entries.example');
-  key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
+  ({ domainId, key } = await openAdminTenant(service, 'entries.example'));
 });
 afterAll(() => service.close());
 

@@ -5,6 +5,7 @@ import { writeCsv } from '../../../src/http/csv.ts';
 import { type Report, reportRows } from '../../../src/http/serialize/reports/report.ts';
 import { reportHtml } from '../../../src/http/serialize/reports/report-html.ts';
 import { reportPdf } from '../../../src/http/serialize/reports/report-pdf.ts';
+import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;
@@ -14,9 +15,7 @@ let key: string;
 
 beforeAll(async () => {
   service = await startDatabaseService();
-  organizationId = await service.makeOrganization();
-  domainId = await service.makeDomain(organizationId, 'reports.example');
-  key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
+  ({ organizationId, domainId, key } = await openAdminTenant(service, 'reports.example'));
 });
 afterAll(() => service.close());
 
@@ -133,9 +132,7 @@ describe('a report about a message', () => {
       subject: 'x',
       text: 'x',
     });
-    const stranger = await service.makeOrganization();
-    const strange = await service.makeDomain(stranger, 'stranger.example');
-    const other = (await service.makeKey(stranger, strange, { permissions: ['admin'] })).value;
+    const { key: other } = await openAdminTenant(service, 'stranger.example');
     const reader = (await service.makeKey(organizationId, domainId, { permissions: ['read'] })).value;
     const url = `/v1/audit/reports/messages/${id}`;
     expect((await ask(url, {}, other)).json().error.code).toBe('other_organization');

@@ -5,6 +5,7 @@ import { parseLeaf } from '../../../src/domain/audit/leaf.ts';
 import { isConsistent, leafHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/domain/audit/signed-note.ts';
 import { verify } from '../../support/audit-export.ts';
+import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;
@@ -15,12 +16,8 @@ let other: string;
 
 beforeAll(async () => {
   service = await startDatabaseService();
-  organizationId = await service.makeOrganization();
-  domainId = await service.makeDomain(organizationId, 'audit.example');
-  key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
-  const stranger = await service.makeOrganization();
-  const strange = await service.makeDomain(stranger, 'stranger.example');
-  other = (await service.makeKey(stranger, strange, { permissions: ['admin'] })).value;
+  ({ organizationId, domainId, key } = await openAdminTenant(service, 'audit.example'));
+  other = (await openAdminTenant(service, 'stranger.example')).key;
 });
 afterAll(() => service.close());
 
@@ -175,6 +172,9 @@ describe('checkpoints and proofs', () => {
     expect(list.data).toEqual([second, first]);
     const { body: next } = await ask(`/v1/audit/checkpoints?limit=1&after=${list.next_cursor}`);
     expect(next.data.map(({ size }: { size: number }) => size < first.size)).not.toContain(false);
+    const { body: events } = await ask('/v1/events?types=audit.checkpoint&limit=1'); // what webhooks post
+    const { origin, size, root_hash, note } = second;
+    expect(events.data[0].data).toMatchObject({ origin, size, root_hash, note });
   });
 
   test('are signed once however often they are asked for', async () => {

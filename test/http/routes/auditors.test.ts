@@ -6,6 +6,7 @@ import { formatId } from '../../../src/domain/ids.ts';
 import { auditorStream } from '../../../src/domain/streams.ts';
 import { buildServer } from '../../../src/http/build-server.ts';
 import { authenticateKey } from '../../../src/submission/submit-message.ts';
+import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 import { GUARDED } from '../support/walk-routes.ts';
 
@@ -25,12 +26,8 @@ const real = createSystem();
 
 beforeAll(async () => {
   service = await startDatabaseService({ system: { ...real, now: () => new Date(real.now().getTime() + shiftMs) } });
-  organizationId = await service.makeOrganization();
-  domainId = await service.makeDomain(organizationId, 'auditors.test');
-  key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
-  const stranger = await service.makeOrganization();
-  const strange = await service.makeDomain(stranger, 'stranger.test');
-  other = (await service.makeKey(stranger, strange, { permissions: ['admin'] })).value;
+  ({ organizationId, domainId, key } = await openAdminTenant(service, 'auditors.test'));
+  other = (await openAdminTenant(service, 'stranger.test')).key;
 });
 afterAll(() => service.close());
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { noteReading } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
+import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 let service: DatabaseService;
@@ -10,13 +11,8 @@ let other: string;
 
 beforeAll(async () => {
   service = await startDatabaseService();
-  const open = async (name: string) => {
-    const id = await service.makeOrganization();
-    const { value } = await service.makeKey(id, await service.makeDomain(id, name), { permissions: ['admin'] });
-    return { id, value };
-  };
-  ({ id: organizationId, value: key } = await open('audit.example'));
-  other = (await open('stranger.example')).value;
+  ({ organizationId, key } = await openAdminTenant(service, 'audit.example'));
+  other = (await openAdminTenant(service, 'stranger.example')).key;
 });
 afterAll(() => service.close());
 

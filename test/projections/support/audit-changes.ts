@@ -103,7 +103,7 @@ export const CHANGES: readonly (readonly [what: string, sql: string, faults: rea
   ],
   [
     'a checkpoint of another root',
-    `update read_models.audit_checkpoints set note = replace(note, 'A', 'B') where tree = '${TREE}' and size = 300`,
+    `update read_models.audit_checkpoints set note = reverse(note) where tree = '${TREE}' and size = 300`,
     ['its row in audit_checkpoints says another'],
   ],
   [
