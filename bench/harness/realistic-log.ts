@@ -45,6 +45,12 @@ const paddedId = (prefix: 'org' | 'key' | 'dom', number: number): string =>
     Uint8Array.from({ length: ID_BYTES }, () => number),
   );
 
+const DIGEST_BYTES = 16;
+/** Senders and tags come again and again. */
+const repeatedDigest = (number: number): string => number.toString(16).padStart(2 * DIGEST_BYTES, '7');
+/** Of contents and replies. */
+const root = (system: System): string => Buffer.from(system.randomBytes(32)).toString('base64');
+
 /** One `MessageAccepted` as the command makes it, some 700 bytes of JSON. */
 const acceptedBy = (system: System, number: number, recipients: number): readonly MessageEvent[] => {
   const messageId = formatId('msg', system.randomBytes(ID_BYTES));
@@ -57,20 +63,21 @@ const acceptedBy = (system: System, number: number, recipients: number): readonl
     domainId: paddedId('dom', number % ORGANIZATIONS),
     keyId: paddedId('key', number % KEYS),
     internetMessageId: `<${messageId}@example.test>`,
-    bodyDigest: '33333333333333333333333333333333',
+    bodyDigest: hex(system, DIGEST_BYTES),
     idempotent: false,
-    fromDigest: hex(system, 32),
+    fromDigest: repeatedDigest(number % KEYS),
     fromDomain: 'example.test',
     recipients: Array.from({ length: recipients }, (_, index) => ({
       id: formatId('rcp', system.randomBytes(ID_BYTES)),
       kind: index === 0 ? 'to' : 'cc',
       domain: DOMAINS[(number + index) % DOMAINS.length] ?? '',
-      digest: hex(system, 32),
+      digest: hex(system, DIGEST_BYTES),
     })),
-    tagDigests: [hex(system, 32)],
-    subjectDigest: hex(system, 32),
-    metadataDigests: [hex(system, 32)],
+    tagDigests: [repeatedDigest(number % DOMAINS.length)],
+    subjectDigest: hex(system, DIGEST_BYTES),
+    metadataDigests: [hex(system, DIGEST_BYTES)],
     expiresAt: new Date(acceptedAtMs + 3 * DAY_MS).toISOString(),
+    contentRoot: root(system),
   };
   return acceptMessage(message.initial, {
     accepted,
@@ -90,13 +97,23 @@ const contextAt = (number: number, atMs: number, actor: string, messageId: strin
   requestId: null,
   occurredAt: new Date(atMs).toISOString(),
   organizationId: paddedId('org', number % ORGANIZATIONS),
+  ...(actor.startsWith('key:') ? { secret: 1 } : {}),
 });
 
 const outcomesOf = (system: System, recipientIds: readonly string[], kind: Fate['attempts'][number]) =>
   recipientIds.map((recipientId): AttemptOutcome => {
-    const tls = { mx: 'mx1.example.net', tls: 'TLSv1.3', replyId: system.uuid() };
-    if (kind === 'delivered') return { recipientId, outcome: kind, smtp: { code: 250, enhanced: '2.0.0', ...tls } };
-    const smtp = { code: kind === 'bounced' ? 550 : 451, enhanced: kind === 'bounced' ? '5.1.1' : '4.7.1', ...tls };
+    const session = {
+      mx: 'mx1.example.net',
+      tls: 'TLSv1.3',
+      cipher: 'TLS_AES_256_GCM_SHA384',
+      policy: 'opportunistic',
+      address: '192.0.2.1',
+      stage: kind === 'delivered' ? 'content' : 'recipient',
+      replyId: system.uuid(),
+      replyRoot: root(system),
+    } as const;
+    if (kind === 'delivered') return { recipientId, outcome: kind, smtp: { code: 250, enhanced: '2.0.0', ...session } };
+    const smtp = { code: kind === 'bounced' ? 550 : 451, enhanced: kind === 'bounced' ? '5.1.1' : '4.7.1', ...session };
     return { recipientId, outcome: kind, smtp, reason: 'refused by the recipient server' };
   });
 

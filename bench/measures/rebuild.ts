@@ -108,7 +108,8 @@ export const auditTrees: Measure = {
         trees: () => cpuMicrosOf(() => rebuild({ pool, store, logger }, [auditProjection])),
       },
     );
-    await pool.query('vacuum read_models.audit_tail'); // as at any later time: of the tail hundreds of rows live
+    // Some hundred rows of the tail live. The space of others is used again, however long the log is.
+    await pool.query('vacuum full read_models.audit_tail');
     const { rows } = await pool.query<{ bytes: number }>(
       "select sum(pg_total_relation_size('read_models.' || t))::float8 as bytes from unnest($1::text[]) t",
       [auditProjection.tables],

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../canonical-json.ts';
 import { isId } from '../ids.ts';
 import type { EventMetadata, RecordedEvent } from '../ports/event-store.ts';
+import { messageStream } from '../streams.ts';
 
 /** Leaves of the audit trees: events as they are stored, on a line of canonical JSON each (RFC 8785). */
 
@@ -46,22 +47,22 @@ export const messageOf = ({ data }: Pick<Leaf, 'data'>): string | null => {
   return (found as string | undefined) ?? null; // as it was looked for
 };
 
-const RANDOM_FROM = 'msg_'.length;
-/** A million kinds, so that of a tree of 10 million events three bundles are searched in vain. Whole ids take twice the room. */
-const RANDOM_CHARACTERS = 4;
-
-/** By what the leaves about a message are searched: the beginning of what is random in its id. */
-export const messageFacet = (messageId: string): string =>
-  `message:${messageId.slice(RANDOM_FROM, RANDOM_FROM + RANDOM_CHARACTERS)}`;
+/** By what the leaves about a message are found that are not in its stream. Those of the stream are found by their positions. */
+export const messageFacet = (messageId: string): string => `message:${messageId}`;
 
 /** By what leaves are searched: `type:`, `actor:`, `key:` (who acted, or what was acted on), `domain:` and `message:`. */
-export const facetsOf = ({ type, data, metadata }: Pick<Leaf, 'type' | 'data' | 'metadata'>): readonly string[] => {
+export const facetsOf = ({
+  type,
+  data,
+  metadata,
+  stream,
+}: Pick<Leaf, 'type' | 'data' | 'metadata' | 'stream'>): readonly string[] => {
   const actor = actorOf(metadata.actor);
   const facets = [`type:${type}`, `actor:${actor}`];
   if (actor.startsWith(KEY_ACTOR)) facets.push(actor);
   if (typeof data.keyId === 'string') facets.push(`key:${data.keyId}`);
   if (typeof data.domainId === 'string') facets.push(`domain:${data.domainId}`);
   const messageId = messageOf({ data });
-  if (messageId !== null) facets.push(messageFacet(messageId));
+  if (messageId !== null && stream !== messageStream(messageId)) facets.push(messageFacet(messageId));
   return facets;
 };

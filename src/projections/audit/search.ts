@@ -1,5 +1,6 @@
 import { facetsOf, type Leaf, messageFacet, messageOf, parseLeaf } from '../../domain/audit/leaf.ts';
 import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
+import type { Position } from '../../domain/ports/event-store.ts';
 import type { Database } from '../database.ts';
 import { TILE_WIDTH } from './tiles.ts';
 
@@ -8,8 +9,8 @@ export interface SearchLeaves {
   readonly tree: string;
   /** All of which a leaf has (`facetsOf`). */
   readonly facets: readonly string[];
-  /** The message that they are about. */
-  readonly messageId?: string | undefined;
+  /** The message that they are about, and where the events of its stream stand in the log. */
+  readonly message?: { readonly id: string; readonly positions: readonly Position[] } | undefined;
   /** From this time on, and before that one (ISO 8601). */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
@@ -28,7 +29,9 @@ export interface LeafPage {
 /** Bundles of one search: 5,000 leaves are read and parsed in some 20 ms. Where they hold too few, the next page goes on. */
 const BUNDLES_MAX = 20;
 
-const bundlesSql = (order: 'asc' | 'desc') => ({
+type Order = SearchLeaves['order'];
+
+const bundlesSql = (order: Order) => ({
   name: `audit-search-${order}`,
   text: `
     select bundle::float8 as bundle from read_models.audit_bundles
@@ -37,23 +40,45 @@ const bundlesSql = (order: 'asc' | 'desc') => ({
 });
 const BUNDLES = { asc: bundlesSql('asc'), desc: bundlesSql('desc') };
 
-const isWanted = ({ metadata, type, data }: Leaf, { facets, messageId, since, until }: SearchLeaves): boolean => {
-  const { occurredAt } = metadata;
-  if (messageId !== undefined && messageOf({ data }) !== messageId) return false;
+/** A bundle holds the events from its first position up to that of the next. Few are about one message: all are read. */
+const messageBundlesSql = (order: Order) => ({
+  name: `audit-search-message-${order}`,
+  text: `
+    select bundle::float8 as bundle from (
+      select (select b.bundle from read_models.audit_bundles b
+        where b.tree = $1 and b.first_position <= p.position collate "C" order by b.first_position desc limit 1)
+      from unnest($3::text[]) p(position)
+      union
+      select bundle from read_models.audit_bundles where tree = $1 and facets @> $4
+    ) b where bundle ${order === 'asc' ? '>=' : '<='} $2
+    order by b.bundle ${order} limit ${BUNDLES_MAX}`,
+});
+const MESSAGE_BUNDLES = { asc: messageBundlesSql('asc'), desc: messageBundlesSql('desc') };
+
+const isWanted = (leaf: Leaf, { facets, message, since, until }: SearchLeaves): boolean => {
+  const { occurredAt } = leaf.metadata;
+  if (message !== undefined && messageOf(leaf) !== message.id) return false;
   if ((since !== undefined && occurredAt < since) || (until !== undefined && occurredAt >= until)) return false;
-  const own = facetsOf({ metadata, type, data });
+  const own = facetsOf(leaf);
   return facets.every((facet) => own.includes(facet));
+};
+
+const fullBundles = async (db: Database, first: number, by: SearchLeaves): Promise<readonly number[]> => {
+  const { tree, facets, message, since = '', order } = by;
+  const query =
+    message === undefined
+      ? { ...BUNDLES[order], values: [tree, first, facets, since] }
+      : { ...MESSAGE_BUNDLES[order], values: [tree, first, message.positions, [messageFacet(message.id)]] };
+  const { rows } = await db.query<{ bundle: number }>(query);
+  return rows.map(({ bundle }) => bundle);
 };
 
 /** The bundles to look into, in order, the one that is not full among them. */
 const bundlesOf = async (db: Database, size: number, by: SearchLeaves): Promise<readonly number[]> => {
-  const { tree, messageId, since = '', order, after } = by;
-  const facets = messageId === undefined ? by.facets : [...by.facets, messageFacet(messageId)];
+  const { order, after } = by;
   const tail = Math.floor(size / TILE_WIDTH);
   const first = order === 'asc' ? Math.floor((after ?? -1) / TILE_WIDTH) : Math.floor((after ?? size) / TILE_WIDTH);
-  const values = [tree, Math.max(0, first), facets, since];
-  const { rows } = await db.query<{ bundle: number }>({ ...BUNDLES[order], values });
-  const full = rows.map(({ bundle }) => bundle);
+  const full = await fullBundles(db, Math.max(0, first), by);
   if (order === 'asc') return full.length < BUNDLES_MAX ? [...full, tail] : full;
   return first >= tail ? [tail, ...full] : full;
 };

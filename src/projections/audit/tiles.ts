@@ -26,13 +26,13 @@ export const encodeEntries = (leaves: readonly string[]): Buffer => {
 };
 
 /**
- * The leaf hashes of a bundle, one after another. Hashed in place, in half the time: while a leaf is, the byte before it
+ * The leaf hashes of a full bundle, one after another. Hashed in place, in half the time: while a leaf is, the byte before it
  * is the 0x00 that the tree begins leaves with.
  */
-export const hashEntries = (entries: Buffer, count: number): Buffer => {
-  const hashes = Buffer.allocUnsafe(count * HASH_BYTES);
+export const hashEntries = (entries: Buffer): Buffer => {
+  const hashes = Buffer.allocUnsafe(TILE_WIDTH * HASH_BYTES);
   let at = 0;
-  for (let index = 0; index < count; index += 1) {
+  for (let index = 0; index < TILE_WIDTH; index += 1) {
     const end = at + LENGTH_BYTES + entries.readUInt16BE(at);
     const low = entries[at + 1] as number;
     entries[at + 1] = 0;

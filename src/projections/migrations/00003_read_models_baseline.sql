@@ -419,9 +419,7 @@ create table read_models.audit_tail (
 create table read_models.audit_bundles (
   tree text collate "C" not null,
   bundle bigint not null,
-  -- The tile of level 0: 256 hashes.
-  hashes bytea not null,
-  -- The leaves, as an entry bundle of tlog-tiles in zstd.
+  -- The leaves, as an entry bundle of tlog-tiles in zstd. Their hashes, the tile of level 0, are made of them when asked for.
   entries bytea not null,
   first_position text collate "C" not null,
   -- Latest time of an event in this bundle or before it.
@@ -435,6 +433,7 @@ create table read_models.audit_bundles (
 );
 create index audit_bundles_by_id on read_models.audit_bundles (tree, id_to, id_from);
 create index audit_bundles_by_time on read_models.audit_bundles (tree, latest);
+create index audit_bundles_by_position on read_models.audit_bundles (tree, first_position);
 create index audit_bundles_by_facet on read_models.audit_bundles using gin (facets);
 
 -- Tiles of level 1 and above. The last of a level is not full.
@@ -445,8 +444,8 @@ create table read_models.audit_tiles (
   hashes bytea not null,
   primary key (tree, level, tile)
 );
--- Hashes do not get smaller.
-alter table read_models.audit_bundles alter column hashes set storage external, alter column entries set storage external;
+-- Neither what is compressed nor hashes get smaller.
+alter table read_models.audit_bundles alter column entries set storage external;
 alter table read_models.audit_tiles alter column hashes set storage external;
 
 -- Where a rebuild makes the tables that will replace the live ones.

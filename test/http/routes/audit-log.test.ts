@@ -35,7 +35,11 @@ const send = async (by = key): Promise<string> => {
 const entriesOf = async (query: string, by = key): Promise<readonly Entry[]> => {
   const entries: Entry[] = [];
   for (let cursor = ''; ; ) {
-    const page = await call('GET', `/v1/audit/log?order=asc&${query}${cursor}`, by);
+    const page = await call(
+      'GET',
+      `/v1/audit/log?${query}${query.includes('order=') ? '' : '&order=asc'}${cursor}`,
+      by,
+    );
     entries.push(...page.data);
     if (!page.has_more) return entries;
     cursor = `&after=${page.next_cursor}`;
@@ -91,10 +95,21 @@ describe('entries about one message', () => {
     for (let round = 0; round < 300 / MESSAGES; round += 1) {
       ids.push(...(await Promise.all(Array.from({ length: MESSAGES }, () => send()))));
     }
+    const read = (await entriesOf('type=DataRead'))[0]?.data.subjectId ?? '';
+    for (const order of ['asc', 'desc']) {
+      const found = await entriesOf(`message_id=${read}&order=${order}`);
+      expect(found.map(({ type }) => type).toSorted()).toEqual(['DataRead', 'MessageAccepted']);
+    }
     for (const id of [ids[0], ids[100], ids.at(-1)]) {
       expect((await entriesOf(`message_id=${id}`)).map(({ data }) => data.messageId)).toEqual([id]);
       expect(await entriesOf(`message_id=${id?.slice(0, 8)}${'a'.repeat(22)}`)).toEqual([]);
     }
     expect(await entriesOf('message_id=x')).toEqual([]);
+    const stranger = await openAdminTenant(service, 'stranger.example');
+    expect(await entriesOf(`message_id=${ids[0]}`, stranger.key)).toEqual([]);
   });
+});
+
+test.each(['message_id', 'actor', 'key_id', 'domain_id', 'type'])('the filter %s refuses NUL', async (filter) => {
+  expect((await service.request({ url: `/v1/audit/log?${filter}=a%00b`, key })).statusCode).toBe(400);
 });

@@ -15,7 +15,7 @@ import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
-import { CHANGES, OTHER, STREAM, TREE } from '../support/audit-changes.ts';
+import { CHANGES, changeText, OTHER, STREAM, TREE } from '../support/audit-changes.ts';
 import { caughtUp, openPool, startRunner } from '../support/open.ts';
 
 const signatories = (lines: string): readonly string[] =>
@@ -102,6 +102,12 @@ describe('a check of the audit trees', () => {
       await each((table, saved) => `truncate ${table}; insert into ${table} select * from ${saved}`);
     }
     expect(await check()).toMatchObject({ verdict: 'no fault' });
+    await changeText(pool);
+    expect((await check()).faults).toEqual([
+      expect.stringMatching(
+        /^leaf 256 of org_mine, event \S+: its text in the tree is not the one that was hashed: data differs$/,
+      ),
+    ]);
   }, 60_000);
 
   test('verifies cosignatures of known witnesses, and finds rows that have others than the log', async () => {

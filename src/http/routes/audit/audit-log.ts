@@ -1,12 +1,17 @@
 import { z } from 'zod';
-import type { Leaf } from '../../../domain/audit/leaf.ts';
+import { readWholeStream } from '../../../commands/execute.ts';
+import { type Leaf, treeOf } from '../../../domain/audit/leaf.ts';
+import { isId } from '../../../domain/ids.ts';
+import type { Position } from '../../../domain/ports/event-store.ts';
+import { messageStream } from '../../../domain/streams.ts';
 import { readYourWrites } from '../../consistency.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodeParts, encodeParts, invalidCursor } from '../../lists.ts';
 import { type AuditEntry, auditEntrySchema } from '../../schemas/audit.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import type { RequestFacts } from '../../schemas/key-history.ts';
-import { pageParameters, timeParameter } from '../../validation/fields.ts';
+import { line, pageParameters, timeParameter } from '../../validation/fields.ts';
 import { readRequestFacts } from '../api-keys/request-facts.ts';
 
 const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): AuditEntry => {
@@ -28,7 +33,7 @@ const serializeEntry = (index: number, leaf: Leaf, facts: RequestFacts): AuditEn
 };
 
 const FILTER_CHARACTERS_MAX = 100;
-const filter = () => z.string().min(1).max(FILTER_CHARACTERS_MAX).optional();
+const filter = () => line(FILTER_CHARACTERS_MAX).optional();
 
 const query = z.strictObject({
   ...pageParameters,
@@ -53,6 +58,12 @@ const facetsOf = ({ actor, key_id: key, domain_id: domain, type }: Query): reado
     type === undefined ? '' : `type:${type}`,
   ].filter((facet) => facet !== '');
 
+/** Where the events of a message stand in the log; none: there is no such message, or it is another organization's. */
+const positionsOf = async ({ context }: HttpDependencies, tree: string, id: string): Promise<readonly Position[]> => {
+  const events = isId('msg', id) ? await readWholeStream(context.store, messageStream(id)) : [];
+  return events.filter((event) => treeOf(event) === tree).map(({ position }) => position);
+};
+
 const INDEX = /^(?:0|[1-9]\d{0,14})$/;
 
 /** @throws {DomainError} `invalid_cursor`. */
@@ -74,12 +85,15 @@ export const listAuditLogRoute = endpoint(
     answer: listSchema(auditEntrySchema),
   },
   async ({ caller, query: by }, { deps }) => {
+    const { organizationId: tree } = caller;
+    const { message_id: messageId } = by;
     const after = decodeIndex(by.order, by.after);
     await readYourWrites(deps, ['audit']);
     const { leaves, next } = await deps.readModels.audit.search({
-      tree: caller.organizationId,
+      tree,
       facets: facetsOf(by),
-      messageId: by.message_id,
+      message:
+        messageId === undefined ? undefined : { id: messageId, positions: await positionsOf(deps, tree, messageId) },
       since: by.since,
       until: by.until,
       order: by.order,

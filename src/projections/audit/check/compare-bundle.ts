@@ -1,5 +1,5 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
-import { HASH_BYTES, leafHash } from '../../../domain/audit/merkle-tree.ts';
+import { leafHash, rootOfComplete } from '../../../domain/audit/merkle-tree.ts';
 import type { EventStore, StreamName } from '../../../domain/ports/event-store.ts';
 import { foundBy } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
@@ -25,8 +25,6 @@ export interface ComparedBundle {
 interface Pair {
   readonly leaf: LogLeaf;
   readonly text: string;
-  /** The hash that is stored; of the tail, where none is, that of the text. */
-  readonly hash: Buffer;
   /** null: the text is no event. */
   readonly stored: Leaf | null;
 }
@@ -39,14 +37,19 @@ const leafIn = (text: string): Leaf | null => {
   }
 };
 
-const pairsOf = ({ leaves }: LogBundle, { leaves: texts, full }: StoredBundle): readonly Pair[] =>
+const pairsOf = ({ leaves }: LogBundle, { leaves: texts }: StoredBundle): readonly Pair[] =>
   leaves.map((leaf, at) => {
     const text = texts[at] ?? '';
-    const hash = full?.hashes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES) ?? leafHash(text);
-    return { leaf, text, hash, stored: leafIn(text) };
+    return { leaf, text, stored: leafIn(text) };
   });
 
-const isSame = ({ leaf, text, hash }: Pair): boolean => leafHash(text).equals(leaf.hash) && hash.equals(leaf.hash);
+const isSame = ({ leaf, text }: Pair): boolean => leafHash(text).equals(leaf.hash);
+
+/** Its texts are not those that the tile above was made of. Of the tail nobody can tell. */
+const isTextChanged = ({ leaves, full }: StoredBundle): boolean => {
+  if (full === null || leaves.length !== TILE_WIDTH) return full !== null;
+  return full.root?.equals(rootOfComplete(Buffer.concat(leaves.map(leafHash)))) !== true;
+};
 
 const isShift = ({ leaf, stored }: Pair): boolean => stored !== null && stored.id !== leaf.id;
 
@@ -72,27 +75,27 @@ const shiftSentence = (pair: Pair, next: Pair | undefined): string => {
 const sentenceOf = async (
   store: Pick<EventStore, 'readStream'>,
   pair: Pair,
-  next: Pair | undefined,
+  { next, bundle }: { readonly next: Pair | undefined; readonly bundle: StoredBundle },
 ): Promise<string> => {
-  const { leaf, text, hash, stored } = pair;
+  const { stored } = pair;
   if (stored === null) return 'the text in the tree is no event';
   if (isShift(pair)) return `${shiftSentence(pair, next)}; leaves behind it were not compared`;
-  if (leafHash(text).equals(leaf.hash)) return 'its hash in the tree is not that of its text';
-  const isTextChanged = hash.equals(leaf.hash);
   const difference = await differenceOf(store, stored);
-  return `${isTextChanged ? 'its text in the tree is not the one that was hashed' : 'the log says another than the tree'}: ${difference}`;
+  return `${isTextChanged(bundle) ? 'its text in the tree is not the one that was hashed' : 'the log says another than the tree'}: ${difference}`;
 };
 
 const leafFaults = async (
   store: Pick<EventStore, 'readStream'>,
-  { tree, first }: LogBundle,
-  pairs: readonly Pair[],
+  log: LogBundle,
+  bundle: StoredBundle,
 ): Promise<ComparedBundle> => {
+  const { tree, first } = log;
+  const pairs = pairsOf(log, bundle);
   const faults: string[] = [];
   for (const [at, pair] of pairs.entries()) {
     if (isSame(pair)) continue;
     faults.push(
-      `leaf ${first + at} of ${tree}, event ${pair.leaf.id}: ${await sentenceOf(store, pair, pairs[at + 1])}`,
+      `leaf ${first + at} of ${tree}, event ${pair.leaf.id}: ${await sentenceOf(store, pair, { next: pairs[at + 1], bundle })}`,
     );
     if (isShift(pair)) return { faults, isShifted: true };
   }
@@ -130,7 +133,7 @@ export const compareBundle = async (
     const fault = `bundle ${first / TILE_WIDTH} of ${tree}: the log has ${range}, and ${count} of them can be read here`;
     return { faults: [fault], isShifted: false };
   }
-  const compared = await leafFaults(store, bundle, pairsOf(bundle, stored));
+  const compared = await leafFaults(store, bundle, stored);
   if (compared.faults.length > 0) return compared;
   return { faults: [...searchFaults(bundle, stored), ...positionFaults(bundle, stored)], isShifted: false };
 };

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
+import { HASH_BYTES } from '../../../domain/audit/merkle-tree.ts';
 import type { Position } from '../../../domain/ports/event-store.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';
@@ -45,7 +46,8 @@ export interface StoredBundle {
   readonly leaves: readonly string[];
   /** null: it is in the tail, which keeps none. */
   readonly full: {
-    readonly hashes: Buffer;
+    /** Of its leaves as they were when it was full; null: the tile of level 1 is gone. */
+    readonly root: Buffer | null;
     readonly firstPosition: Position;
     readonly latest: string;
     readonly idFrom: string;
@@ -58,7 +60,7 @@ export interface StoredBundle {
 
 interface BundleRow {
   readonly entries: Buffer | null;
-  readonly hashes: Buffer;
+  readonly root: Buffer | null;
   readonly first_position: Position;
   readonly latest: string;
   readonly id_from: string;
@@ -72,8 +74,11 @@ interface BundleRow {
 const BUNDLE = {
   name: 'audit-check-bundle',
   text: `
-    select entries, hashes, first_position, latest, id_from, id_to, facets, null::text[] as leaves, null::text[] as positions
-    from read_models.audit_bundles where tree = $1 and bundle = $2
+    select entries, substring(t.hashes from (bundle % ${TILE_WIDTH})::integer * ${HASH_BYTES} + 1 for ${HASH_BYTES}) as root,
+      first_position, latest, id_from, id_to, facets, null::text[] as leaves, null::text[] as positions
+    from read_models.audit_bundles b
+    left join read_models.audit_tiles t on t.tree = b.tree and t.level = 1 and t.tile = b.bundle / ${TILE_WIDTH}
+    where b.tree = $1 and b.bundle = $2
     union all
     select null, null, null, null, null, null, null, array_agg(leaf order by leaf_index), array_agg(position order by leaf_index)
     from (
@@ -92,8 +97,8 @@ export const storedBundle = async (db: Database, tree: string, bundle: number): 
   if (row.entries === null) return { leaves: row.leaves, full: null, positions: row.positions };
   const leaves = await decompress(row.entries).then(decodeEntries, () => null);
   if (leaves === null) return null;
-  const { hashes, first_position: firstPosition, latest, id_from: idFrom, id_to: idTo, facets } = row;
-  return { leaves, full: { hashes, firstPosition, latest, idFrom, idTo, facets }, positions: [] };
+  const { root, first_position: firstPosition, latest, id_from: idFrom, id_to: idTo, facets } = row;
+  return { leaves, full: { root, firstPosition, latest, idFrom, idTo, facets }, positions: [] };
 };
 
 const TILE = {
