@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import { openRestoreHold } from '../adapters/backup/restore-hold.ts';
 import { createPostgresQueues } from '../adapters/queue/bullmq-postgres.ts';
 import { createRedisQueues } from '../adapters/queue/bullmq-redis.ts';
+import { readPostgresOrigins } from '../adapters/request-origins/postgres.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { createHttpWitnesses } from '../adapters/witnesses/http.ts';
@@ -52,7 +53,9 @@ const nightlyCheck = (
 ): NonNullable<WorkersDependencies['auditCheck']> => ({
   hour,
   check: async (signal) => {
-    const parts = { db, store, system, contents: context.contents, witnesses: [...policy.witnesses.values()] };
+    const { contents } = context;
+    const origins = readPostgresOrigins(db);
+    const parts = { db, store, system, contents, origins, witnesses: [...policy.witnesses.values()] };
     const checked = await checkTrees({ ...parts, restShare: CHECK_REST_SHARE, signal });
     await noteAuditCheck(context.secrets, system.now(), checked);
     return checked;

@@ -45,6 +45,22 @@ const SWEEP = {
 const SWEEP_EVERY_MS = 6 * 60 * 60 * 1000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+type OriginReads = Pick<RequestOrigins, 'addressesOf' | 'partOf'>;
+
+export const readPostgresOrigins = (pool: Pool): OriginReads => ({
+  addressesOf: async (organizationId, ids) => {
+    const { rows } = await orUnavailable(
+      pool.query<{ id: string; address: string }>({ ...ADDRESSES, values: [organizationId, ids] }),
+    );
+    return new Map(rows.map(({ id, address }) => [id, address]));
+  },
+  partOf: async (organizationId, id) => {
+    type Row = Pick<RequestOrigin, 'address' | 'userAgent' | 'salt'>;
+    const { rows } = await orUnavailable(pool.query<Row>({ ...ORIGIN, values: [organizationId, id] }));
+    return rows[0] === undefined ? null : originPart(rows[0]);
+  },
+});
+
 /** Origins in the vault. Every process sweeps those whose time is over, at its start and four times a day. */
 export const createPostgresRequestOrigins = ({
   pool,
@@ -72,19 +88,9 @@ export const createPostgresRequestOrigins = ({
   const sweeping = sweepForEver();
 
   return {
+    ...readPostgresOrigins(pool),
     put: async ({ id, organizationId, address, userAgent, at, salt }) => {
       await orUnavailable(pool.query({ ...PUT, values: [id, organizationId, address, userAgent, at, salt] }));
-    },
-    addressesOf: async (organizationId, ids) => {
-      const { rows } = await orUnavailable(
-        pool.query<{ id: string; address: string }>({ ...ADDRESSES, values: [organizationId, ids] }),
-      );
-      return new Map(rows.map(({ id, address }) => [id, address]));
-    },
-    partOf: async (organizationId, id) => {
-      type Row = Pick<RequestOrigin, 'address' | 'userAgent' | 'salt'>;
-      const { rows } = await orUnavailable(pool.query<Row>({ ...ORIGIN, values: [organizationId, id] }));
-      return rows[0] === undefined ? null : originPart(rows[0]);
     },
     close: async () => {
       closing.abort();

@@ -1,3 +1,4 @@
+import { readPostgresOrigins } from '../../adapters/request-origins/postgres.ts';
 import { rotateAuditKey } from '../../commands/audit.ts';
 import { noteAuditCheck } from '../../composition/last-audit-check.ts';
 import { readWitnessPolicy } from '../../composition/read-service-config.ts';
@@ -40,28 +41,31 @@ const CHECK_CODES = { 'no fault': 0, faults: 1, undecided: 2 } as const;
 
 const checkText = ({ verdict, faults, faultCount, doubts, disputed, ...counts }: TreesChecked): string => {
   const more = faultCount - faults.length;
-  const { trees, leaves, checkpoints, cosignatures, contents, withoutHashes } = counts;
+  const { trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
   const signing = 'is contradicted by a witness, and not signed any more: `npm run outbox -- audit reopen`';
   return [
     verdict,
     ...[...faults, ...(more > 0 ? [`and ${more} more`] : []), ...doubts].map((line) => `  ${line}`),
     ...disputed.map((tree) => `  ${tree} ${signing}`),
     ...(withoutHashes > 0 ? [`  of ${withoutHashes} contents that were removed no hashes are left`] : []),
-    `  compared: ${leaves} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ${contents} contents`,
+    `  compared: ${leaves} leaves of ${trees} trees, ${checkpoints} checkpoints, ${cosignatures} cosignatures, ` +
+      `${contents} contents, ${replies} replies, ${clients} clients`,
   ].join('\n');
 };
 
 export const checkAuditCommand: OperatorCommand = {
   name: 'audit check',
   usage: '[--organization ORG_ID]',
-  summary: 'compares the log with the audit trees, checkpoints and contents; exit code 1: faults, 2: undecided',
+  summary:
+    'compares the log with the audit trees, checkpoints, contents and clients; exit code 1: faults, 2: undecided',
   failureCode: 2,
   run: async ({ context, pool, store, system }, invocation, config) => {
     const tree = optional(invocation, 'organization');
     if (tree !== undefined) await operatorOrigin(context, tree);
     const { signal } = new AbortController();
     const witnesses = [...(await readWitnessPolicy(config.auditWitnesses)).witnesses.values()];
-    const parts = { db: pool, store, system, contents: context.contents, witnesses };
+    const origins = readPostgresOrigins(pool);
+    const parts = { db: pool, store, system, contents: context.contents, origins, witnesses };
     const checked = await checkTrees({ ...parts, tree, restShare: REST_SHARE, signal });
     if (tree === undefined) await noteAuditCheck(context.secrets, system.now(), checked);
     return { ...checked };

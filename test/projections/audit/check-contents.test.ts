@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readPostgresOrigins } from '../../../src/adapters/request-origins/postgres.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { ADDRESS } from '../../support/traces.ts';
@@ -15,14 +16,15 @@ describe('a check of the audit trees, of contents', () => {
     await ask('GET', '/v1/audit/log');
     const { store, system, contents } = made.context();
     const { signal } = new AbortController();
-    const parts = { db: pool(), store, system, contents, witnesses: [], restShare: 0, signal };
-    const { verdict, faults, contents: compared, withoutHashes } = await checkTrees(parts);
-    return { verdict, faults, compared, withoutHashes };
+    const origins = readPostgresOrigins(pool());
+    const parts = { db: pool(), store, system, contents, origins, witnesses: [], restShare: 0, signal };
+    const { verdict, faults, contents: compared, replies, withoutHashes } = await checkTrees(parts);
+    return { verdict, faults, compared, replies, withoutHashes };
   };
-  const contentOf = async (id: string): Promise<string> => {
+  const contentOf = async (id: string, kind = 'message'): Promise<string> => {
     const { rows } = await pool().query('select id from vault.contents where message_id = $1 and kind = $2', [
       id,
-      'message',
+      kind,
     ]);
     return rows[0].id;
   };
@@ -39,10 +41,10 @@ describe('a check of the audit trees, of contents', () => {
     const contentId = await contentOf(expired.id);
     const retention = createPostgresRetention({ pool: pool() });
     await retention.expire([contentId], new Date(Date.now() + 30 * DAY_MS));
-    expect(await check()).toEqual({ verdict: 'no fault', faults: [], compared: 3, withoutHashes: 0 });
+    expect(await check()).toEqual({ verdict: 'no fault', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
     await erase();
     await rounds(2);
-    expect(await check()).toEqual({ verdict: 'no fault', faults: [], compared: 3, withoutHashes: 0 });
+    expect(await check()).toEqual({ verdict: 'no fault', faults: [], compared: 3, replies: 4, withoutHashes: 0 });
   }, 60_000);
 
   test('finds what was replaced, deleted, or cannot be read', async () => {
@@ -88,5 +90,56 @@ describe('a check of the audit trees, of contents', () => {
     await ask('PATCH', '/v1/organization', { content_retention_days: 2 });
     await remove('expired', { at: inDays(2) });
     expect(await check()).toMatchObject({ verdict: 'no fault' });
+  }, 60_000);
+
+  test('finds a reply that was replaced, deleted, or removed before its time', async () => {
+    const { id } = await send();
+    await attempt(id, 'delivered');
+    const replyId = await contentOf(id, 'reply');
+    const { rows } = await pool().query('select body from vault.contents where id = $1', [replyId]);
+    const { body } = rows[0];
+    const removed = (more: object) => ['erased', { kind: 'erased', at: new Date().toISOString(), ...more }] as const;
+    for (const [[kind, changed], words] of [
+      [['reply', { ...body, text: 'said otherwise' }], 'its reply is another than the one that was received'],
+      [['reply', { ...body, salt: 'AAAA' }], 'its reply is another than the one that was received'],
+      [['reply', { ...body, salt: undefined }], 'what stands in the place of its reply is bound to nothing'],
+      [['link', { kind: 'link', messageId: id, url: 'x' }], 'in the place of its reply is bound to nothing'],
+      [removed({ erasureId: 'ers_x' }), 'its reply was removed by the erasure ers_x, which is not in the log'],
+      [['expired', { kind: 'expired', at: new Date().toISOString() }], 'its reply was removed at .*, before the time'],
+    ] as const) {
+      await set(replyId, 'kind = $2, body = $3', [kind, JSON.stringify(changed)]);
+      expect(await check()).toMatchObject(fault(id, words));
+    }
+    await pool().query('delete from vault.contents where id = $1', [replyId]);
+    expect(await check()).toMatchObject(fault(id, 'its reply is gone, and neither an erasure nor retention'));
+  }, 60_000);
+
+  test('finds a client that was replaced, or removed before its time', async () => {
+    await ask('PATCH', '/v1/organization', { content_retention_days: 20 });
+    const { rows } = await pool().query('select id, address, at from vault.request_origins');
+    const [{ id, address }] = rows;
+    const change = (sql: string, value: unknown) =>
+      pool().query(`update vault.request_origins set ${sql} = $2 where id = $1`, [id, value]);
+    const named = (words: string) => ({
+      verdict: 'faults',
+      faults: [expect.stringMatching(new RegExp(`^event \\S+ of org_\\w+: its client ${words}`))],
+    });
+    expect(await check()).toMatchObject({ verdict: 'no fault' });
+    for (const [column, value] of [
+      ['address', '198.51.100.7'],
+      ['user_agent', null],
+      ['salt', 'AAAA'],
+      ['organization_id', 'org_x'],
+    ] as const) {
+      const { rows: before } = await pool().query(`select ${column} as was from vault.request_origins where id = $1`, [
+        id,
+      ]);
+      await change(column, value);
+      const words = column === 'organization_id' ? 'is gone before the 365 days' : 'is another than the one that asked';
+      expect(await check()).toMatchObject(named(words));
+      await change(column, before[0].was);
+    }
+    expect(await check()).toMatchObject({ verdict: 'no fault' });
+    expect(address).toBe('127.0.0.1');
   }, 60_000);
 });

@@ -12,6 +12,7 @@ import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts'
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../../src/projections/audit/tree.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
+import { createInMemoryRequestOrigins } from '../../support/in-memory/request-origins.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
@@ -54,7 +55,15 @@ const open = async () => {
   await sign();
   const check = (tree?: string) => {
     const { signal } = new AbortController();
-    const parts = { db: pool, store, system, contents: createInMemoryContents(), witnesses: [witness.verifierKey] };
+    const origins = createInMemoryRequestOrigins();
+    const parts = {
+      db: pool,
+      store,
+      system,
+      contents: createInMemoryContents(),
+      origins,
+      witnesses: [witness.verifierKey],
+    };
     return checkTrees({ ...parts, tree, restShare: 0, signal });
   };
   const idAt = async (index: number): Promise<string> => {
@@ -77,7 +86,17 @@ describe('a check of the audit trees', () => {
     const { check } = await open();
     expect(await check()).toEqual({
       ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
-      ...{ trees: 2, leaves: 608, checkpoints: 2, cosignatures: 0, contents: 0, withoutHashes: 0, disputed: [] },
+      ...{
+        trees: 2,
+        leaves: 608,
+        checkpoints: 2,
+        cosignatures: 0,
+        contents: 0,
+        replies: 0,
+        withoutHashes: 0,
+        clients: 0,
+        disputed: [],
+      },
     });
     expect(await check(OTHER)).toMatchObject({ verdict: 'no fault', trees: 1, leaves: 5, checkpoints: 0 });
   }, 60_000);

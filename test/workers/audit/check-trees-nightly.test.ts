@@ -8,7 +8,17 @@ const HOUR_MS = 3_600_000;
 
 const SOUND: TreesChecked = {
   ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
-  ...{ trees: 1, leaves: 10, checkpoints: 1, cosignatures: 0, contents: 0, withoutHashes: 0, disputed: [] },
+  ...{
+    trees: 1,
+    leaves: 10,
+    checkpoints: 1,
+    cosignatures: 0,
+    contents: 0,
+    replies: 0,
+    withoutHashes: 0,
+    clients: 0,
+    disputed: [],
+  },
 };
 const FAULTY: TreesChecked = { ...SOUND, verdict: 'faults', faults: ['leaf 3 of org_mine'], faultCount: 2 };
 const UNDECIDED: TreesChecked = { ...SOUND, verdict: 'undecided', doubts: ['a partition is detached'] };

@@ -12,28 +12,31 @@ import {
   type RecordedEvent,
   StoreUnavailable,
 } from '../../../domain/ports/event-store.ts';
+import type { RequestOrigins } from '../../../domain/ports/request-origins.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
 import { isCosigned, isSigned } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import { type ContentsCompared, createContentComparison } from './compare-contents.ts';
+import { createOriginComparison, type OriginsCompared } from './compare-origins.ts';
 import { createTreeComparison, type TreeComparison } from './compare-tree.ts';
 import { createLogTree, type LogTree } from './log-tree.ts';
 import { type TreesAt, treesAt } from './rows.ts';
 
 /**
  * Reads the log from its start and compares it with the rows of the audit trees, up to the position that the projection
- * has read to when the check begins: what is behind it is late and no fault. Signed checkpoints, cosignatures and contents
- * are compared up to the end of the log. Memory grows with the number of trees alone.
+ * has read to when the check begins: what is behind it is late and no fault. Signed checkpoints, cosignatures, contents
+ * and clients are compared up to the end of the log. Memory grows with the number of trees alone.
  */
 export interface CheckTrees {
   readonly db: Database;
   readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'readStream'>;
   readonly contents: Pick<Contents, 'get'>;
+  readonly origins: Pick<RequestOrigins, 'partOf'>;
   /** Whose cosignatures are verified. Those of others are only compared with their rows. */
   readonly witnesses: readonly VerifierKey[];
-  readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
+  readonly system: Pick<System, 'now' | 'monotonicMs' | 'sleep'>;
   /** Only this one is compared. Absent: all. */
   readonly tree?: string | undefined;
   /** Rest after each page, in times of what it took: the service goes first. */
@@ -41,7 +44,7 @@ export interface CheckTrees {
   readonly signal: AbortSignal;
 }
 
-export interface TreesChecked extends ContentsCompared {
+export interface TreesChecked extends ContentsCompared, OriginsCompared {
   /** `undecided`: `doubts` say why. */
   readonly verdict: 'no fault' | 'faults' | 'undecided';
   /** The first ones, a sentence each. */
@@ -104,6 +107,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   const { db, store, witnesses, signal, tree: only } = options;
   const all = new Map<string, Compared>();
   const contents = createContentComparison({ contents: options.contents, store, signal, onFault });
+  const origins = createOriginComparison({ origins: options.origins, system: options.system, signal, onFault });
   const counts = { leaves: 0, checkpoints: 0, cosignatures: 0 };
   let isEnded = false;
 
@@ -160,11 +164,13 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
       const asked = events.filter(isAsked);
       for (const event of asked) await add(event);
       await contents.compare(asked);
+      await origins.compare(asked);
     },
     counts: () => ({
       trees: all.size,
       ...counts,
       ...contents.counts(),
+      ...origins.counts(),
       disputed: [...all].flatMap(([tree, { log }]) => (log.signed.disputed ? [tree] : [])),
     }),
   };
@@ -191,7 +197,17 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
   return comparison.counts();
 };
 
-const NOTHING = { trees: 0, leaves: 0, checkpoints: 0, cosignatures: 0, contents: 0, withoutHashes: 0, disputed: [] };
+const NOTHING = {
+  trees: 0,
+  leaves: 0,
+  checkpoints: 0,
+  cosignatures: 0,
+  contents: 0,
+  replies: 0,
+  withoutHashes: 0,
+  clients: 0,
+  disputed: [],
+};
 
 const undecided = (doubt: string): TreesChecked => ({
   verdict: 'undecided',

@@ -1,7 +1,7 @@
 import { inTurns } from '../../../async/turns.ts';
-import { partHash, rootOfParts } from '../../../domain/audit/content-proof.ts';
-import type { MessageEvent } from '../../../domain/events.ts';
-import { saltedParts } from '../../../domain/message/content-parts.ts';
+import { partHash, rootOfParts, type SaltedPart } from '../../../domain/audit/content-proof.ts';
+import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
+import type { SmtpFacts } from '../../../domain/message/events.ts';
 import { DEFAULT_SETTINGS } from '../../../domain/organization/organization.ts';
 import {
   type Contents,
@@ -17,7 +17,7 @@ import { WrongSecretKey } from '../../../domain/ports/secrets.ts';
 import { erasureStream, organizationStream } from '../../../domain/streams.ts';
 
 /**
- * Compares the contents in the vault with the roots in the log. Of what was removed, the hashes that are left are compared,
+ * Compares the contents in the vault with the roots in the log: of messages, and what mail servers replied. Of what was removed, the hashes that are left are compared,
  * and the removal must be on record: an erasure in the log, or retention after the time that contents are kept at least.
  */
 export interface CompareContents {
@@ -30,17 +30,39 @@ export interface CompareContents {
 
 export interface ContentsCompared {
   readonly contents: number;
+  readonly replies: number;
   /** Of these no hashes are left: what had been encrypted with a key that is gone was removed. */
   readonly withoutHashes: number;
 }
 
-type Bound = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+/** What an event is bound to. */
+interface Bound {
+  readonly what: 'content' | 'reply';
+  readonly event: RecordedEvent;
+  readonly messageId: string;
+  /** In the vault. */
+  readonly contentId: string;
+  /** base64 */
+  readonly root: string;
+}
 
-const isBound = (event: RecordedEvent): event is Bound =>
-  event.type === 'MessageAccepted' && event.data.contentRoot !== undefined;
+const contentOf = (event: RecordedEvent): readonly Bound[] => {
+  if (event.type !== 'MessageAccepted') return [];
+  const { messageId, contentId, contentRoot: root } = event.data;
+  return root === undefined ? [] : [{ what: 'content', event, messageId, contentId, root }];
+};
+
+const replyOf = (event: RecordedEvent): readonly Bound[] => {
+  if (!['RecipientDelivered', 'RecipientDeferred', 'RecipientBounced'].includes(event.type)) return [];
+  const { messageId, smtp } = event.data as { readonly messageId: string; readonly smtp: SmtpFacts };
+  const { replyId, replyRoot: root } = smtp;
+  return replyId === null || root === undefined ? [] : [{ what: 'reply', event, messageId, contentId: replyId, root }];
+};
 
 /** Each may have 40 MB. */
 const BODIES_AT_ONCE = 4;
+/** Of a few hundred bytes: one query gets them. */
+const REPLIES_AT_ONCE = 100;
 /** What is remembered of erasures and organizations. Forgotten all at once, and read again. */
 const REMEMBERED_MAX = 10_000;
 const DAY_MS = 86_400_000;
@@ -65,13 +87,24 @@ const remembering = <Value>(find: (id: string) => Promise<Value>): ((id: string)
   };
 };
 
-const GONE = 'its content is gone, and neither an erasure nor retention is on record';
+const NO_RECORD = 'and neither an erasure nor retention is on record';
+const DONE = { content: 'accepted', reply: 'received' } as const;
 
 /** A row that somebody has changed may have any form. @returns null: it is not to blame. */
-const unreadableBy = (error: unknown): string | null => {
-  if (error instanceof WrongSecretKey) return 'its content cannot be decrypted with SECRET_KEY';
-  return error instanceof TypeError ? 'its content cannot be read' : null;
+const unreadableBy = (error: unknown, what: Bound['what']): string | null => {
+  if (error instanceof WrongSecretKey) return `its ${what} cannot be decrypted with SECRET_KEY`;
+  return error instanceof TypeError ? `its ${what} cannot be read` : null;
 };
+
+/** null: it is bound to nothing. */
+const partsIn = async ({ what }: Bound, body: StoredBody): Promise<readonly SaltedPart[] | null> => {
+  if (what === 'content' && body.kind === 'message') return inTurns(saltedParts(body));
+  const reply = what === 'reply' && body.kind === 'reply' ? replyPart(body) : null;
+  return reply === null ? null : [reply];
+};
+
+const rootFault = ({ root }: Bound, hashes: readonly Buffer[], fault: string): string | null =>
+  rootOfParts(hashes).toString('base64') === root ? null : fault;
 
 const daysIn = (event: RecordedEvent): readonly number[] =>
   event.type === 'OrganizationUpdated' ? [event.data.contentDays ?? DEFAULT_SETTINGS.contentDays] : [];
@@ -87,7 +120,7 @@ const keptDaysMin = async (store: Pick<EventStore, 'readStream'>, organizationId
 };
 
 export const createContentComparison = ({ contents, store, signal, onFault }: CompareContents) => {
-  let [compared, withoutHashes] = [0, 0];
+  const counts = { contents: 0, replies: 0, withoutHashes: 0 };
 
   /** Of whom an erasure removes; null: there is no such erasure. */
   const organizationOf = remembering(async (erasureId: string) => {
@@ -103,69 +136,79 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     return isWithin(await rememberedDays(organizationId)) && isWithin(await keptDaysMin(store, organizationId));
   };
 
-  const reasonFault = async ({ metadata }: Bound, reason: Reason): Promise<string | null> => {
-    const { organizationId, occurredAt } = metadata;
+  const reasonFault = async ({ event, what }: Bound, reason: Reason): Promise<string | null> => {
+    const { organizationId, occurredAt } = event.metadata;
     if (reason.kind === 'erased') {
       const isOnRecord = (await organizationOf(reason.erasureId)) === organizationId;
-      return isOnRecord ? null : `its content was removed by the erasure ${reason.erasureId}, which is not in the log`;
+      return isOnRecord ? null : `its ${what} was removed by the erasure ${reason.erasureId}, which is not in the log`;
     }
     const keptMs = Date.parse(reason.at) - Date.parse(occurredAt);
     const isOnRecord = !Number.isNaN(keptMs) && !(await isTooEarly(organizationId, keptMs));
-    return isOnRecord ? null : `its content was removed at ${reason.at}, before the time that contents are kept`;
+    return isOnRecord ? null : `its ${what} was removed at ${reason.at}, before the time that contents are kept`;
   };
 
-  const rootFault = ({ data }: Bound, hashes: readonly Buffer[], what: string): string | null =>
-    rootOfParts(hashes).toString('base64') === data.contentRoot ? null : what;
-
-  const removedFault = async (event: Bound, body: RemovedContent): Promise<string | null> => {
+  const removalFault = async (bound: Bound, body: RemovedContent): Promise<string | null> => {
     for (const reason of reasonsOf(body)) {
-      const fault = await reasonFault(event, reason);
+      const fault = await reasonFault(bound, reason);
       if (fault !== null) return fault;
     }
-    if (body.parts === undefined) {
-      withoutHashes += 1;
+    return null;
+  };
+
+  /** Of the hashes that are left; of a reply that is its root. */
+  const restFault = (bound: Bound, { parts }: RemovedContent): string | null => {
+    if (bound.what === 'reply') return null;
+    if (parts === undefined) {
+      counts.withoutHashes += 1;
       return null;
     }
-    const hashes = body.parts.map((part) => (isKeptPart(part) ? partHash(part) : Buffer.from(part.hash, 'base64')));
-    return rootFault(event, hashes, 'what is left of its content is of another one');
+    const hashes = parts.map((part) => (isKeptPart(part) ? partHash(part) : Buffer.from(part.hash, 'base64')));
+    return rootFault(bound, hashes, 'what is left of its content is of another one');
   };
 
-  const faultOf = async (event: Bound, body: StoredBody): Promise<string | null> => {
-    if (isRemoved(body)) return removedFault(event, body);
-    const parts = body.kind === 'message' ? await inTurns(saltedParts(body)) : null;
-    if (parts === null) return 'what stands in the place of its content is bound to nothing';
-    return rootFault(event, parts.map(partHash), 'its content is another than the one that was accepted');
+  const faultOf = async (bound: Bound, body: StoredBody): Promise<string | null> => {
+    if (isRemoved(body)) return (await removalFault(bound, body)) ?? restFault(bound, body);
+    const { what } = bound;
+    const parts = await partsIn(bound, body);
+    if (parts === null) return `what stands in the place of its ${what} is bound to nothing`;
+    return rootFault(bound, parts.map(partHash), `its ${what} is another than the one that was ${DONE[what]}`);
   };
 
-  const sentenceOf = async (event: Bound): Promise<string | null> => {
-    const { contentId } = event.data;
+  const sentenceOf = async (bound: Bound): Promise<string | null> => {
+    const { contentId, what } = bound;
     try {
       const body = (await contents.get([contentId])).get(contentId);
-      return body === undefined ? GONE : await faultOf(event, body);
+      return body === undefined ? `its ${what} is gone, ${NO_RECORD}` : await faultOf(bound, body);
     } catch (error) {
-      const unreadable = unreadableBy(error);
+      const unreadable = unreadableBy(error, what);
       if (unreadable === null) throw error;
       return unreadable;
     }
   };
 
-  const compareOne = async (event: Bound): Promise<void> => {
-    compared += 1;
-    const fault = await sentenceOf(event);
-    const { messageId } = event.data;
+  const compareOne = async (bound: Bound): Promise<void> => {
+    const fault = await sentenceOf(bound);
+    const { event, messageId } = bound;
     if (fault !== null)
       onFault(`message ${messageId} of ${event.metadata.organizationId}, event ${event.id}: ${fault}`);
+  };
+
+  const compareAll = async (all: readonly Bound[], atOnce: number): Promise<void> => {
+    for (let from = 0; from < all.length; from += atOnce) {
+      signal.throwIfAborted();
+      await Promise.all(all.slice(from, from + atOnce).map(compareOne));
+    }
   };
 
   return {
     /** Those that events of a page are bound to. */
     compare: async (events: readonly RecordedEvent[]): Promise<void> => {
-      const bound = events.filter(isBound);
-      for (let from = 0; from < bound.length; from += BODIES_AT_ONCE) {
-        signal.throwIfAborted();
-        await Promise.all(bound.slice(from, from + BODIES_AT_ONCE).map(compareOne));
-      }
+      const [bodies, replies] = [events.flatMap(contentOf), events.flatMap(replyOf)];
+      counts.contents += bodies.length;
+      counts.replies += replies.length;
+      await compareAll(bodies, BODIES_AT_ONCE);
+      await compareAll(replies, REPLIES_AT_ONCE);
     },
-    counts: (): ContentsCompared => ({ contents: compared, withoutHashes }),
+    counts: (): ContentsCompared => ({ ...counts }),
   };
 };
