@@ -70,6 +70,7 @@ const entry = <Type extends string, Details extends z.ZodType>(type: Type, detai
     actor: actorSchema,
     address: addressSchema(),
     request_id: z.string().nullable(),
+    leaf_index: z.number().int().nullable().describe('In the audit log; null: it is not there yet.'),
     details,
   });
 
@@ -186,9 +187,17 @@ const detailsOf = (event: KeyHistoryEvent, before: ApiKey): Details => {
   return changeOf(before, event);
 };
 
-/** Serializes an entry of a key's history. @param before the key before the event. */
+export interface KeyHappening {
+  readonly event: KeyHistoryEvent;
+  /** The key before the event. */
+  readonly before: ApiKey;
+  /** null: the audit tree does not have it yet. */
+  readonly leafIndex: number | null;
+}
+
+/** Serializes an entry of a key's history. */
 export const serializeKeyHistoryEntry = (
-  { event, before }: { readonly event: KeyHistoryEvent; readonly before: ApiKey },
+  { event, before, leafIndex }: KeyHappening,
   facts: RequestFacts,
 ): SerializedKeyHistoryEntry =>
   ({
@@ -198,6 +207,7 @@ export const serializeKeyHistoryEntry = (
     actor: serializeActor(event.metadata, facts),
     address: facts.address(event.metadata),
     request_id: event.metadata.requestId,
+    leaf_index: leafIndex,
     ...detailsOf(event, before),
   }) as SerializedKeyHistoryEntry; // type and details are paired in `Details`
 

@@ -3,6 +3,7 @@ import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
 interface Entry {
+  readonly leaf_index: number;
   readonly type: string;
   readonly actor: { readonly id: string; readonly secret: number; readonly secret_last4: string | null };
   readonly address: string | null;
@@ -54,6 +55,10 @@ describe('an entry of the audit log', () => {
     const { key: second } = await call('POST', `/v1/api-keys/${id}/rotate`, key, {});
     await call('POST', `/v1/api-keys/${id}/rotate`, second, {});
     const entries = await entriesOf(`key_id=${id}`);
+    const { data: history } = await call('GET', `/v1/api-keys/${id}/history`);
+    expect(history.map(({ leaf_index: index }: Entry) => index).reverse()).toEqual(
+      entries.map(({ leaf_index: index }) => index),
+    );
     expect(entries.map(({ type, address }) => [type, address])).toEqual([
       ['KeyCreated', CLIENT],
       ['KeyRotated', CLIENT],

@@ -24,6 +24,7 @@ import { buildServer } from '../../../src/http/build-server.ts';
 import type { HttpDependencies } from '../../../src/http/dependencies.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
+import { createAuditTreesOf } from '../../support/in-memory/audit-trees.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
@@ -84,7 +85,8 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     ...overrides.context,
   };
   const pool = nowhere();
-  const readModels = createReadModels({ pool, store: context.store, system });
+  const made = createReadModels({ pool, store: context.store, system });
+  const readModels = { ...made, audit: { ...made.audit, ...createAuditTreesOf(context.store) } };
   const textAlternatives = createTextAlternatives();
   return {
     readModels,

@@ -1,16 +1,23 @@
-import { leafOf, treeOf } from '../../../src/domain/audit/leaf.ts';
+import { leafOf, parseLeaf, treeOf } from '../../../src/domain/audit/leaf.ts';
 import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/domain/audit/merkle-tree.ts';
 import type { AuditTrees } from '../../../src/domain/ports/audit-trees.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 
 /** The trees of a log, made anew from all of it whenever they are asked. */
-export const createAuditTreesOf = (store: Pick<EventStore, 'readAll'>): Pick<AuditTrees, 'size' | 'root'> => {
-  const leavesOf = async (tree: string): Promise<readonly Buffer[]> => {
+export const createAuditTreesOf = (
+  store: Pick<EventStore, 'readAll'>,
+): Pick<AuditTrees, 'size' | 'root' | 'findAll'> => {
+  const textsOf = async (tree: string): Promise<readonly string[]> => {
     const { events } = await store.readAll({ limit: 1_000_000 });
-    return events.filter((event) => treeOf(event) === tree).map((event) => leafHash(leafOf(event)));
+    return events.filter((event) => treeOf(event) === tree).map(leafOf);
   };
+  const leavesOf = async (tree: string): Promise<readonly Buffer[]> => (await textsOf(tree)).map(leafHash);
   return {
     size: async (tree) => (await leavesOf(tree)).length,
+    findAll: async (tree, eventIds) => {
+      const found = (await textsOf(tree)).map((leaf, index) => ({ index, leaf, parsed: parseLeaf(leaf) }));
+      return new Map(found.filter(({ parsed }) => eventIds.includes(parsed.id)).map((leaf) => [leaf.parsed.id, leaf]));
+    },
     root: async (tree, size) => {
       const leaves = await leavesOf(tree);
       return joined(

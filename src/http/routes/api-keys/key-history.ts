@@ -153,7 +153,13 @@ export const listKeyHistoryRoute = endpoint(
     const { happenings, next } = await readKeyHistory(deps.context.store, caller, { id, limit, place });
     const contexts = happenings.map(({ event }) => event.metadata);
     const facts = await readRequestFacts(deps, caller, contexts);
-    const entries = happenings.map((happening) => serializeKeyHistoryEntry(happening, facts));
+    const leaves = await deps.readModels.audit.findAll(
+      caller.organizationId,
+      happenings.map(({ event }) => event.id),
+    );
+    const entries = happenings.map((happening) =>
+      serializeKeyHistoryEntry({ ...happening, leafIndex: leaves.get(happening.event.id)?.index ?? null }, facts),
+    );
     return listOf(entries, next !== null, encodePlace(id, next));
   },
 );

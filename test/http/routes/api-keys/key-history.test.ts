@@ -58,6 +58,7 @@ describe('the history of an API key', () => {
       },
       address: '127.0.0.1',
       request_id: revoked.requestId,
+      leaf_index: expect.any(Number),
     });
     expect(others).toMatchObject([
       {
