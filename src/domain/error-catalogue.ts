@@ -194,8 +194,8 @@ export const ERROR_CATALOGUE = {
     remedy: 'Choose one of `GET /v1/billing/plans`.',
   },
   batch_exceeds_limit: {
-    meaning: 'The batch has more messages than the key may send per minute.',
-    remedy: 'Send smaller batches: each message counts as one `send`.',
+    meaning: 'The batch has more messages than the key may send, or cancel, per minute.',
+    remedy: 'Ask for fewer messages at a time: each one sent, and every 25 cancelled, count as one `send`.',
   },
   analysis_failed: {
     meaning:

@@ -47,7 +47,7 @@ export const ROUTES = {
   'GET /v1/messages/:id/events': { ...READ, errors: [...ONE, ...LIST] },
   'GET /v1/messages/:id/explain': { ...READ, errors: ONE },
   'POST /v1/messages/:id/cancel': { ...SEND, errors: [...BODY, ...ONE_CHANGED, 'message_being_sent', 'message_ended'] },
-  'POST /v1/messages/cancel': { ...SEND, errors: BODY },
+  'POST /v1/messages/cancel': { ...SEND, errors: [...BODY, 'batch_exceeds_limit'] },
   'PATCH /v1/messages/:id': {
     ...SEND,
     errors: [

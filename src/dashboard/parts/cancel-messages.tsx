@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { request } from '../data/api.ts';
+import { ApiFault, request } from '../data/api.ts';
 import type { MessageSearch } from '../data/message-search.ts';
 import { useRead } from '../data/queries.ts';
 import { count } from '../data/time.ts';
@@ -21,10 +21,11 @@ const WAITING: readonly string[] = ['accepted', 'scheduled', 'deferred'];
 const cancel = (body: object): Promise<Cancellation> =>
   request<Cancellation>('/v1/messages/cancel', { method: 'POST', body });
 
-const outcomeOf = (cancelled: number, left: number): Outcome => ({
+const outcomeOf = (cancelled: number, left: number, isLimited = false): Outcome => ({
   shown: (
     <>
       <h2>Cancelled {count(cancelled)}</h2>
+      {isLimited && <p class="two">More wait and match: the rate limit is used up, cancel them in a minute.</p>}
       {left > 0 && <p class="two">{count(left)} could not be: they were being sent, or had ended.</p>}
     </>
   ),
@@ -80,17 +81,29 @@ const Matching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
   );
 };
 
+/** @returns null: the rate limit is used up. @throws {ApiFault} */
+const cancelMore = (filter: Filter): Promise<Cancellation | null> =>
+  cancel({ filter }).catch((error: unknown) => {
+    if (error instanceof ApiFault && error.status === 429) return null;
+    throw error;
+  });
+
+/** Round after round, until nothing is left or the rate limit is used up. @throws {ApiFault} */
+const cancelAll = async (filter: Filter): Promise<Outcome> => {
+  const first = await cancel({ filter });
+  let [done, cancelled, left]: [Cancellation | null, number, number] = [first, 0, 0];
+  for (let round = 1; done !== null; round += 1) {
+    cancelled += done.cancelled;
+    left += done.matched - done.cancelled;
+    const isLast = !done.has_more || done.cancelled === 0 || round === ROUNDS_MAX;
+    if (isLast) return outcomeOf(cancelled, left);
+    done = await cancelMore(filter);
+  }
+  return outcomeOf(cancelled, left, true);
+};
+
 export const CancelMatching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
-  const act = async (): Promise<Outcome> => {
-    let [cancelled, left] = [0, 0];
-    for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const done = await cancel({ filter });
-      cancelled += done.cancelled;
-      left += done.matched - done.cancelled;
-      if (!done.has_more || done.cancelled === 0) break;
-    }
-    return outcomeOf(cancelled, left);
-  };
+  const act = (): Promise<Outcome> => cancelAll(filter);
   return (
     <Action word="Cancel matching" icon="forbid" tone="plain" title="Cancel what matches and waits?" act={act}>
       <Matching filter={filter} />

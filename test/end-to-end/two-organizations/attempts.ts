@@ -12,6 +12,8 @@ export interface Attempt {
   readonly refused?: readonly [status: number, code: string];
   /** Keys that see their own domain only are told that they do: 403 `permission_missing`. */
   readonly ofOtherDomain?: true;
+  /** It finds what it changes: keys without `read` are told that they need it. */
+  readonly finds?: boolean;
   /** Ids that the request names, each of which its answer says the fate of. */
   readonly repeats?: readonly string[];
   /** What else must hold of a success. */
@@ -88,6 +90,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     const domains = [victim.domain, victim.second].map(({ id }) => ({ filter: { domain_id: id } }));
     return [{ ids }, ...domains].map((body) => ({
       body,
+      finds: 'filter' in body,
       repeats: ids,
       check: ({ cancelled, data }) => {
         expect(cancelled).toBe(0);
@@ -206,7 +209,9 @@ const tracesOf = ({ organizationId, domain, second, ids, neighboursMessage }: Te
   ...Object.values(ids).flat(),
 ];
 
-const refusalOf = ({ refused, ofOtherDomain }: Attempt, { permissions }: TenantKey): Attempt['refused'] => {
+const refusalOf = ({ refused, finds, ofOtherDomain }: Attempt, { permissions }: TenantKey): Attempt['refused'] => {
+  if (finds === true && !permissions.includes('read') && !permissions.includes('admin'))
+    return [403, 'permission_missing'];
   const isNarrow = !permissions.includes('manage') && !permissions.includes('admin');
   return ofOtherDomain === true && isNarrow ? [403, 'permission_missing'] : refused;
 };

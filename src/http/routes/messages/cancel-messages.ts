@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import { cancelMessage } from '../../../commands/message/change-message.ts';
+import { allows } from '../../../domain/api-key/events.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../domain/error-catalogue.ts';
 import { cancelMessage as decideCancel } from '../../../domain/message/change-message.ts';
 import type { RecipientStatus } from '../../../domain/message/recipient.ts';
+import { requireOpenFilters } from '../../auth/permissions.ts';
+import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
 import { atMost } from '../../validation/fields.ts';
@@ -15,6 +19,11 @@ import { loadMessage } from './messages.ts';
 
 /** Of one request. More: it takes longer than clients wait. Fewer: more requests for the same. */
 const CANCELLED_MAX = 500;
+/**
+ * Messages that cost as much of the limit as one request. Higher: a key cancels far more than it may send. Lower: it
+ * takes minutes to call back a mistake.
+ */
+const MESSAGES_PER_REQUEST = 25;
 /** Each takes a connection from other requests. */
 const CONCURRENCY = 4;
 /** Of a message that can still be called back; one that is being sent may become so. */
@@ -65,22 +74,62 @@ interface Matched {
   readonly hasMore: boolean;
 }
 
-/** Newest first within each status. */
+type Filter = z.output<typeof filterSchema>;
+
+/** What is found tells what was sent to whom. @throws {DomainError} `permission_missing`. */
+const requireMayFind = (caller: Caller, filter: Filter): void => {
+  if (!allows(caller.permissions, 'read'))
+    throw new DomainError(
+      'permission_missing',
+      "API key lacks 'read' permission, which a filter needs beside 'send': name the messages in ids",
+    );
+  requireOpenFilters(caller, {}, filter);
+};
+
+/** Newest first within each status. @param max of them. */
 const matching = async (
   { deps }: RouteContext,
-  { caller }: Asked,
-  filter: z.output<typeof filterSchema>,
+  caller: Caller,
+  { filter, max }: { readonly filter: Filter; readonly max: number },
 ): Promise<Matched> => {
   await readYourWrites(deps, ['messages']);
   const ids: string[] = [];
   let hasMore = false;
   for (const status of filter.status === undefined ? WAITING : [filter.status]) {
     const asked: MessageFilters = { ...filter, status };
-    const page = await findMessages(deps, caller, { ...asked, limit: CANCELLED_MAX, after: null });
+    const page = await findMessages(deps, caller, { ...asked, limit: max, after: null });
     ids.push(...page.items.map(({ messageId }) => messageId));
     hasMore ||= page.hasMore;
   }
-  return { ids: ids.slice(0, CANCELLED_MAX), hasMore: hasMore || ids.length > CANCELLED_MAX };
+  return { ids: ids.slice(0, max), hasMore: hasMore || ids.length > max };
+};
+
+/** Messages that one request may cancel with the whole limit of its key. */
+const mostOf = ({ auth }: RouteContext, { request: { authenticated } }: Asked): number =>
+  authenticated === null ? 0 : Math.min(CANCELLED_MAX, limitOf(auth, authenticated, 'send') * MESSAGES_PER_REQUEST);
+
+/** @throws {DomainError} `batch_exceeds_limit`. */
+const named = (ids: readonly string[], max: number): Matched => {
+  const each = [...new Set(ids)];
+  if (each.length <= max) return { ids: each, hasMore: false };
+  const problem = `ids must have at most ${max} items: the key may cancel no more in a minute`;
+  throw new DomainError('batch_exceeds_limit', problem, { details: { ids: [problem] } });
+};
+
+/** @throws {DomainError} `permission_missing`, `batch_exceeds_limit`. */
+const wanted = async (route: RouteContext, call: Asked): Promise<Matched> => {
+  const { ids = [], filter } = call.body;
+  const max = mostOf(route, call);
+  if (filter === undefined) return named(ids, max);
+  requireMayFind(call.caller, filter);
+  return matching(route, call.caller, { filter, max });
+};
+
+/** For all messages but those that authentication counted. @throws {DomainError} `rate_limit_exceeded`. */
+const consumeForAll = async ({ auth }: RouteContext, { request, reply }: Asked, messages: number): Promise<void> => {
+  const count = Math.ceil(messages / MESSAGES_PER_REQUEST) - 1;
+  if (count <= 0 || request.authenticated === null) return;
+  await consumeRateLimit(auth, request.authenticated, { kind: 'send', count }, reply);
 };
 
 const refusalOf = (error: unknown): Pick<DomainError, 'code' | 'message'> => {
@@ -90,9 +139,10 @@ const refusalOf = (error: unknown): Pick<DomainError, 'code' | 'message'> => {
 
 const cancelOne = async (
   { deps }: RouteContext,
-  { caller, origin, body: { dry_run } }: Asked,
+  { callerNow, origin, body: { dry_run } }: Asked,
   id: string,
 ): Promise<Answered> => {
+  const caller = await callerNow(); // the key or session may have been revoked since the first
   try {
     const { message } = await loadMessage(deps, caller, id);
     const now = deps.context.system.now().toISOString();
@@ -111,22 +161,23 @@ export const cancelMessagesRoute = endpoint(
     summary: 'Cancel many messages',
     description:
       `Those that are named, or up to ${CANCELLED_MAX} that match a filter and wait. Each is cancelled as if alone: one that ` +
-      'is being sent or has ended is told in `data`, and stops no other. Repeating it changes nothing more.',
+      'is being sent or has ended is told in `data`, and stops no other. Repeating it changes nothing more. A filter needs ' +
+      `the permission \`read\` beside \`send\`. Every ${MESSAGES_PER_REQUEST} messages cost one of the limit \`send\`, ` +
+      'with `dry_run` too: a key with a low limit cancels fewer in one request.',
     body,
     examples: { 'What waits for a domain': { filter: { recipient_domain: 'example.net' }, dry_run: true } },
     answer,
   },
   async (call, route) => {
-    const { ids, filter, dry_run } = call.body;
-    const matched =
-      filter === undefined ? { ids: [...new Set(ids)], hasMore: false } : await matching(route, call, filter);
+    const matched = await wanted(route, call);
+    await consumeForAll(route, call, matched.ids.length);
     const { system } = route.deps.context;
     const data = await mapConcurrently(matched.ids, { system, concurrency: CONCURRENCY }, (id) =>
       cancelOne(route, call, id),
     );
     return {
       object: 'cancellation',
-      dry_run,
+      dry_run: call.body.dry_run,
       matched: data.length,
       cancelled: data.filter(({ cancelled }) => cancelled).length,
       has_more: matched.hasMore,

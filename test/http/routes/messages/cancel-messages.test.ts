@@ -1,13 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 
 let service: DatabaseService;
+let place: readonly [organizationId: string, domainId: string];
 const keys: Record<string, string> = {};
 
 beforeAll(async () => {
   service = await startDatabaseService();
   const own = await service.makeOrganization();
   const domain = await service.makeDomain(own, 'example.test');
+  place = [own, domain];
   const second = await service.makeDomain(own, 'second.test');
   const foreign = await service.makeOrganization();
   const make = async (name: string, ...args: Parameters<DatabaseService['makeKey']>): Promise<void> => {
@@ -16,7 +19,7 @@ beforeAll(async () => {
   await make('admin', own, domain, { permissions: ['admin'] });
   await make('sender', own, domain, { permissions: ['send'] });
   await make('reader', own, domain, { permissions: ['read'] });
-  await make('elsewhere', own, second, { permissions: ['send'] });
+  await make('elsewhere', own, second, { permissions: ['send', 'read'] });
   await make('test', own, domain, { environment: 'test' });
   await make('foreign', foreign, await service.makeDomain(foreign, 'foreign.test'), { permissions: ['admin'] });
 }, 60_000);
@@ -78,9 +81,71 @@ describe('POST /v1/messages/cancel', () => {
     }
     expect((await cancel({ ids: [id] }, 'reader')).status).toBe(403);
     expect(await statusOf(id)).toBe('scheduled');
-    expect((await cancel({ filter: { recipient_domain: 'mine.example' } }, 'sender')).body).toMatchObject({
-      cancelled: 1,
+    expect((await cancel({ ids: [id] }, 'sender')).body).toMatchObject({ cancelled: 1 });
+  });
+
+  test.each([true, false])('finds nothing for a key that may not read, with dry_run %j', async (dry_run) => {
+    const id = await send({ to: 'f@guessed.example', subject: 'Guessed' });
+    for (const filter of [{ to: 'f@guessed.example' }, { subject: 'Guessed' }, { to: 'g@guessed.example' }]) {
+      const { status, body } = await cancel({ filter, dry_run }, 'sender');
+      expect([status, body]).toEqual([
+        403,
+        {
+          error: {
+            code: 'permission_missing',
+            message: "API key lacks 'read' permission, which a filter needs beside 'send': name the messages in ids",
+          },
+        },
+      ]);
+    }
+    expect(await statusOf(id)).toBe('scheduled');
+  });
+
+  test('costs one of the limit for every 25 messages, and no more are taken than the limit allows', async () => {
+    const { value: key } = await service.makeKey(...place, { permissions: ['send', 'read'], rateLimits: { send: 4 } });
+    const ask = async (payload: object) => {
+      const answer = await service.request({ method: 'POST', url: '/v1/messages/cancel', key, payload });
+      return { left: answer.headers['ratelimit-remaining'], status: answer.statusCode, body: answer.json() };
+    };
+    const ids = Array.from({ length: 101 }, (_, index) => `none${index}`);
+    expect(await ask({ ids })).toMatchObject({
+      status: 422,
+      left: '3',
+      body: { error: { code: 'batch_exceeds_limit' } },
     });
+    // One id many times is one.
+    expect(await ask({ ids: ids.map(() => 'none') })).toMatchObject({ status: 200, left: '2', body: { matched: 1 } });
+    expect(await ask({ ids: ids.slice(0, 100), dry_run: true })).toMatchObject({ status: 429, left: '1' });
+    const filter = { recipient_domain: 'nowhere.example' };
+    expect(await ask({ filter })).toMatchObject({ status: 200, left: '0', body: { has_more: false } });
+    expect(await ask({ filter })).toMatchObject({ status: 429 });
+  });
+
+  test('stops when its key is revoked under way', async () => {
+    const { id: keyId, value: key } = await service.makeKey(...place, { permissions: ['send'] });
+    const ids = await Promise.all(Array.from({ length: 12 }, () => send()));
+    const { store } = service.deps.context;
+    const { append } = store;
+    const revoke = async (): Promise<void> => {
+      await post(`/v1/api-keys/${keyId}/revoke`, {});
+      const ask = async () => (await service.request({ url: '/v1/session', key })).statusCode;
+      await expect.poll(ask, { timeout: 10_000 }).toBe(401);
+      await sleep(100); // so long a request may go on without being authenticated again
+    };
+    let revoked: Promise<void> | null = null;
+    const held = vi.spyOn(store, 'append').mockImplementation(async (asked) => {
+      const appended = await append(asked);
+      if (!asked.stream.startsWith('message-')) return appended;
+      revoked ??= revoke();
+      await revoked;
+      return appended;
+    });
+    const answer = await service.request({ method: 'POST', url: '/v1/messages/cancel', key, payload: { ids } });
+    held.mockRestore();
+    expect([answer.statusCode, answer.json().error.code]).toEqual([401, 'unauthorized']);
+    const statuses = await Promise.all(ids.map(statusOf));
+    // Four are under way at once.
+    expect(statuses.filter((status) => status === 'scheduled').length).toBeGreaterThanOrEqual(8);
   });
 
   test('asked twice at once, cancels each message once', async () => {
