@@ -40,6 +40,8 @@ export interface KeyChange {
 export interface KeyCacheState {
   readonly organizations: ReadonlyMap<string, Organization>;
   readonly domains: ReadonlyMap<string, DomainEntry>;
+  /** Ids of domains that are registered, by organization and name, in the order in which they were. */
+  readonly domainsOfOrganizations: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** DNS records as last checked, by domain id. */
   readonly records: ReadonlyMap<string, DomainRecords>;
   readonly keys: ReadonlyMap<string, KeyEntry>;
@@ -82,6 +84,7 @@ const NOTHING: readonly KeyChange[] = [];
 export const createKeyCacheProjection = (): KeyCacheProjection => {
   const organizations = new Map<string, Organization>();
   const domains = new Map<string, DomainEntry>();
+  const domainsOfOrganizations = new Map<string, Map<string, string>>();
   const records = new Map<string, DomainRecords>();
   const keys = new Map<string, KeyEntry>();
   const auditors = new Map<string, ExistingAuditor>();
@@ -110,9 +113,20 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
       .filter(({ key, endedWithDomain }) => key.domainId === domainId && !endedWithDomain)
       .map((entry) => put({ ...entry, endedWithDomain: true }));
 
+  const indexDomain = (domain: SendingDomain): void => {
+    if (domain.status === 'absent') return;
+    const { organizationId, name, domainId } = domain;
+    const named = domainsOfOrganizations.get(organizationId) ?? new Map<string, string>();
+    domainsOfOrganizations.set(organizationId, named);
+    if (domain.status === 'registered') named.set(name, domainId);
+    else named.delete(name);
+  };
+
   const applyDomain = (id: string, event: RecordedEvent<SendingDomainEvent>): readonly KeyChange[] => {
     const before = domains.get(id)?.domain ?? sendingDomain.initial;
-    domains.set(id, { domain: sendingDomain.evolve(before, event, event.metadata), revision: event.revision });
+    const domain = sendingDomain.evolve(before, event, event.metadata);
+    domains.set(id, { domain, revision: event.revision });
+    indexDomain(domain);
     return event.type === 'DomainDeleted' ? endKeysOf(id) : NOTHING;
   };
 
@@ -157,6 +171,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
   return {
     organizations,
     domains,
+    domainsOfOrganizations,
     records,
     keys,
     auditors,

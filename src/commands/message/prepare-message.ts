@@ -21,6 +21,8 @@ export interface SendRequest {
   /** Why it is refused unless it was accepted before; absent: nothing is known against it. */
   readonly refusal?: DomainError;
   readonly draft: MessageDraft;
+  /** Of a member, who belongs to none: the domain that it is sent from. Absent: that of the caller. */
+  readonly domain?: Caller['domain'];
   /** Absent: none was asked for. */
   readonly analysed?: {
     readonly analysis: Analysis;

@@ -64,11 +64,18 @@ const orRefusal = async <T>(work: () => T | Promise<T>): Promise<T | DomainError
   }
 };
 
+const senderOf = ({ caller, ...sender }: Sender, { domain = caller.domain }: SendRequest): Sender => ({
+  ...sender,
+  caller: { ...caller, domain },
+});
+
 const judge =
   ({ system }: CommandContext, sender: Sender, identities: BatchIdentities) =>
   async (item: SendRequest | DomainError, index: number): Promise<Judged> => {
     if (item instanceof DomainError) return { prepared: null, refusal: item };
-    const prepared = await orRefusal(() => prepareMessage(system, sender, identities.of(index, 0), item));
+    const prepared = await orRefusal(() =>
+      prepareMessage(system, senderOf(sender, item), identities.of(index, 0), item),
+    );
     if (prepared instanceof DomainError) return { prepared: null, refusal: prepared };
     const decided = await orRefusal(() => acceptMessage(message.initial, prepared.accept));
     return { prepared, request: item, refusal: decided instanceof DomainError ? decided : null };
@@ -84,7 +91,7 @@ const acceptOne = async (
   if (one === undefined || one.prepared === null) throw one?.refusal ?? new RangeError(`no message ${index}`);
   const isMoved = index !== opener ? index === 0 : opener !== 0;
   const prepared = isMoved
-    ? await prepareMessage(context.system, sender, identities.of(index, opener), one.request)
+    ? await prepareMessage(context.system, senderOf(sender, one.request), identities.of(index, opener), one.request)
     : one.prepared;
   return acceptPrepared(context, origin, prepared);
 };

@@ -122,10 +122,20 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     }
   };
 
-  const domainIdsOf = (organizationId: string): readonly string[] =>
-    [...state.domains].flatMap(([id, { domain }]) =>
-      domain.status === 'registered' && domain.organizationId === organizationId ? [id] : [],
-    );
+  const NO_DOMAINS: ReadonlyMap<string, string> = new Map();
+  const domainsOf = (organizationId: string): ReadonlyMap<string, string> =>
+    state.domainsOfOrganizations.get(organizationId) ?? NO_DOMAINS;
+
+  const domainNamed = (organizationId: string, name: string | null): Caller['domain'] | undefined => {
+    const named = domainsOf(organizationId);
+    if (name === null)
+      return named
+        .values()
+        .map(domainOf)
+        .find(({ verified }) => verified);
+    const id = named.get(name);
+    return id === undefined ? undefined : domainOf(id);
+  };
 
   return {
     callerOf,
@@ -146,11 +156,8 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       return { name, verified, capturing, spf, dkim, dmarc };
     },
     domainRecordsOf,
-    domainNamed: (organizationId, name) =>
-      domainIdsOf(organizationId)
-        .map(domainOf)
-        .find((domain) => (name === null ? domain.verified : domain.name === name)),
-    domainNamesOf: (organizationId) => domainIdsOf(organizationId).map((id) => domainOf(id).name),
+    domainNamed,
+    domainNamesOf: (organizationId) => [...domainsOf(organizationId).keys()],
     ceilingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.ceilings : null;

@@ -6,6 +6,7 @@ import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { domainOf } from '../../../domain/email-address.ts';
 import type { AuthContext } from '../../auth/authenticate.ts';
 import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
@@ -13,7 +14,7 @@ import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { ERROR_STATUSES } from '../../errors/error-response.ts';
 import { batchSchema, serializeBatch } from '../../schemas/sent-message.ts';
 import { detailsOf, PROBLEMS_MAX, type Problem } from '../../validation/problems.ts';
-import { readSend } from './send-by-template.ts';
+import { readSend, type SendRequestBody } from './send-by-template.ts';
 import {
   completeRequestOf,
   createTopicReader,
@@ -21,7 +22,7 @@ import {
   SEND_BYTES_MAX,
   SEND_EXAMPLES,
   SEND_REST_BYTES_MAX,
-  withFreshDomain,
+  senderOf,
 } from './send-message.ts';
 
 const SENTENCES = 'some messages are refused, so that none was sent: see details';
@@ -106,6 +107,26 @@ const consumeForAll = async (
   if (count > 1) await consumeRateLimit(auth, authenticated, { kind: 'send', count: count - 1 }, reply);
 };
 
+interface SenderWithTopics {
+  readonly sender: Caller;
+  readonly topicOf: ReturnType<typeof createTopicReader>;
+}
+
+/** Finds who sends a message: the caller, from the domain that a member names. Each domain is looked up once. */
+const createSenderReader = ({ deps, auth }: RouteContext, caller: Caller) => {
+  const known = new Map<string, Promise<SenderWithTopics>>();
+  const read = async (from: string | undefined): Promise<SenderWithTopics> => {
+    const sender = await senderOf(auth.keyCache, caller, from);
+    return { sender, topicOf: createTopicReader(deps, sender) };
+  };
+  return ({ from }: SendRequestBody): Promise<SenderWithTopics> => {
+    const name = caller.member === undefined || from === undefined ? '' : domainOf(from.address);
+    const found = known.get(name) ?? read(from?.address);
+    known.set(name, found);
+    return found;
+  };
+};
+
 /** Validates each message by itself: its send command or its error. */
 const readAll = (
   route: RouteContext,
@@ -113,10 +134,13 @@ const readAll = (
   messages: readonly unknown[],
 ): Promise<readonly (SendRequest | DomainError)[]> => {
   const { htmlChecker, context } = route.deps;
-  const once = { use: route.templates.of(caller.organizationId), topicOf: createTopicReader(route.deps, caller) };
+  const use = route.templates.of(caller.organizationId);
+  const senderFor = createSenderReader(route, caller);
   return mapConcurrently(messages, { system: context.system, concurrency: LANES }, async (sent) => {
     try {
-      return await completeRequestOf(route, caller, once, await readSend(htmlChecker, sent, caller));
+      const asked = await readSend(htmlChecker, sent, caller);
+      const { sender, topicOf } = await senderFor(asked);
+      return { ...(await completeRequestOf(route, sender, { use, topicOf }, asked)), domain: sender.domain };
     } catch (error) {
       if (error instanceof DomainError) return error;
       throw error;
@@ -165,12 +189,11 @@ export const sendBatchRoute = endpoint(
     const { context } = route.deps;
     const key = idempotencyKey(request);
     await consumeForAll(route.auth, messages.length, request, reply);
-    const sender = await withFreshDomain(route.auth.keyCache, caller);
-    const items = await readAll(route, sender, messages);
+    const items = await readAll(route, caller, messages);
     const strict = mode === 'strict';
     if (strict) requireAll(items);
     await callerNow(); // validation may have taken long
-    const sent = await sendBatch(context, origin, sender, {
+    const sent = await sendBatch(context, origin, caller, {
       items,
       strict,
       body: request.body as BatchBody, // its schema has just passed

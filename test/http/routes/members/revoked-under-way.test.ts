@@ -6,6 +6,7 @@ import { type DatabaseService, startDatabaseService } from '../../support/databa
 import { cookieOf, SAME_ORIGIN, signInWith } from '../../support/sign-in.ts';
 
 let service: DatabaseService;
+let organizationId: string;
 let domainId: string;
 let key: string;
 let port: number;
@@ -13,7 +14,7 @@ let people = 0;
 
 beforeAll(async () => {
   service = await startDatabaseService();
-  const organizationId = await service.makeOrganization();
+  organizationId = await service.makeOrganization();
   domainId = await service.makeDomain(organizationId, 'revoked.test');
   key = (await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value;
   await service.server.listen({ port: 0, host: '127.0.0.1' });
@@ -85,6 +86,47 @@ describe('a member', () => {
     expect((await ask('a@revoked.test')).statusCode).toBe(status);
     for (const from of [`a@stranger-${status}.test`, 'a@nowhere.test'])
       expect((await ask(from)).json().error.code).toBe('from_domain_mismatch');
+  });
+
+  test('sends a batch from several domains of the organization, and each message by itself', async () => {
+    const stranger = await service.makeOrganization();
+    await service.makeDomain(stranger, 'elsewhere.test');
+    await service.makeDomain(organizationId, 'second.test');
+    const member = await signIn('developer');
+    const from = (address: string) => ({ from: address, to: 'b@example.net', subject: 'x', text: 'x' });
+    const ask = (more: object, addresses: readonly string[]) =>
+      send(member, '/v1/messages/batch', { messages: addresses.map(from), ...more });
+    const own = ['a@revoked.test', 'A <a@SECOND.test>', 'b@second.test'];
+    const answer = await ask({}, own);
+    expect([answer.statusCode, answer.json().data.length]).toEqual([202, 3]);
+    const sent = (await service.request({ url: `/v1/messages/${answer.json().data[1].id}`, key })).json();
+    expect(sent).toMatchObject({
+      from: 'a@second.test',
+      message_id: `<${sent.id}@second.test>`,
+      api_key_id: member.memberId,
+    });
+    const strict = await ask({}, [...own, 'a@elsewhere.test']);
+    expect([strict.statusCode, strict.json().error.code]).toEqual([403, 'from_domain_mismatch']);
+    const partial = (await ask({ mode: 'partial' }, ['a@elsewhere.test', 'a@nowhere.test', 'a@second.test'])).json();
+    expect(partial.data.map(({ error }: { error?: { code: string } | null }) => error?.code ?? null)).toEqual([
+      'from_domain_mismatch',
+      'from_domain_mismatch',
+      null,
+    ]);
+  });
+
+  test('cannot send from a domain that was deleted, and can once it is registered again', async () => {
+    const member = await signIn('developer');
+    const ask = async () => {
+      const message = { from: 'a@gone.test', to: 'b@example.net', subject: 'x', text: 'x' };
+      return (await send(member, '/v1/messages/send', message)).statusCode;
+    };
+    const { id } = (await send(member, '/v1/domains', { name: 'gone.test' })).json();
+    expect(await ask()).toBe(202);
+    await service.request({ method: 'DELETE', url: `/v1/domains/${id}`, key });
+    expect(await ask()).toBe(403);
+    await send(member, '/v1/domains', { name: 'gone.test' });
+    await expect.poll(ask, { timeout: 5_000 }).toBe(202);
   });
 
   test('tries a template', async () => {
