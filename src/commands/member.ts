@@ -1,6 +1,7 @@
 import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
 import { sha256Hex } from '../domain/digest.ts';
 import { DomainError } from '../domain/domain-error.ts';
+import type { MemberEvent } from '../domain/events.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
 import type { Role } from '../domain/member/events.ts';
 import {
@@ -16,9 +17,10 @@ import {
   requireMember,
 } from '../domain/member/member.ts';
 import type { ContactAddress } from '../domain/ports/contents.ts';
+import type { RecordedEvent } from '../domain/ports/event-store.ts';
 import { membersStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { execute, executeOnce, load, retryConflicts } from './execute.ts';
+import { execute, executeOnce, load, readWholeStream, retryConflicts } from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
 
@@ -94,6 +96,22 @@ export const loadMember = async (
   const [found] = await named(context, [requireMember(state, memberId)]);
   if (found === undefined) throw new Error('one member has one name');
   return found;
+};
+
+/** Names of those who are members, or were, by id; without those that are no longer kept. @param ids of members. */
+export const namesOfMembers = async (
+  { store, contents }: Pick<Context, 'store' | 'contents'>,
+  organizationId: string,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, string>> => {
+  if (ids.size === 0) return new Map();
+  const events = (await readWholeStream(store, membersStream(organizationId))) as readonly RecordedEvent<MemberEvent>[]; // its own
+  const contacts = events.flatMap(({ type, data }) =>
+    type === 'MemberInvited' && ids.has(data.memberId) ? [data.contactId] : [],
+  );
+  const bodies = await contents.get(contacts);
+  const named = [...bodies.values()].flatMap((body) => (body.kind === 'contact' && body.member ? [body.member] : []));
+  return new Map(named.flatMap(({ id, name }) => (name === '' ? [] : [[id, name]])));
 };
 
 /** Two spellings of an address are one person. */

@@ -9,6 +9,8 @@ const facts = z.strictObject({
   request_id: z.string().optional(),
   api_key_id: z.string().optional(),
   api_key_name: z.string().optional(),
+  member_id: z.string().optional(),
+  member_name: z.string().optional(),
   domain_id: z.string().optional(),
   idempotency_key_used: z.boolean().optional(),
   template_id: z.string().optional(),

@@ -1,9 +1,11 @@
 import { noteReading } from '../../../commands/audit.ts';
 import { readWholeStream } from '../../../commands/execute.ts';
+import { namesOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { messageStream } from '../../../domain/streams.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
+import { byWhom, membersIn } from '../../serialize/explain/explain-actor.ts';
 import { explainEvent } from '../../serialize/explain/explain-event.ts';
 import { createView, type Happening, quotedIn } from '../../serialize/explain/explanation.ts';
 import { type Report, reportSchema } from '../../serialize/reports/report.ts';
@@ -34,7 +36,9 @@ const messageReport = async (
   // The stream of a message holds message events only.
   const all = (await readWholeStream(context.store, messageStream(id))) as readonly Happening[];
   const contents = await context.contents.heads(quotedIn(message, all));
-  const view = createView(message, all, contents);
+  const actors = all.map(({ metadata }) => metadata.actor);
+  const people = await namesOfMembers(context, caller.organizationId, membersIn(actors));
+  const view = createView(message, all, { contents, people });
   const happenings = boundedTo(all);
   const told = happenings.map((event) => ({ event, sentence: explainEvent(event, view).sentence }));
   const head = contents.get(message.accepted.contentId);
@@ -52,7 +56,7 @@ const messageReport = async (
     facts: [
       { name: 'Message', value: id },
       { name: 'Message-ID', value: message.accepted.internetMessageId },
-      { name: 'Sent by', value: `API key ${message.accepted.keyId}, from domain ${message.accepted.fromDomain}` },
+      { name: 'Sent by', value: `${byWhom(actors[0] ?? '', people)}, from domain ${message.accepted.fromDomain}` },
       ...words,
       ...states,
     ],

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { namesOfMembers } from '../../../commands/member.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
@@ -8,6 +9,7 @@ import { acceptedIn } from '../../accept.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { writeCsv } from '../../csv.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
+import { membersIn } from '../../serialize/explain/explain-actor.ts';
 import { actorSentence, type Report, reportRows } from '../../serialize/reports/report.ts';
 import { REPORT_POLICY, reportHtml } from '../../serialize/reports/report-html.ts';
 import { reportPdf } from '../../serialize/reports/report-pdf.ts';
@@ -90,6 +92,7 @@ export const eventsAndCheckpoint = async (
   await readYourWrites(deps, ['audit']);
   const contexts = told.map(({ event }) => event.metadata);
   const facts = await readRequestFacts(deps, caller, contexts);
+  const people = await namesOfMembers(deps.context, tree, membersIn(contexts.map(({ actor }) => actor)));
   const [checkpoint] = await deps.readModels.audit.checkpoints({ tree, limit: 1 });
   const places = await deps.readModels.audit.findAll(
     tree,
@@ -101,7 +104,7 @@ export const eventsAndCheckpoint = async (
     events.push({
       at: metadata.occurredAt,
       sentence,
-      by: actorSentence(metadata, facts.secretLast4(metadata)),
+      by: actorSentence(metadata, { last4: facts.secretLast4(metadata), people }),
       address: facts.address(metadata),
       request_id: metadata.requestId,
       type,

@@ -1,5 +1,6 @@
 import { withTimeout } from '../../../async/with-timeout.ts';
 import { load, readWholeStream } from '../../../commands/execute.ts';
+import { namesOfMembers } from '../../../commands/member.ts';
 import { type Aggregate, fold } from '../../../domain/aggregate.ts';
 import { apiKey } from '../../../domain/api-key/api-key.ts';
 import { customerEvents } from '../../../domain/customer-events.ts';
@@ -32,7 +33,9 @@ import { resourceEndpoint } from '../../as-of.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
 import { explanationSchema } from '../../schemas/explanation.ts';
-import { type Circumstances, explainMessage, type Known } from '../../serialize/explain/explain-message.ts';
+import { membersIn } from '../../serialize/explain/explain-actor.ts';
+import { explainMessage, type Known } from '../../serialize/explain/explain-message.ts';
+import type { Circumstances } from '../../serialize/explain/explain-request.ts';
 import { explained, type Happening, quotedIn } from '../../serialize/explain/explanation.ts';
 import { loadMessage } from './messages.ts';
 
@@ -196,14 +199,16 @@ export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<K
   const [first] = happenings;
   if (state.status === 'absent' || first === undefined) throw new Error('the message has been read before');
   const now = context.system.now().toISOString();
-  const [contents, circumstances, webhooks, suspensions, reputations] = await Promise.all([
+  const acted = membersIn(happenings.map(({ metadata }) => metadata.actor));
+  const [contents, people, circumstances, webhooks, suspensions, reputations] = await Promise.all([
     context.contents.heads(quotedIn(state, happenings)),
+    namesOfMembers(context, state.organizationId, acted),
     circumstancesOf(deps, state, first.position),
     deliveriesOf(deps, state, happenings),
     suspensionsOf(deps, state, now),
     reputationsOf(deps, state),
   ]);
-  return { message: state, happenings, contents, circumstances, ...webhooks, suspensions, reputations, now };
+  return { message: state, happenings, contents, people, circumstances, ...webhooks, suspensions, reputations, now };
 };
 
 /** Deliveries as they stood at a moment: what was tried later had not happened. */

@@ -1,12 +1,11 @@
 import type { MessageEvent } from '../../../domain/events.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
+import { actorOf, byWhom } from './explain-actor.ts';
 import { explainClicked, explainOpened } from './explain-engagement.ts';
 import { nextOf, quoteOf, saidOf, securityOf, speakerOf, whereOf } from './explain-reply.ts';
 import { explainHold } from './explain-waits.ts';
 import {
-  actorOf,
   atTime,
-  byWhom,
   type ExplainedStep,
   type Happening,
   listed,
@@ -101,8 +100,8 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     };
   },
   MessageScheduled: (data) => scheduling('scheduled', data, 'It was scheduled for'),
-  MessageRescheduled: (data, _view, actor) =>
-    scheduling('rescheduled', data, `It was rescheduled by ${byWhom(actor)} for`),
+  MessageRescheduled: (data, { people }, actor) =>
+    scheduling('rescheduled', data, `It was rescheduled by ${byWhom(actor, people)} for`),
   RecipientsHeld: ({ recipientIds, until, ...held }, view) => ({
     type: 'held',
     sentence: `It is held for ${view.nameOf(recipientIds)}: ${explainHold({ ...held, until }, view.message.expiresAt)}`,
@@ -144,7 +143,7 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   RecipientSuppressed: ending('suppressed', 'is suppressed'),
   RecipientCancelled: (data, view, actor) => {
     const told = ending('cancelled', 'was cancelled')(data, view, actor);
-    return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor)}).`) };
+    return { ...told, sentence: told.sentence.replace(/\.$/, ` (by ${byWhom(actor, view.people)}).`) };
   },
   RecipientOpened: explainOpened,
   RecipientClicked: explainClicked,

@@ -1,17 +1,15 @@
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import { RECIPIENT_STATUSES, type Recipient, type RecipientStatus } from '../../../domain/message/recipient.ts';
 import { REFUSED } from '../../../domain/message/record-attempt.ts';
-import type { ToldAnalysis } from '../../../domain/ports/contents.ts';
 import type { WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
-import type { VerificationMethod } from '../../../domain/sending-domain/events.ts';
 import type { LoadedContents } from '../../../projections/events/serialize-events.ts';
+import type { People } from './explain-actor.ts';
 import { explainEvent } from './explain-event.ts';
+import { type Circumstances, explainRequest } from './explain-request.ts';
 import { explainWaits, type Waiting } from './explain-waits.ts';
 import { type DisabledWebhooks, explainWebhooks } from './explain-webhooks.ts';
 import {
-  actorOf,
   atTime,
-  byWhom,
   createView,
   type ExplainedStep,
   type ExplainedWait,
@@ -20,8 +18,6 @@ import {
   FIRST_EVENTS,
   type Happening,
   listed,
-  type StepFacts,
-  type StepType,
   type View,
 } from './explanation.ts';
 
@@ -29,94 +25,6 @@ import {
  * Explains a message (`GET /v1/messages/{id}/explain`): its request, checks, events and waits, with a one-sentence
  * summary.
  */
-
-/** Facts from the time of acceptance; null: no longer known. */
-export interface Circumstances {
-  readonly keyName: string | null;
-  readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
-  /** Of the template that it was rendered from; null: of none. */
-  readonly templateAlias: string | null;
-  /** It had HTML, which is always checked. */
-  readonly hadHtml: boolean;
-  readonly analysis: ToldAnalysis | null;
-}
-
-const PROVED: Readonly<Record<VerificationMethod, string>> = {
-  dns: 'by its DNS records',
-  capture: 'without a check, because mail is captured',
-};
-
-const domainSentence = ({ message: { accepted, environment } }: View, { verification }: Circumstances): string => {
-  const { fromDomain } = accepted;
-  if (verification !== null) {
-    const how = `${PROVED[verification.method]} (${atTime(verification.verifiedAt)})`;
-    return `The domain ${fromDomain} may send: it was verified ${how}.`;
-  }
-  if (environment === 'test') return `The domain ${fromDomain} was not verified: a test key does not require it.`;
-  return `The domain ${fromDomain} was allowed to send; its verification is not on record.`;
-};
-
-const keySentence = ({ message: { accepted, environment } }: View, { keyName }: Circumstances): string => {
-  const name = keyName === null ? accepted.keyId : `"${keyName}" (${accepted.keyId})`;
-  const simulated = environment === 'test' ? ': nothing is sent, the outcome is simulated' : '';
-  return `API key ${name} is valid, may send, and belongs to the ${environment} environment${simulated}.`;
-};
-
-const templateSteps = (
-  { message: { accepted } }: View,
-  { templateAlias }: Circumstances,
-): readonly { readonly sentence: string; readonly facts: StepFacts }[] => {
-  const { template } = accepted;
-  if (template === undefined) return [];
-  const { templateId, version } = template;
-  const name = templateAlias === null ? templateId : `"${templateAlias}" (${templateId})`;
-  return [
-    {
-      sentence: `It was rendered from version ${version} of template ${name}.`,
-      facts: { template_id: templateId, template_version: version },
-    },
-  ];
-};
-
-const SAFE_TO_REPEAT = 'with an Idempotency-Key: repeating the request sends nothing twice';
-const UNSAFE_TO_REPEAT = 'without an Idempotency-Key: repeating the request sends another message';
-
-/** The steps before acceptance: the request, the key and the checks. */
-export const explainRequest = (view: View, circumstances: Circumstances): readonly ExplainedStep[] => {
-  const [first] = view.happenings;
-  if (first === undefined) return [];
-  const { accepted } = view.message;
-  const { occurredAt: at, actor, requestId } = first.metadata;
-  const step = (type: StepType, sentence: string, facts: StepFacts = {}): ExplainedStep => ({
-    at,
-    actor: actorOf(actor),
-    type,
-    sentence,
-    facts,
-  });
-  const { analysis, hadHtml, keyName } = circumstances;
-  const repeat = accepted.idempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
-  const named = requestId === null ? 'The request' : `Request ${requestId}`;
-  return [
-    step('requested', `${named} came from ${byWhom(actor)}, ${repeat}.`, {
-      ...(requestId === null ? {} : { request_id: requestId }),
-      idempotency_key_used: accepted.idempotent,
-    }),
-    step('key_checked', keySentence(view, circumstances), {
-      api_key_id: accepted.keyId,
-      ...(keyName === null ? {} : { api_key_name: keyName }),
-    }),
-    step('domain_checked', domainSentence(view, circumstances), { domain_id: accepted.domainId }),
-    ...templateSteps(view, circumstances).map((one) => step('rendered', one.sentence, one.facts)),
-    ...(hadHtml ? [step('html_checked', 'Its HTML was checked and is valid.')] : []),
-    ...(analysis === null ? [] : [step('analyzed', analysisSentence(analysis), analysisFacts(analysis))]),
-  ];
-};
-
-const analysisSentence = ({ score, verdict, findings }: ToldAnalysis): string =>
-  `Its contents were analyzed: ${score} of 100 points, ${findings.length} finding${findings.length === 1 ? '' : 's'}, verdict "${verdict}".`;
-
-const analysisFacts = ({ score, verdict }: ToldAnalysis): StepFacts => ({ score, verdict });
 
 /** Final statuses in words that fit singular and plural. */
 const ENDED: Readonly<Record<Exclude<RecipientStatus, 'accepted' | 'scheduled' | 'sending' | 'deferred'>, string>> = {
@@ -199,6 +107,8 @@ export interface Known extends Waiting {
   readonly happenings: readonly Happening[];
   /** At least those that `quotedIn` names; what is missing is gone. */
   readonly contents: LoadedContents;
+  /** Who acted on it. */
+  readonly people: People;
   readonly circumstances: Circumstances;
   readonly deliveries: readonly WebhookDelivery[];
   /** Whether these are all there are, the newest, or could not be read. */
@@ -234,7 +144,7 @@ const leftOut = (events: number, tries: string | null, messageId: string): strin
 export const explainMessage = (known: Known): Explanation => {
   const { message, happenings } = known;
   const { messageId } = message.accepted;
-  const view = createView(message, happenings, known.contents);
+  const view = createView(message, happenings, known);
   const waits = explainWaits(view, known);
   const shown = explained(happenings);
   const tries = explainWebhooks(known.deliveries, view, known.disabledWebhooks);

@@ -1,5 +1,6 @@
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
-import { actorOf, atTime, type ExplainedStep, type View } from './explanation.ts';
+import { actorOf } from './explain-actor.ts';
+import { atTime, type ExplainedStep, type View } from './explanation.ts';
 
 /** Endpoints that get nothing until they are replaced. */
 export type DisabledWebhooks = ReadonlySet<string>;

@@ -7,6 +7,7 @@ import {
   type SerializedSmtp,
   serializeSmtp,
 } from '../../../projections/events/serialize-events.ts';
+import type { Actor, People } from './explain-actor.ts';
 
 /** What an explanation consists of, and a message as its explanation sees it. */
 
@@ -84,6 +85,8 @@ export interface StepFacts {
   readonly request_id?: string;
   readonly api_key_id?: string;
   readonly api_key_name?: string;
+  readonly member_id?: string;
+  readonly member_name?: string;
   readonly domain_id?: string;
   readonly idempotency_key_used?: boolean;
   readonly template_id?: string;
@@ -118,8 +121,7 @@ export interface StepFacts {
 
 export interface ExplainedStep {
   readonly at: string;
-  /** `key`, `recipient`, `worker`, `operator` or `service`, and which. */
-  readonly actor: { readonly type: string; readonly id: string | null };
+  readonly actor: Actor;
   readonly type: StepType;
   readonly sentence: string;
   readonly recipient?: ExplainedRecipient;
@@ -141,21 +143,6 @@ export interface Explanation {
 
 /** @param iso ISO 8601 in UTC, as the log has it. */
 export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
-
-/** @param actor as events name it: `key:<id>`, `member:<id>`, `worker:<job>`, `recipient:<id>`, `operator`, `service`. */
-export const actorOf = (actor: string): ExplainedStep['actor'] => {
-  const [type = '', id = null] = actor.split(':', 2);
-  return { type, id };
-};
-
-/** The same in words. */
-export const byWhom = (actor: string): string => {
-  const { type, id } = actorOf(actor);
-  if (type === 'key') return `API key ${id}`;
-  if (type === 'member') return `the member ${id}`;
-  if (type === 'recipient') return 'the recipient';
-  return type === 'operator' ? 'the operator of the service' : 'the service';
-};
 
 export type Happening = RecordedEvent<MessageEvent>;
 
@@ -186,6 +173,7 @@ export const quotedIn = (
 export interface View {
   readonly message: ExistingMessage;
   readonly happenings: readonly Happening[];
+  readonly people: People;
   recipientOf(id: string): ExplainedRecipient;
   /** Some recipients in words: addresses while they are kept, ids after that. */
   nameOf(ids: readonly string[]): string;
@@ -210,11 +198,14 @@ const inWords = (names: readonly string[]): string =>
     ? listed(names)
     : listed([...names.slice(0, NAMED_MAX - 1), `${names.length - NAMED_MAX + 1} others`]);
 
-/** @param contents heads of the message and of the replies that are quoted; what is missing is gone. */
+/**
+ * @param contents heads of the message and of the replies that are quoted; what is missing is gone.
+ * @param people who acted on the message.
+ */
 export const createView = (
   message: ExistingMessage,
   happenings: readonly Happening[],
-  contents: LoadedContents,
+  { contents, people }: { readonly contents: LoadedContents; readonly people: People },
 ): View => {
   const head = contents.get(message.accepted.contentId);
   const addresses = new Map(
@@ -228,6 +219,7 @@ export const createView = (
   return {
     message,
     happenings,
+    people,
     recipientOf: (id) => ({ id, address: addresses.get(id) ?? null }),
     nameOf: (ids) => inWords(ids.map((id) => addresses.get(id) ?? `recipient ${id}`)),
     domainsOf: (ids) => [...new Set(ids.map((id) => domains.get(id) ?? ''))].filter((domain) => domain !== ''),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { EventContext } from '../../../domain/ports/event-store.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
-import { atTime, byWhom } from '../explain/explanation.ts';
+import { byWhom, type People } from '../explain/explain-actor.ts';
+import { atTime } from '../explain/explanation.ts';
 
 /**
  * What became of one key or message, for somebody who has never seen this service: a sentence for each event, who did it,
@@ -68,8 +69,11 @@ export const reportSchema = z
 export type Report = z.infer<typeof reportSchema>;
 
 /** @param last4 of the secret that authenticated; null: none did, or it is not known. */
-export const actorSentence = ({ actor, secret, operator }: EventContext, last4: string | null): string => {
-  const who = byWhom(actor);
+export const actorSentence = (
+  { actor, secret, operator }: EventContext,
+  { last4, people }: { readonly last4: string | null; readonly people: People },
+): string => {
+  const who = byWhom(actor, people);
   if (operator !== undefined) return `${who} (${operator.user} at ${operator.host})`;
   if (secret === undefined) return who;
   return `${who}, with its secret number ${secret}${last4 === null ? '' : `, which ends in ${last4}`}`;

@@ -22,9 +22,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-const signIn = async (role: string) => {
+const signIn = async (role: string, name = 'A person') => {
   people += 1;
-  const payload = { email: `person${people}@example.net`, role };
+  const payload = { email: `person${people}@example.net`, role, name };
   const invited = (await service.request({ method: 'POST', url: '/v1/members', key, payload })).json();
   const answer = await signInWith(service, invited.link.url);
   return { memberId: invited.id as string, sessionId: answer.json().id as string, cookie: cookieOf(answer) };
@@ -127,6 +127,27 @@ describe('a member', () => {
     expect(await ask()).toBe(403);
     await send(member, '/v1/domains', { name: 'gone.test' });
     await expect.poll(ask, { timeout: 5_000 }).toBe(202);
+  });
+
+  test('is named in the explanation of what they sent, rescheduled and cancelled, and in reports', async () => {
+    const member = await signIn('developer', 'Ada Example');
+    const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
+    const message = { from: 'a@revoked.test', to: 'b@example.net', subject: 'x', text: 'x', scheduled_at };
+    const { id } = (await send(member, '/v1/messages/send', message)).json();
+    await send(member, `/v1/messages/${id}/cancel`, {});
+    await service.request({ method: 'DELETE', url: `/v1/members/${member.memberId}`, key });
+    const { steps } = (await service.request({ url: `/v1/messages/${id}/explain`, key })).json();
+    const named = `Ada Example (${member.memberId})`;
+    expect(steps[0].sentence).toContain(`came from ${named}, without`);
+    expect(steps[1]).toMatchObject({
+      sentence: `${named} may send, and asked for the live environment.`,
+      facts: { member_id: member.memberId, member_name: 'Ada Example' },
+    });
+    expect(steps.at(-1).sentence).toContain(`(by ${named})`);
+    expect(JSON.stringify(steps)).not.toContain(member.sessionId);
+    const report = (await service.request({ url: `/v1/audit/reports/messages/${id}`, key })).json();
+    expect(report.facts).toContainEqual({ name: 'Sent by', value: `${named}, from domain revoked.test` });
+    expect(report.events[0].by).toBe(named);
   });
 
   test('tries a template', async () => {

@@ -55,6 +55,7 @@ export const explain = (happenings: readonly Happening[], more: Partial<Known> =
     message: state,
     happenings,
     contents: new Map([['content-1', HEAD]]),
+    people: new Map(),
     suspensions: new Map(),
     reputations: new Map(),
     circumstances: {

@@ -201,6 +201,8 @@ describe('a step of an explanation', () => {
   });
 });
 
+const MEMBER = `mbr_${'a'.repeat(26)}`;
+
 describe('what came before the acceptance', () => {
   const first = (told: Told, more: Parameters<typeof explain>[1] = {}) =>
     explain(recorded([told]), more).steps.map(({ sentence }) => sentence);
@@ -213,6 +215,15 @@ describe('what came before the acceptance', () => {
       'Its HTML was checked and is valid.',
       expect.stringMatching(/^It was accepted/),
     ]);
+  });
+
+  test('names the member who sent it, and none that is not known', () => {
+    const { data, ...event } = messageAccepted();
+    const sent = { event: { ...event, data: { ...data, keyId: MEMBER } }, actor: `member:${MEMBER}` } as Told;
+    const sentences = first(sent, { people: new Map([[MEMBER, 'Ada Example']]) });
+    expect(sentences[0]).toContain(`came from Ada Example (${MEMBER}), without`);
+    expect(sentences[1]).toBe(`Ada Example (${MEMBER}) may send, and asked for the live environment.`);
+    expect(first(sent)[0]).toContain(`came from the member ${MEMBER}, without`);
   });
 
   test('says whether the request can be repeated, and what an analysis said', () => {
