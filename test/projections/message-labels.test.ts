@@ -3,7 +3,7 @@ import { recipient } from '../support/controls/message.ts';
 import { minute, openWith } from './support/listed-messages.ts';
 import { LATER_EVENTS } from './support/message-events.ts';
 
-test('a message is found by the domain of a recipient, and by the codes that refused one', async () => {
+test('a message is found by the domain of a recipient, and by what refused one', async () => {
   const { given, ids, pool } = await openWith([
     { id: 'msg_1', at: minute(1), recipients: [recipient('rcp_1'), recipient('rcp_2')] },
     { id: 'msg_2', at: minute(2), recipients: [{ ...recipient('rcp_3'), domain: 'example.org' }] },
@@ -22,6 +22,28 @@ test('a message is found by the domain of a recipient, and by the codes that ref
   expect(await ids({ smtpCodes: ['451'] })).toEqual(['msg_1']);
   expect(await ids({ smtpCodes: ['451', '4.7.1'], recipientDomain: 'example.net' })).toEqual(['msg_1']);
   expect(await ids({ smtpCodes: ['451', '5.1.1'] })).toEqual([]);
+  const bounced = LATER_EVENTS.RecipientBounced;
+  for (const [recipientId, category] of [
+    ['rcp_1', 'spam'],
+    ['rcp_2', 'spam'],
+    ['rcp_2', undefined],
+  ] as const) {
+    const event = {
+      ...bounced.data,
+      messageId: 'msg_1',
+      recipientId,
+      smtp,
+      ...(category !== undefined && { category }),
+    };
+    await given('message-msg_1', [{ ...bounced, data: event }]);
+  }
+  expect(await ids({ bounceClass: 'spam', smtpCodes: ['451'] })).toEqual(['msg_1']);
+  expect(await ids({ bounceClass: 'unknown' })).toEqual(['msg_1']);
+  expect(await ids({ bounceClass: 'policy' })).toEqual([]);
+  expect(await ids({ mailboxProvider: 'other' })).toEqual(['msg_2', 'msg_1']);
+  expect(await ids({ mailboxProvider: 'gmail' })).toEqual([]);
+  expect(await ids({ stream: 'transactional', mailboxProvider: 'other' })).toEqual(['msg_2', 'msg_1']);
+  expect(await ids({ stream: 'bulk' })).toEqual([]);
   const { rows } = await pool.query(
     "select label from read_models.message_labels where label like 'code:%' order by label",
   );

@@ -208,6 +208,7 @@ describe('the list of messages', () => {
     expect(bySecret).toMatch(/Index Scan Backward using messages_by_secret/);
     expect(bySecret).not.toContain('Filter');
     expect(await planOf({ subjectDigest: 'subject7', after })).toContain('messages_by_subject');
+    expect(await planOf({ stream: 'transactional', after })).toContain('messages_by_stream');
     expect(await planOf({ requestId: 'req_7', after })).toContain('messages_by_request');
     expect(await planOf({ messageId: 'msg_7' })).toContain('messages_pkey');
     for (const by of [{ keyId: 'key_7' }, { subjectDigest: 'subject7' }, { requestId: 'req_7' }])

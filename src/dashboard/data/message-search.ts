@@ -15,7 +15,10 @@ export const FILTERS = [
   'template_id',
   'domain_id',
   'recipient_domain',
+  'mailbox_provider',
+  'stream',
   'smtp_code',
+  'bounce_class',
 ] as const;
 export type Filter = (typeof FILTERS)[number];
 
@@ -76,6 +79,12 @@ export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
     domain: filters.domain_id,
     api_key: filters.key_id,
     template: filters.template_id,
+    stream: filters.stream,
+    // Recipients are not counted by tag and by domain at once.
+    ...(filters.tag === undefined && {
+      recipient_domain: filters.recipient_domain,
+      mailbox_provider: filters.mailbox_provider,
+    }),
   };
 };
 
@@ -87,6 +96,8 @@ const SHORT: Readonly<Record<string, Filter>> = {
   template: 'template_id',
   domain: 'domain_id',
   code: 'smtp_code',
+  provider: 'mailbox_provider',
+  bounce: 'bounce_class',
 };
 const isFilter = (name: string): name is Filter => (FILTERS as readonly string[]).includes(name);
 
@@ -100,7 +111,10 @@ export const WORDS = [
   'template',
   'domain',
   'recipient_domain',
+  'provider',
+  'stream',
   'code',
+  'bounce',
   'subject',
   'since',
   'until',

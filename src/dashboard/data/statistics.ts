@@ -107,23 +107,22 @@ export const statsQuery = (search: StatisticsSearch): Query => ({
 });
 
 /** Their names as filters of the list of messages. */
-const LISTED: Readonly<Partial<Record<Dimension, string>>> = {
+const LISTED: Readonly<Record<Dimension, string>> = {
+  recipient_domain: 'recipient_domain',
+  mailbox_provider: 'mailbox_provider',
   domain: 'domain_id',
   api_key: 'key_id',
   template: 'template_id',
   tag: 'tag',
+  stream: 'stream',
+  bounce_class: 'bounce_class',
 };
 
-/** Parameters of the list of messages accepted in a time. It knows fewer filters than the statistics. */
+/** Parameters of the list of messages accepted in a time. */
 export const messagesOf = ({ filters }: StatisticsSearch, since: string, until: string) => ({
   since,
   until,
-  ...Object.fromEntries(
-    Object.entries(filters).flatMap(([name, value]) => {
-      const listed = LISTED[name as Dimension];
-      return listed === undefined ? [] : [[listed, value] as const];
-    }),
-  ),
+  ...Object.fromEntries(Object.entries(filters).map(([name, value]) => [LISTED[name as Dimension], value])),
 });
 
 /** The day of a time, as a field for days has it. */

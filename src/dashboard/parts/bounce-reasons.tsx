@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { BOUNCE_REASONS } from '../data/bounce-reasons.ts';
 import { linkTo } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { count } from '../data/time.ts';
@@ -6,27 +7,6 @@ import type { Stats } from './outcome-bars.tsx';
 import { Fault } from './states.tsx';
 
 const SHOWN = 5;
-
-/** By class of bounce. */
-const REASONS: Readonly<Record<string, string>> = {
-  no_mailbox: 'The mailbox does not exist',
-  no_domain: 'The domain does not exist',
-  mailbox_disabled: 'The mailbox is switched off',
-  mailbox_full: 'The mailbox is full',
-  too_large: 'The message is too large',
-  content_rejected: 'Refused for its content',
-  spam: 'Taken for spam',
-  policy: 'Refused by a policy of the recipient',
-  reputation: 'Refused for the sender’s reputation',
-  authentication: 'SPF, DKIM or DMARC failed',
-  greylisted: 'Asked to come again later',
-  rate_limited: 'Too much mail at a time',
-  sender_rejected: 'The sender is refused',
-  relay_denied: 'The server does not take mail for it',
-  system: 'A fault of the recipient’s server',
-  network: 'The server could not be reached',
-  protocol: 'A fault in the conversation',
-};
 
 /** Bounces of a class, of all buckets. */
 const countsOf = ({ data }: Stats): readonly (readonly [string, number])[] => {
@@ -74,7 +54,9 @@ export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Elemen
         <ul class="why3">
           {reasons.slice(0, SHOWN).map(([reason, bounced]) => (
             <li key={reason}>
-              <span>{REASONS[reason] ?? 'For another reason'}</span>
+              <a class="lnk" href={linkTo('/messages', { bounce_class: reason, period })}>
+                {BOUNCE_REASONS[reason] ?? 'For another reason'}
+              </a>
               <span class="num b">{count(bounced)}</span>
               <i>
                 <b style={{ width: `${Math.max(1, (bounced / most) * 100)}%` }} />

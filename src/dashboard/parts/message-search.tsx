@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import { BOUNCE_REASONS } from '../data/bounce-reasons.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { filterIn, type Ids, type MessageSearch, messageIn, PERIODS, WORDS } from '../data/message-search.ts';
 import { useDomainNames, useKeyNames } from '../data/names.ts';
@@ -62,6 +63,9 @@ const offers = (
     template: () => messages.flatMap(({ template }) => template?.id ?? []),
     recipient_domain: () =>
       messages.flatMap(({ recipients }) => recipients.flatMap(({ address }) => address?.split('@')[1] ?? [])),
+    provider: () => ['gmail', 'microsoft', 'yahoo', 'icloud', 'gmx', 'other'],
+    stream: () => ['transactional', 'bulk'],
+    bounce: () => Object.keys(BOUNCE_REASONS),
     code: () => ['421', '450', '451', '452', '550', '552', '554', '4.7.1', '5.1.1', '5.7.1'],
   };
   const found = text.includes(':') ? values[word] : undefined;
@@ -97,7 +101,7 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
           <FilterChip
             key={name}
             name={name}
-            word={name.replace('_id', '').replace('smtp_', '')}
+            word={name.replace('_id', '').replace(/^smtp_|^mailbox_/, '')}
             value={nameOf(names, name, value)}
             removed={name}
           />

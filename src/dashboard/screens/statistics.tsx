@@ -21,6 +21,9 @@ import { StatisticsBar } from '../parts/statistics-bar.tsx';
 import { Latency, Outcomes } from '../parts/statistics-plots.tsx';
 import { ComparedTable, GroupTable, shareOf, type Totals, timeOrDash } from '../parts/statistics-tables.tsx';
 
+/** 1 recipient, 2 recipients. */
+const recipients = (number: number): string => `${count(number)} ${number === 1 ? 'recipient' : 'recipients'}`;
+
 interface DeltaProps {
   readonly change: number | null;
   /** More is worse. */
@@ -56,18 +59,18 @@ const Key = ({ now, before }: { readonly now: Totals; readonly before: Totals | 
       </Figure>
       <Figure name="Delivered" plot="plot-delivered" value={shareOf(now.rates.delivered)}>
         <Delta change={points(now, before, 'delivered')} text={inPoints} />
-        {count(delivered)} recipients
+        {recipients(delivered)}
       </Figure>
       <Figure name="Bounced" plot="plot-bounced" value={shareOf(now.rates.bounced)}>
         <Delta change={points(now, before, 'bounced')} text={inPoints} isBad />
-        {count(bounced)} recipients
+        {recipients(bounced)}
       </Figure>
       <Figure name="Delivered within, p90" value={timeOrDash(latency?.p90)}>
         {latency && `p50 ${timeOrDash(latency.p50)}, p99 ${timeOrDash(latency.p99)}`}
       </Figure>
       <Figure name="Complained" value={shareOf(now.rates.complained)}>
         <Delta change={points(now, before, 'complained')} text={inPoints} isBad />
-        {count(complained)} recipients
+        {recipients(complained)}
       </Figure>
     </Figures>
   );

@@ -126,9 +126,18 @@ export const listedRecipient = (recipient: Recipient): ListedRecipient => ({
 type SerializedListedRecipient = SerializedListedMessage['recipients'][number];
 
 const serializeListedRecipient = (
-  { domain: _, ...recipient }: ListedRecipient,
+  { id, kind, status, complained, unsubscribed, opened, clicked }: ListedRecipient,
   body: MessageHead | null,
-): SerializedListedRecipient => ({ ...recipient, address: addressOf(body, recipient.id) });
+): SerializedListedRecipient => ({
+  id,
+  address: addressOf(body, id),
+  kind,
+  status,
+  complained,
+  unsubscribed,
+  opened,
+  clicked,
+});
 
 const serializeRecipient = (
   recipient: Recipient,

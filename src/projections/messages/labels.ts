@@ -1,13 +1,14 @@
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { MessageEvent } from '../../domain/events.ts';
-import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { rowsInto } from '../rebuild-tables.ts';
+import { mailboxProviderOf } from '../stats/metrics.ts';
 
 /** Labels that messages bear and are looked up by: insert-only rows in the order of the list, each once a message. */
 
 /** What messages are searched by; what may be personal not in clear: keyed digests of addresses, tags and metadata. */
-export type LabelKind = 'to' | 'from' | 'tag' | 'metadata' | 'template' | 'domain' | 'code';
+export type LabelKind = 'to' | 'from' | 'tag' | 'metadata' | 'template' | 'domain' | 'provider' | 'code' | 'bounce';
 
 export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
 
@@ -37,6 +38,7 @@ export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonl
     labelOf('from', data.fromDigest),
     ...data.recipients.map(({ digest }) => labelOf('to', digest)),
     ...data.recipients.map(({ domain }) => labelOf('domain', domain)),
+    ...data.recipients.map(({ domain }) => labelOf('provider', mailboxProviderOf(domain))),
     ...data.tagDigests.map((digest) => labelOf('tag', digest)),
     ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
     ...templateLabels(data.template),
@@ -45,11 +47,40 @@ export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonl
   return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));
 };
 
-/** Codes of a reply, by which those are found that it refused. */
-export const codesIn = ({ code, enhanced }: SmtpFacts): readonly string[] => [
-  ...(code === 0 ? [] : [String(code)]),
-  ...(enhanced === null ? [] : [enhanced]),
+export type Refused = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>>;
+
+interface Refusal {
+  /** Of a reply: `550`, `5.1.1`. */
+  readonly codes: readonly string[];
+  /** null: it did not bounce. */
+  readonly bounceClass: BounceCategory | null;
+}
+
+/** A bounce whose class is not known is one of `unknown`, as in the statistics. */
+export const refusalOf = (event: Refused): Refusal => {
+  const { code, enhanced } = event.data.smtp;
+  return {
+    codes: [...(code === 0 ? [] : [String(code)]), ...(enhanced === null ? [] : [enhanced])],
+    bounceClass: event.type === 'RecipientBounced' ? (event.data.category ?? 'unknown') : null,
+  };
+};
+
+const labelsIn = ({ codes, bounceClass }: Refusal): readonly string[] => [
+  ...codes.map((code) => labelOf('code', code)),
+  ...(bounceClass === null ? [] : [labelOf('bounce', bounceClass)]),
 ];
+
+/** Those that the message does not bear yet: each once, however often it is refused. */
+export const labelsOfRefusal = (
+  event: Refused,
+  { recipients, createdAt }: { readonly recipients: readonly Partial<Refusal>[]; readonly createdAt: string },
+): readonly Label[] => {
+  const { messageId } = event.data;
+  const { organizationId, environment } = event.metadata;
+  const borne = recipients.flatMap(({ codes = [], bounceClass = null }) => labelsIn({ codes, bounceClass }));
+  const further = new Set(labelsIn(refusalOf(event))).difference(new Set(borne));
+  return [...further].map((label) => ({ organizationId, environment, label, createdAt, messageId }));
+};
 
 export const insertLabels = rowsInto<Label>('message_labels', {
   organization_id: 'organizationId',

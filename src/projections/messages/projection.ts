@@ -6,7 +6,15 @@ import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { earlierMessages, known } from './earlier-messages.ts';
 import { addKeySends } from './key-sends.ts';
-import { type AcceptedMessage, codesIn, insertLabels, type Label, labelOf, labelsOfAcceptance } from './labels.ts';
+import {
+  type AcceptedMessage,
+  insertLabels,
+  type Label,
+  labelsOfAcceptance,
+  labelsOfRefusal,
+  type Refused,
+  refusalOf,
+} from './labels.ts';
 import type { ListedRecipient } from './queries.ts';
 
 /** A message that this batch changes. */
@@ -89,24 +97,21 @@ const set =
     message.updatedAt = metadata.occurredAt;
   };
 
-type Refused = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>>;
-
-/** Handler of a refusal: the message bears each of its codes once, however often they come. */
+/** Handler of a refusal. */
 const refused =
   (status: RecipientStatus) =>
   (changes: Changes, event: Refused): void => {
-    const { messageId, recipientId, smtp } = event.data;
-    const { organizationId, environment } = event.metadata;
+    const { messageId, recipientId } = event.data;
     const message = known(changes, messageId);
-    const borne = new Set(message.recipients.flatMap(({ codes = [] }) => codes));
-    const codes = codesIn(smtp);
-    for (const code of new Set(codes).difference(borne)) {
-      const { createdAt } = message;
-      message.further.push({ organizationId, environment, label: labelOf('code', code), createdAt, messageId });
-    }
+    message.further.push(...labelsOfRefusal(event, message));
+    const { codes, bounceClass } = refusalOf(event);
     const before = message.recipients.find(({ id }) => id === recipientId)?.codes ?? [];
     const all = [...new Set([...before, ...codes])];
-    set({ status, ...(all.length === 0 ? {} : { codes: all }) })(changes, event);
+    set({
+      status,
+      ...(all.length === 0 ? {} : { codes: all }),
+      ...(bounceClass === null ? {} : { bounceClass }),
+    })(changes, event);
   };
 
 /** Marks what a person did. What machines did is in the events alone. */
@@ -204,7 +209,7 @@ const write = async (db: Database, changes: Changes): Promise<void> => {
 
 export const messagesProjection = defineProjection<MessageEvent, Changes>({
   name: 'messages',
-  version: 8,
+  version: 9,
   categories: ['message'],
   tables: ['messages', 'message_labels', 'key_sends'],
   handlers: {

@@ -1,3 +1,4 @@
+import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/recipient.ts';
@@ -17,6 +18,8 @@ export interface ListedRecipient {
   readonly clicked: boolean;
   /** Of replies that refused it, for good or for a while; absent: none did. */
   readonly codes?: readonly string[];
+  /** Why it bounced; absent: it did not. */
+  readonly bounceClass?: BounceCategory;
 }
 
 /** A message as lists show it; addresses, subject and tags are in the vault's contents under `contentId`. */
@@ -64,6 +67,10 @@ export interface ListMessages {
   readonly recipientDomain: string | null;
   /** Codes of replies that refused a recipient: `550`, `5.1.1`. All of them. */
   readonly smtpCodes: readonly string[];
+  /** Of one of its recipients. */
+  readonly mailboxProvider: string | null;
+  readonly bounceClass: string | null;
+  readonly stream: string | null;
   /** The key that sent it. */
   readonly keyId: string | null;
   /** Number of that key's secret that sent it. */
@@ -88,7 +95,7 @@ const ITS_OWN = `
     and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
     and ($10::text is null or m.key_id = $10) and ($11::text is null or m.subject_digest = $11)
     and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)
-    and ($14::integer is null or m.secret = $14)`;
+    and ($14::integer is null or m.secret = $14) and ($15::text is null or m.stream = $15)`;
 
 const LIST = `
   select ${COLUMNS} from read_models.messages m
@@ -102,11 +109,11 @@ const LIST = `
 const LIST_BY_LABEL = `
   select ${COLUMNS} from read_models.message_labels l
   join read_models.messages m using (message_id)
-  where l.organization_id = $1 and l.environment = $2 and l.label = $15
+  where l.organization_id = $1 and l.environment = $2 and l.label = $16
     and ($5::timestamptz is null or l.created_at >= $5) and ($6::timestamptz is null or l.created_at < $6)
     and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))${ITS_OWN}
     and not exists (
-      select from unnest($16::text[]) other(label) where not exists (
+      select from unnest($17::text[]) other(label) where not exists (
         select from read_models.message_labels o
         where o.organization_id = $1 and o.environment = $2 and o.label = other.label
           and o.created_at = l.created_at and o.message_id = l.message_id))
@@ -163,13 +170,16 @@ const listed = (row: Row): ListedMessage => ({
 /** Labels the message must bear; the rarest kind first, because the list is read along the first one. */
 const labelsOf = (by: ListMessages): readonly string[] => {
   const { toDigest, metadataDigest, tagDigest, template, fromDigest, recipientDomain, smtpCodes } = by;
+  const { bounceClass, mailboxProvider } = by;
   return [
     ...(metadataDigest === null ? [] : [labelOf('metadata', metadataDigest)]),
     ...(toDigest === null ? [] : [labelOf('to', toDigest)]),
     ...smtpCodes.toReversed().map((code) => labelOf('code', code)),
+    ...(bounceClass === null ? [] : [labelOf('bounce', bounceClass)]),
     ...(tagDigest === null ? [] : [labelOf('tag', tagDigest)]),
     ...(template === null ? [] : [labelOf('template', template)]),
     ...(recipientDomain === null ? [] : [labelOf('domain', recipientDomain)]),
+    ...(mailboxProvider === null ? [] : [labelOf('provider', mailboxProvider)]),
     ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
   ];
 };
@@ -178,7 +188,7 @@ const labelsOf = (by: ListMessages): readonly string[] => {
 export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {
   const { organizationId, environment, domainId, status, since, until, after, limit } = by;
   const cursor = [after?.createdAt ?? null, after?.id ?? null];
-  const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId, by.secret];
+  const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId, by.secret, by.stream];
   const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit), ...own];
   const [label, ...others] = labelsOf(by);
   // Not prepared: which index serves depends on which filters are there, so each call has a plan of its own.

@@ -119,6 +119,7 @@ create index messages_by_domain on read_models.messages (organization_id, enviro
 create index messages_by_key on read_models.messages (organization_id, environment, key_id, created_at, message_id);
 create index messages_by_secret
   on read_models.messages (organization_id, environment, key_id, secret, created_at, message_id);
+create index messages_by_stream on read_models.messages (organization_id, environment, stream, created_at, message_id);
 create index messages_by_subject
   on read_models.messages (organization_id, environment, subject_digest, created_at, message_id);
 -- A batch is 500 messages at most: they are sorted when they are queried.

@@ -153,3 +153,5 @@ export const MAILBOX_PROVIDERS: Readonly<Record<string, string>> = Object.fromEn
       .map((domain) => [domain, provider] as const),
   ),
 );
+
+export const mailboxProviderOf = (domain: string): string => MAILBOX_PROVIDERS[domain] ?? OTHER_PROVIDER;

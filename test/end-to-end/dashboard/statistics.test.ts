@@ -48,6 +48,28 @@ describe.skipIf(chromiumIsMissing)('the screen of statistics', () => {
     await close();
   });
 
+  test('lists the messages of a bar by every dimension', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    const [message] = (await dashboard.api.get('/v1/messages?limit=1')).body.data;
+    for (const [dimension, value, count] of [
+      ['recipient_domain', 'example.org', 1],
+      ['mailbox_provider', 'other', 3],
+      ['domain', message.domain_id, 3],
+      ['api_key', message.api_key_id, 3],
+      ['tag', `kind:${HOSTILE}`, 3],
+      ['stream', message.stream, 3],
+    ] as const) {
+      await page.goto(`/dashboard/statistics?${new URLSearchParams({ [dimension]: value })}`);
+      await page.getByRole('button', { name: /^Remove/ }).waitFor();
+      const bar = page.getByRole('navigation', { name: 'Outcomes by day' }).getByRole('link').last();
+      const { searchParams } = new URL(`${await bar.getAttribute('href')}`, page.url());
+      expect([...searchParams.values()]).toContain(value);
+      const { body } = await dashboard.api.get(`/v1/messages?${searchParams}`);
+      expect([dimension, body.data.length]).toEqual([dimension, count]);
+    }
+    await close();
+  });
+
   test('keeps what was chosen in its address, and moves along the bars by keyboard', async () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/statistics');

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { organizationSecret } from '../../../commands/organization.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/digest.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress, domainOf, parseMailbox } from '../../../domain/email-address.ts';
@@ -9,6 +10,7 @@ import { templateIdOf } from '../../../domain/template/template.ts';
 import { templateLabel } from '../../../projections/messages/labels.ts';
 import type { ListedMessage } from '../../../projections/messages/queries.ts';
 import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
+import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { integerParameter, line, tagParameter, text, timeParameter } from '../../validation/fields.ts';
@@ -19,6 +21,8 @@ import { integerParameter, line, tagParameter, text, timeParameter } from '../..
 const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
 /** RFC 5322 §3.6.4; this service's begin with the message id. */
 const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})@(?<domain>[^\s<>@]+)>?$/;
+
+const PROVIDERS = [...new Set(Object.values(MAILBOX_PROVIDERS)), OTHER_PROVIDER];
 
 const ID_CHARACTERS_MAX = 64;
 const VERSION_MAX = 999_999_999;
@@ -74,6 +78,12 @@ export const messageFilters = () => ({
     .transform((text) => domainOf(`@${text.replace(/\.$/, '')}`))
     .optional()
     .describe('The domain of one of its recipients.'),
+  mailbox_provider: z
+    .enum(PROVIDERS)
+    .optional()
+    .describe('The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them.'),
+  stream: z.enum(['transactional', 'bulk']).optional().describe('Transactional or bulk.'),
+  bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Why one of its recipients bounced.'),
   smtp_code: z
     .string()
     .refine((text) => text !== '' && SMTP_CODE.test(text), 'must be a code of a reply, 550, 5.1.1 or 451 4.7.1')
@@ -163,6 +173,9 @@ export const findMessages = async (
     secret: keySecret,
     domainId: own ?? asked.domain_id ?? null,
     recipientDomain: asked.recipient_domain ?? null,
+    mailboxProvider: asked.mailbox_provider ?? null,
+    bounceClass: asked.bounce_class ?? null,
+    stream: asked.stream ?? null,
     smtpCodes: codesIn(asked.smtp_code ?? ''),
   });
   return { ...page, items: page.items.filter(({ internetMessageId }) => isNamed(internetMessageId, asked)) };

@@ -1,0 +1,20 @@
+/** Why mail bounces, by class, as people say it. */
+export const BOUNCE_REASONS: Readonly<Record<string, string>> = {
+  no_mailbox: 'The mailbox does not exist',
+  no_domain: 'The domain does not exist',
+  mailbox_disabled: 'The mailbox is switched off',
+  mailbox_full: 'The mailbox is full',
+  too_large: 'The message is too large',
+  content_rejected: 'Refused for its content',
+  spam: 'Taken for spam',
+  policy: 'Refused by a policy of the recipient',
+  reputation: 'Refused for the sender’s reputation',
+  authentication: 'SPF, DKIM or DMARC failed',
+  greylisted: 'Asked to come again later',
+  rate_limited: 'Too much mail at a time',
+  sender_rejected: 'The sender is refused',
+  relay_denied: 'The server does not take mail for it',
+  system: 'A fault of the recipient’s server',
+  network: 'The server could not be reached',
+  protocol: 'A fault in the conversation',
+};
