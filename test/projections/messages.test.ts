@@ -214,4 +214,44 @@ describe('the list of messages', () => {
     for (const by of [{ keyId: 'key_7' }, { subjectDigest: 'subject7' }, { requestId: 'req_7' }])
       expect(await planOf({ ...by, after })).not.toContain('Seq Scan');
   });
+
+  test('has those whose subject has all of the words, whether few have them or many', async () => {
+    const { pool } = await openApplied(messagesProjection);
+    await pool.query(`
+      with stored as (
+        insert into vault.contents (id, organization_id, kind, message_id, body, subject_words)
+        select gen_random_uuid(), 'org_mine', 'message', 'msg_' || n, '{}', array[n % 5000, -1, n % 2] from generate_series(1, 20000) n
+        returning id, message_id)
+      insert into read_models.messages (message_id, organization_id, environment, domain_id, key_id, content_id,
+        internet_message_id, stream, size_bytes, status, partial, recipients, created_at, updated_at, expires_at)
+      select message_id, 'org_mine', 'live', 'dom_1', 'key_1', id, '', 'bulk', 1, 'delivered', false,
+        '[]', now() - substr(message_id, 5)::int * interval '1 second', now(), now() from stored`);
+    await pool.query(`
+      insert into read_models.message_labels (organization_id, environment, label, created_at, message_id)
+      select organization_id, environment, 'tag:t', created_at, message_id from read_models.messages
+      where substr(message_id, 5)::int % 10 = 7`);
+    await pool.query('analyze vault.contents, read_models.messages, read_models.message_labels');
+    const asked: string[] = [];
+    const query = async (text: string, values: unknown[]) => {
+      const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`explain analyze ${text}`, values);
+      asked.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+      return pool.query(text, values);
+    };
+    const ids = async (by: Partial<ListMessages>): Promise<readonly string[]> => {
+      const { items } = await listMessages({ query } as unknown as Database, { ...ALL, ...by, limit: 3 });
+      return items.map(({ messageId }) => messageId.slice(4));
+    };
+    expect(await ids({ subjectWords: ['7', '-1'] })).toEqual(['7', '5007', '10007']);
+    expect(asked[0]).toContain('contents_by_subject');
+    expect(asked[1]).toContain('messages_pkey');
+    asked.length = 0;
+    expect(await ids({ subjectWords: ['-1'] })).toEqual(['1', '2', '3']);
+    expect(asked[1]).toMatch(/Index Scan Backward using messages_newest.*rows=4/s);
+    expect(await ids({ subjectWords: ['7'], tagDigest: 't' })).toEqual(['7', '5007', '10007']);
+    expect(await ids({ subjectWords: ['8'], tagDigest: 't' })).toEqual([]);
+    expect(await ids({ subjectWords: ['-1'], tagDigest: 't' })).toEqual(['7', '17', '27']);
+    expect(await ids({ subjectWords: ['-1'], tagDigest: 'u' })).toEqual([]);
+    expect(await ids({ subjectWords: ['-1'], environment: 'test' })).toEqual([]);
+    expect(await ids({ subjectWords: ['12345'], organizationId: 'org_other' })).toEqual([]);
+  });
 });

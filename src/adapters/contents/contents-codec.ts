@@ -23,6 +23,8 @@ export interface EncodedContents {
   /** Empty: the body is its own head. */
   readonly head: string;
   readonly body: string;
+  /** An array as SQL writes it, of digests; empty: it is not found by words. */
+  readonly words: string;
 }
 
 /** The columns that hold contents. */
@@ -157,13 +159,14 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
   };
 
   return {
-    encode: async ({ id, organizationId, body }) => ({
+    encode: async ({ id, organizationId, body, subjectWords = [] }) => ({
       id,
       organizationId,
       kind: isPartlyErased(body) ? 'partly_erased' : body.kind,
       messageId: 'messageId' in body ? body.messageId : '',
       head: body.kind === 'message' ? await written(id, 'head', JSON.stringify(headOf(body))) : '',
       body: await bodyOf(id, body),
+      words: subjectWords.length === 0 ? '' : `{${subjectWords.join()}}`,
     }),
     // What is stored was encoded by this codec.
     decodeBody: (id, found) => decode(id, 'body', found) as Promise<StoredBody>,

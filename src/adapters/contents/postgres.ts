@@ -25,12 +25,13 @@ const BYTES_PER_PUT = 8_000_000;
 const WAITING_BYTES_MAX = 128_000_000;
 
 const PUT = {
-  name: 'contents-put-with-head',
+  name: 'contents-put-with-words',
   text: `
-    insert into vault.contents (id, organization_id, kind, message_id, head, body, size_bytes)
-    select id, organization_id, kind, nullif(message_id, ''), nullif(head, '')::json, body::json, octet_length(body)
-    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-      as c (id, organization_id, kind, message_id, head, body)
+    insert into vault.contents (id, organization_id, kind, message_id, head, body, size_bytes, subject_words)
+    select id, organization_id, kind, nullif(message_id, ''), nullif(head, '')::json, body::json, octet_length(body),
+      nullif(words, '')::bigint[]
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+      as c (id, organization_id, kind, message_id, head, body, words)
     on conflict (id) do nothing`,
 };
 
@@ -195,14 +196,8 @@ export const createPostgresContents = (options: PostgresContentsOptions): Conten
   };
 
   const insert = async (rows: readonly EncodedContents[]): Promise<void> => {
-    const values = [
-      rows.map(({ id }) => id),
-      rows.map(({ organizationId }) => organizationId),
-      rows.map(({ kind }) => kind),
-      rows.map(({ messageId }) => messageId),
-      rows.map(({ head }) => head),
-      rows.map(({ body }) => body),
-    ];
+    const names = ['id', 'organizationId', 'kind', 'messageId', 'head', 'body', 'words'] as const;
+    const values = names.map((name) => rows.map((row) => row[name]));
     await orUnavailable(pool.query({ ...PUT, values }));
   };
 

@@ -38,10 +38,10 @@ const TURN_BYTES_MAX = 1_000_000;
 
 /** One commit for all: see `event_log.append` in `postgres.sql`. */
 const APPEND = {
-  name: 'event-log-append',
+  name: 'event-log-append-with-words',
   text: `
     select * from event_log.append(
-      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 } as const;
 
 const NO_STREAM = -1;
@@ -94,7 +94,7 @@ const admission = (): ((append: EncodedAppend) => boolean) => {
 
 const revisionBefore = ({ expected }: EncodedAppend): number => (expected === 'no-stream' ? NO_STREAM : expected);
 
-/** The seventeen parameters, in order; members, numbers and metadata count from one, as SQL does. */
+/** The eighteen parameters, in order; members, numbers and metadata count from one, as SQL does. */
 const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
   /** Events of one append share theirs: it is sent once. */
   const metadata: string[] = [];
@@ -123,6 +123,7 @@ const parametersOf = (group: readonly EncodedAppend[]): unknown[] => {
     textArray(contents.map(({ head }) => head)),
     textArray(contents.map(({ body }) => body)),
     textArray(contents.map(({ messageId }) => messageId)),
+    textArray(contents.map(({ words }) => words)),
   ];
 };
 

@@ -197,14 +197,14 @@ $$;
 -- appends:  m_* one element for each append; m_count is its number of events
 -- events:   e_* one element for each event, append after append; e_member is the append's index, e_number from 1,
 --           e_metadata the index of its metadata in x_metadata
--- contents: c_* one element for each row of vault.contents; c_member is the append's index; c_head and c_message may be empty
+-- contents: c_* one element for each row of vault.contents; c_member is the append's index; those from c_head may be empty, save c_body
 --
 -- Old and new processes may run side by side: a function that does or answers something else gets another name.
 create or replace function event_log.append(
   m_stream text[], m_expected integer[], m_count integer[], x_metadata text[],
   e_member integer[], e_number integer[], e_id text[], e_type text[], e_metadata integer[], e_data text[],
   c_member integer[], c_id text[], c_organization text[], c_kind text[], c_head text[],
-  c_body text[], c_message text[]
+  c_body text[], c_message text[], c_words text[]
 ) returns table (revision integer, "position" bigint, appended boolean) language plpgsql
 as $$
 #variable_conflict use_column
@@ -247,11 +247,11 @@ begin
   end if;
 
   if cardinality(c_id) > 0 then
-    insert into vault.contents (id, organization_id, kind, message_id, head, body, size_bytes)
+    insert into vault.contents (id, organization_id, kind, message_id, head, body, size_bytes, subject_words)
     select c.id::uuid, c.organization, c.kind, nullif(c.message, ''), nullif(c.head, '')::json, c.body::json,
-      octet_length(c.body)
-    from unnest(c_member, c_id, c_organization, c_kind, c_message, c_head, c_body)
-      as c (member, id, organization, kind, message, head, body)
+      octet_length(c.body), nullif(c.words, '')::bigint[]
+    from unnest(c_member, c_id, c_organization, c_kind, c_message, c_head, c_body, c_words)
+      as c (member, id, organization, kind, message, head, body, words)
     where actual[c.member] = m_expected[c.member]
     on conflict (id) do nothing;
   end if;

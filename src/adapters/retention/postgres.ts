@@ -4,7 +4,7 @@ import type { ErasureProgress, Going, OldContent, OldRows, Retention } from '../
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { createPostgresContents } from '../contents/postgres.ts';
 import { orUnavailable } from '../postgres/pool.ts';
-import { createRemovedContents, type Reason, type Removable, type Removal } from './removed-contents.ts';
+import { columnsOf, createRemovedContents, type Reason, type Removable, removal } from './removed-contents.ts';
 
 /** Removes rows of the vault and the inbox: by their age, or because a person is erased. */
 
@@ -38,28 +38,9 @@ const ERASABLE = {
     where id = any ($1::uuid[]) and ${KINDS_OF_PEOPLE} and organization_id = $2`,
 };
 
-/**
- * How contents are removed: the records `$4` of kinds `$3` take the place of those with the ids `$1`, unless these are not
- * of the versions `$2` any more. The table `removed` has the kind that each was of.
- */
-const removal = (lock = ''): string => `
-  removing as (
-    select c.id, c.kind, n.kind as becomes, n.body
-    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as n (id, version, kind, body)
-    join vault.contents c on c.id = n.id and c.xmin::text = n.version
-    order by c.id for update of c ${lock}
-  ),
-  removed as (
-    update vault.contents c
-    set kind = removing.becomes, head = null, body = removing.body::json, size_bytes = octet_length(removing.body),
-      message_id = null
-    from removing where c.id = removing.id
-    returning removing.kind
-  )`;
-
 /** Another process may expire the same: what it has locked is left to it. */
 const EXPIRE = {
-  name: 'retention-expire-found',
+  name: 'retention-expire-with-words',
   text: `with ${removal('skip locked')} select count(*)::int as removed from removed`,
 };
 
@@ -136,7 +117,7 @@ type CountRow = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
 /** One statement: what is removed is counted, whenever the process dies. */
 const ERASE = {
-  name: 'erase-found',
+  name: 'erase-with-words',
   text: `
     with ${removal()},
     tries as (delete from vault.webhook_tries where delivery_id = any ($5::text[]) returning 1),
@@ -209,13 +190,6 @@ const PREVIEW: Reason = { kind: 'expired', at: '' };
 
 /** An erasure begins again if another one, or a change of `SECRET_KEY`, came between. More would hide a loop. */
 const ERASE_TRIES = 5;
-
-const columnsOf = (removals: readonly Removal[]): readonly string[][] => [
-  removals.map(({ id }) => id),
-  removals.map(({ version }) => version),
-  removals.map(({ as }) => as),
-  removals.map(({ body }) => body),
-];
 
 export interface PostgresRetentionOptions {
   readonly pool: Pool;

@@ -103,3 +103,30 @@ export const createRemovedContents = (
     },
   };
 };
+
+/**
+ * How contents are removed: the records `$4` of kinds `$3` take the place of those with the ids `$1`, unless these are not
+ * of the versions `$2` any more. The table `removed` has the kind that each was of.
+ */
+export const removal = (lock = ''): string => `
+  removing as (
+    select c.id, c.kind, n.kind as becomes, n.body
+    from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as n (id, version, kind, body)
+    join vault.contents c on c.id = n.id and c.xmin::text = n.version
+    order by c.id for update of c ${lock}
+  ),
+  removed as (
+    update vault.contents c
+    set kind = removing.becomes, head = null, body = removing.body::json, size_bytes = octet_length(removing.body),
+      message_id = null, subject_words = null
+    from removing where c.id = removing.id
+    returning removing.kind
+  )`;
+
+/** The four parameters of it. */
+export const columnsOf = (removals: readonly Removal[]): readonly string[][] => [
+  removals.map(({ id }) => id),
+  removals.map(({ version }) => version),
+  removals.map(({ as }) => as),
+  removals.map(({ body }) => body),
+];

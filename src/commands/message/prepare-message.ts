@@ -11,6 +11,7 @@ import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import { contentParts, contentRoot } from '../../domain/message/content-parts.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
+import { subjectWordDigests } from '../../domain/message/subject-words.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
@@ -129,7 +130,12 @@ export const prepareMessage = async (
   const leavesMs = scheduledAt === null ? now.getTime() : Date.parse(scheduledAt);
   const salted = await withSalts(system, { kind: 'message', messageId, ...rest, recipients, ...told(request) });
   return {
-    contents: { id: contentId, organizationId, body: salted.body },
+    contents: {
+      id: contentId,
+      organizationId,
+      body: salted.body,
+      subjectWords: subjectWordDigests(secret, draft.subject),
+    },
     accept: {
       now: now.toISOString(),
       scheduledAt,

@@ -143,8 +143,8 @@ const timeIn = (text: string): string | null => {
 type Asked = Readonly<Record<string, string | null>>;
 
 /**
- * Parameters that typed text asks for: `status:bounced`, `since:2026-11-20`, an address, an id, a code, or else a whole
- * subject.
+ * Parameters that typed text asks for: `status:bounced`, `since:2026-11-20`, an address, an id, a code, or else words
+ * of a subject.
  */
 export const filterIn = (text: string, ids: Ids = {}): Asked => {
   const typed = text.trim();

@@ -57,7 +57,7 @@ export const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: Row
           <bdi class="ell">{first?.address ?? 'erased or expired'}</bdi>
           {further.length > 0 && <span class="more">+{further.length}</span>}
         </span>
-        <span class="subj" {...(message.subject !== null && { 'data-filter': `subject=${message.subject}` })}>
+        <span class="subj" {...(message.subject !== null && { 'data-filter': `subject="${message.subject}"` })}>
           <bdi class="ell">{message.subject ?? '(no longer stored)'}</bdi>
           {message.tags.slice(0, TAGS_SHOWN).map(({ name, value }) => (
             <bdi class="tag" key={name} data-filter={`tag=${name}:${value}`}>

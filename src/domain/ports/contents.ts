@@ -191,6 +191,8 @@ export interface MessageContents {
   readonly id: string;
   readonly organizationId: string;
   readonly body: NewBody;
+  /** `subjectWordDigests`, by which a message is found for as long as its contents are kept. */
+  readonly subjectWords?: readonly string[];
 }
 
 /** What is no message is its own head. */

@@ -59,8 +59,10 @@ export interface ListMessages {
   readonly tagDigest: string | null;
   /** … a name and value of its metadata, … */
   readonly metadataDigest: string | null;
-  /** … and its subject. */
+  /** … and its whole subject. */
   readonly subjectDigest: string | null;
+  /** Words of its subject, `subjectWordDigests`: all of them. Empty: any. */
+  readonly subjectWords: readonly string[];
   /** What it was rendered from: `templateLabel`. */
   readonly template: string | null;
   /** In lower case. */
@@ -97,28 +99,50 @@ const ITS_OWN = `
     and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)
     and ($14::integer is null or m.secret = $14) and ($15::text is null or m.stream = $15)`;
 
-const LIST = `
+/** Whose stored contents have all of these words in the subject. The offset keeps it a probe for each row of the list. */
+const havingWords = (parameter: string): string => `
+    and exists (
+      select from vault.contents c where c.id = m.content_id::uuid and c.subject_words @> ${parameter}::bigint[] offset 0)`;
+
+const list = (further: string): string => `
   select ${COLUMNS} from read_models.messages m
   where m.organization_id = $1 and m.environment = $2${ITS_OWN}
     and ($5::timestamptz is null or m.created_at >= $5) and ($6::timestamptz is null or m.created_at < $6)
-    and ($7::timestamptz is null or (m.created_at, m.message_id) < ($7, $8::text))
+    and ($7::timestamptz is null or (m.created_at, m.message_id) < ($7, $8::text))${further}
   order by m.created_at desc, m.message_id desc
   limit $9`;
+const LIST = list('');
+
+/** Labels that it must bear besides. @param row of the message, or one of its labels. */
+const havingLabels = (row: string, parameter: string): string => `
+    and not exists (
+      select from unnest(${parameter}::text[]) other(label) where not exists (
+        select from read_models.message_labels o
+        where o.organization_id = $1 and o.environment = $2 and o.label = other.label
+          and o.created_at = ${row}.created_at and o.message_id = ${row}.message_id))`;
 
 /** By label: its rows are in the order of the list, so the page is read off its primary key. */
-const LIST_BY_LABEL = `
+const listByLabel = (further: string): string => `
   select ${COLUMNS} from read_models.message_labels l
   join read_models.messages m using (message_id)
   where l.organization_id = $1 and l.environment = $2 and l.label = $16
     and ($5::timestamptz is null or l.created_at >= $5) and ($6::timestamptz is null or l.created_at < $6)
     and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))${ITS_OWN}
-    and not exists (
-      select from unnest($17::text[]) other(label) where not exists (
-        select from read_models.message_labels o
-        where o.organization_id = $1 and o.environment = $2 and o.label = other.label
-          and o.created_at = l.created_at and o.message_id = l.message_id))
+    ${havingLabels('l', '$17')}${further}
   order by l.created_at desc, l.message_id desc
   limit $9`;
+const LIST_BY_LABEL = listByLabel('');
+
+/** Few: these alone are looked at. Many: a page of the list has them soon. */
+const LIST_WITH_FEW = list(`
+    and m.message_id = any ($16::text[])${havingLabels('m', '$17')}`);
+const LIST_WITH_MANY = list(havingWords('$16'));
+const LIST_BY_LABEL_WITH_MANY = listByLabel(havingWords('$18'));
+
+/** Higher: ids that are read in vain. Lower: a page that looks through more of the list. */
+const FEW_MAX = 10_000;
+const WITH_WORDS = `
+  select message_id as id from vault.contents where subject_words @> $1::bigint[] limit ${FEW_MAX + 1}`;
 
 const MESSAGES_TO = `
   select message_id as "messageId", created_at as "createdAt" from read_models.message_labels
@@ -184,18 +208,32 @@ const labelsOf = (by: ListMessages): readonly string[] => {
   ];
 };
 
+interface Statement {
+  readonly text: string;
+  /** Parameters behind the common fifteen. */
+  readonly further: readonly unknown[];
+}
+
+const statementFor = async (db: Database, by: ListMessages): Promise<Statement> => {
+  const labels = labelsOf(by);
+  const [label, ...others] = labels;
+  const along = label === undefined ? [] : [label, others];
+  const { subjectWords: words } = by;
+  if (words.length === 0) return { text: label === undefined ? LIST : LIST_BY_LABEL, further: along };
+  const { rows } = await db.query<{ readonly id: string | null }>(WITH_WORDS, [words]);
+  if (rows.length <= FEW_MAX) return { text: LIST_WITH_FEW, further: [rows.map(({ id }) => id), labels] };
+  return { text: label === undefined ? LIST_WITH_MANY : LIST_BY_LABEL_WITH_MANY, further: [...along, words] };
+};
+
 /** Messages of one environment, newest first. */
 export const listMessages = async (db: Database, by: ListMessages): Promise<ListPage<ListedMessage>> => {
   const { organizationId, environment, domainId, status, since, until, after, limit } = by;
   const cursor = [after?.createdAt ?? null, after?.id ?? null];
   const own = [by.keyId, by.subjectDigest, by.requestId, by.messageId, by.secret, by.stream];
   const values = [organizationId, environment, domainId, status, since, until, ...cursor, rowsToAsk(limit), ...own];
-  const [label, ...others] = labelsOf(by);
+  const { text, further } = await statementFor(db, by);
   // Not prepared: which index serves depends on which filters are there, so each call has a plan of its own.
-  const { rows } =
-    label === undefined
-      ? await db.query<Row>(LIST, values)
-      : await db.query<Row>(LIST_BY_LABEL, [...values, label, others]);
+  const { rows } = await db.query<Row>(text, [...values, ...further]);
   return pageOf(rows.map(listed), limit, ({ createdAt, messageId }) => ({ createdAt, id: messageId }));
 };
 

@@ -61,6 +61,13 @@ describe('encrypted contents', () => {
     await expect(createPostgresContents({ pool }).get([put[0].id])).rejects.toBeInstanceOf(WrongSecretKey);
   });
 
+  test('are stored with digests of the words of their subject', async () => {
+    const content = { ...message(), subjectWords: ['7', '-8'] };
+    await encrypting().put([content]);
+    const { rows } = await pool.query('select subject_words from vault.contents where id = $1', [content.id]);
+    expect(rows).toEqual([{ subject_words: ['7', '-8'] }]);
+  });
+
   test('are read beside rows in clear, whether new rows are encrypted or not', async () => {
     const put = [message(), message(), reply(), reply()] as const;
     await encrypting().put([put[0], put[2]]);

@@ -125,6 +125,17 @@ describe('the log in PostgreSQL', () => {
     ]);
   });
 
+  it('stores digests of the words of subjects beside contents', async () => {
+    const subjectWords = ['-9223372036854775808', '9223372036854775807'];
+    const contents = [{ ...reply('a'), subjectWords }, reply('b'), { ...reply('c'), subjectWords: [] }];
+    await store.append({ ...first(newStream('message'), events(1)), contents });
+    expect(await column(`select subject_words from vault.contents order by body ->> 'text'`)).toEqual([
+      subjectWords,
+      null,
+      null,
+    ]);
+  });
+
   it('stores no contents of an append in conflict, and the first of the same id for ever', async () => {
     const stream = newStream('message');
     const content = reply('first');

@@ -20,6 +20,7 @@ export const ALL: ListMessages = {
   after: null,
   metadataDigest: null,
   subjectDigest: null,
+  subjectWords: [],
   template: null,
   recipientDomain: null,
   mailboxProvider: null,

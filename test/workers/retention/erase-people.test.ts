@@ -68,6 +68,8 @@ describe('the erasure of a person', () => {
       recipients: [{ address: null, reason: 'cancelled: its recipient is erased' }],
     });
     expect((await ask('GET', `/v1/messages/${shown.id}/content`)).status).toBe(410);
+    const words = `select from vault.contents where kind in ('erased', 'partly_erased') and subject_words is not null`;
+    expect((await made.pool().query(words)).rowCount).toBe(0);
     const suppressed = await ask('GET', `/v1/suppressions/check?address=${ADDRESS}`);
     expect(suppressed.body).toMatchObject({ suppressed: { transactional: true }, suppression: { address: null } });
 

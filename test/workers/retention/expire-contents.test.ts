@@ -88,12 +88,14 @@ describe('retention', () => {
   };
 
   test('removes contents that are old enough, says so, and removes them once', async () => {
-    const { id } = (await send({ tags: [{ name: 'kind', value: 'x' }] })).body;
+    const { id } = (await send({ subject: 'Hello, goodbye', tags: [{ name: 'kind', value: 'x' }] })).body;
     await cancel(id);
     expect((await ask('GET', `/v1/messages/${id}`)).body.content).toBe('stored');
+    expect((await ask('GET', '/v1/messages?subject=goodbye')).body.data).toMatchObject([{ id }]);
     expect(await round()).toBe(0);
     await age(id, 31);
     expect(await Promise.all([round(), round()]).then(([one, two]) => one + two)).toBe(1);
+    expect((await ask('GET', '/v1/messages?subject=goodbye')).body.data).toEqual([]);
     expect((await ask('GET', `/v1/messages/${id}`)).body).toMatchObject({
       content: 'expired',
       subject: null,

@@ -6,6 +6,7 @@ import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/dige
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress, domainOf, parseMailbox } from '../../../domain/email-address.ts';
 import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
+import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../domain/message/subject-words.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
 import { templateLabel } from '../../../projections/messages/labels.ts';
 import type { ListedMessage } from '../../../projections/messages/queries.ts';
@@ -27,7 +28,9 @@ const PROVIDERS = [...new Set(Object.values(MAILBOX_PROVIDERS)), OTHER_PROVIDER]
 const ID_CHARACTERS_MAX = 64;
 const VERSION_MAX = 999_999_999;
 const SECRETS_MAX = 999_999_999;
-const SUBJECT_CHARACTERS_MAX = 998;
+/** RFC 5322 §2.1.1, and quotes about it. */
+const SUBJECT_CHARACTERS_MAX = 1000;
+const WHOLE_SUBJECT = /^\s*"(?<text>.*)"\s*$/su;
 /** A line of a header (RFC 5322 §2.1.1). */
 const MESSAGE_ID_CHARACTERS_MAX = 998;
 
@@ -57,8 +60,16 @@ export const messageFilters = () => ({
   subject: z
     .string()
     .max(SUBJECT_CHARACTERS_MAX)
+    .refine(
+      (text) => WHOLE_SUBJECT.test(text) || subjectWords(text).length > 0,
+      'must have a word of two characters or more, or be a whole subject in double quotes',
+    )
     .optional()
-    .describe('The whole subject. Letter case and the amount of white space do not matter.'),
+    .describe(
+      `Words of the subject, all of them in any order, whatever their letter case. The first ${SUBJECT_WORDS_MAX} words of a \
+subject are known, for as long as its contents are kept. In double quotes: the whole subject, whatever its letter case and \
+the amount of white space.`,
+    ),
   message_id: text(MESSAGE_ID_CHARACTERS_MAX).optional().describe('The `Message-ID`, with or without angle brackets.'),
   key_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The API key that sent it.'),
   secret: integerParameter(1, SECRETS_MAX)
@@ -110,13 +121,20 @@ const pairIn = (pattern: RegExp, text: string): readonly [name: string, value: s
   return [name, value];
 };
 
+const subjectOf = (secret: Uint8Array, subject: string | undefined) => {
+  const whole = WHOLE_SUBJECT.exec(subject ?? '')?.groups?.text;
+  return whole === undefined
+    ? { subjectDigest: null, subjectWords: subjectWordDigests(secret, subject ?? '') }
+    : { subjectDigest: subjectDigest(secret, whole), subjectWords: [] };
+};
+
 /** The read model holds only digests of addresses, tags, subjects and metadata. */
 const digestsOf = (secret: Uint8Array, { to, from, tag, metadata, subject }: Filters) => ({
   toDigest: orNull(to, (address) => keyedDigest(secret, 'address', address)),
   fromDigest: orNull(from, (address) => keyedDigest(secret, 'address', address)),
   tagDigest: orNull(tag, (pair) => keyedDigest(secret, 'tag', pair)),
   metadataDigest: orNull(metadata, (text) => metadataDigest(secret, ...pairIn(METADATA, text))),
-  subjectDigest: orNull(subject, (text) => subjectDigest(secret, text)),
+  ...subjectOf(secret, subject),
 });
 
 const templateOf = (organizationId: string, { template_id, template_version }: Filters): string | null => {

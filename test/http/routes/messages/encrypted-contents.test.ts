@@ -35,7 +35,7 @@ test('with encrypted contents the API works as before, and the database reveals 
   expect((await send()).json().id).toBe(id);
   expect(await get(`/v1/messages/${id}`)).toMatchObject({ subject: MESSAGE.subject, from: 'x@a.test' });
   expect(await get(`/v1/messages/${id}/content`)).toMatchObject({ html: MESSAGE.html });
-  for (const filter of ['to=reader@example.org', 'from=x@a.test', 'tag=kind:welcome'])
+  for (const filter of ['to=reader@example.org', 'from=x@a.test', 'tag=kind:welcome', `subject=${MESSAGE.subject}`])
     expect((await get(`/v1/messages?${filter}`)).data).toMatchObject([{ id, subject: MESSAGE.subject }]);
   expect((await get(`/v1/messages/${id}/events`)).data.length).toBeGreaterThan(0);
 

@@ -52,10 +52,37 @@ describe('GET /v1/messages finds', () => {
     expect(await found({ key_id: `key_${'a'.repeat(26)}` })).toEqual([]);
   });
 
-  test('a subject, whatever its letter case and white space', async () => {
-    expect(await found({ subject: 'your order №7' })).toEqual([order.id]);
-    expect(await found({ subject: ' YOUR ORDER   №7' })).toEqual([order.id]);
-    expect(await found({ subject: 'your order' })).toEqual([]);
+  test('words of a subject, all of them in any order', async () => {
+    for (const subject of ['order', 'YOUR order', '№7, your', 'no7 ORDER your ', 'your your'])
+      expect([subject, await found({ subject })]).toEqual([subject, [order.id]]);
+    for (const subject of ['orde', 'your invoice', 'order 88', "order' or 1=1 --"])
+      expect([subject, await found({ subject })]).toEqual([subject, []]);
+    expect(await found({ subject: 'hello' })).toEqual(await found({ request_id: batch.requestId }));
+  });
+
+  test('a whole subject in quotes, whatever its letter case and white space', async () => {
+    expect(await found({ subject: '"your order №7"' })).toEqual([order.id]);
+    expect(await found({ subject: ' " YOUR ORDER   №7"' })).toEqual([order.id]);
+    expect(await found({ subject: '"your order"' })).toEqual([]);
+  });
+
+  test.each(['', 'a', '👍', '"', ' \r\n'])('no subject that has no word: %j', async (subject) => {
+    const { body } = await get({ subject });
+    expect([body.error.code, body.error.details]).toEqual([
+      'invalid_request',
+      { subject: ['subject must have a word of two characters or more, or be a whole subject in double quotes'] },
+    ]);
+  });
+
+  test('messages by words page by page', async () => {
+    const seen: string[] = [];
+    let after: Record<string, string> = {};
+    for (let page = 0; page < 3; page += 1) {
+      const { body } = await get({ subject: 'hello', to: 'b@example.org', limit: '1', ...after });
+      seen.push(...body.data.map(({ id }: { id: string }) => id));
+      after = { after: body.next_cursor };
+    }
+    expect(seen).toEqual(await found({ request_id: batch.requestId }));
   });
 
   test('metadata by name and value, newest first', async () => {
@@ -83,6 +110,9 @@ describe('GET /v1/messages finds', () => {
   test('what fits all filters at once', async () => {
     expect(await found({ metadata: 'customer:42', key_id: key.id })).toEqual([order.id]);
     expect(await found({ metadata: 'customer:42', subject: 'invoice', to: 'b@example.org' })).toEqual([invoice.id]);
+    expect(await found({ metadata: 'customer:42', subject: '"invoice"' })).toEqual([invoice.id]);
+    expect(await found({ subject: 'hello', to: 'c@example.org' })).toEqual([]);
+    expect(await found({ subject: 'hello', since: '2999-01-01T00:00:00Z' })).toEqual([]);
     expect(await found({ key_id: other.id, subject: 'your order №7' })).toEqual([]);
   });
 
@@ -104,6 +134,7 @@ describe('GET /v1/messages finds', () => {
     for (const filter of [
       { key_id: key.id },
       { subject: 'invoice' },
+      { subject: '"invoice"' },
       { metadata: 'customer:42' },
       { message_id: order.message_id },
       { request_id: order.requestId },
