@@ -111,7 +111,7 @@ export const requireContact = async ({ contents }: Vault, one: ExistingAuditor):
   contactIn(one, (await contents.get([one.contactId])).get(one.contactId));
 
 /** Contents that say who auditors of an organization are, where they have the address of this digest. */
-export const contactsTo = async (
+export const auditorContactsTo = async (
   context: Pick<CommandContext, 'secrets'> & Vault,
   { organizationId, digest }: { readonly organizationId: string; readonly digest: string },
   auditors: Iterable<ExistingAuditor>,

@@ -77,7 +77,8 @@ export const loadErasure = async (
   return { erasure: requireErasure(state, organizationId), revision };
 };
 
-const originOf = ({ erasureId, organizationId }: ExistingErasure): Origin =>
+/** Of what an erasure does by itself. */
+export const erasureOrigin = ({ erasureId, organizationId }: ExistingErasure): Origin =>
   internalOrigin({ actor: 'worker:erase-people', organizationId, causeId: erasureId });
 
 /** Records that nothing is left. Repeating it changes nothing. */
@@ -89,14 +90,14 @@ export const completeErasure = async (
   await execute(context, {
     aggregate: erasure,
     stream: erasureStream(running.erasureId),
-    context: eventContext(originOf(running), context.system.now().toISOString()),
+    context: eventContext(erasureOrigin(running), context.system.now().toISOString()),
     decide: (state) => decideCompleteErasure(state, counts),
   });
 };
 
 /** Keeps mail from the address, which the list knows by its digest alone. Repeating it changes nothing. */
 export const suppressErased = async (context: Context, running: ExistingErasure): Promise<void> => {
-  await recordSuppression(context, originOf(running), {
+  await recordSuppression(context, erasureOrigin(running), {
     environment: 'live',
     digest: running.digest,
     address: null,
@@ -220,7 +221,7 @@ export const cancelForErased = async (context: Context, running: ExistingErasure
   const recipientIds = state.accepted.recipients.filter(({ digest }) => digest === running.digest).map(({ id }) => id);
   const isWaiting = state.recipients.some(({ id, status }) => recipientIds.includes(id) && isOpen(status));
   if (!isWaiting) return;
-  const origin = { ...originOf(running), environment: state.environment };
+  const origin = { ...erasureOrigin(running), environment: state.environment };
   await cancelRecipients(context, origin, {
     messageId,
     recipientIds,

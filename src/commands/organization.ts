@@ -17,7 +17,7 @@ import {
   type ReleaseAdminKeys as Decision,
   releaseAdminKeys as decideReleaseAdminKeys,
 } from '../domain/organization/release-admin-keys.ts';
-import type { Contents, MessageContents } from '../domain/ports/contents.ts';
+import { type Contents, isRemoved, type MessageContents } from '../domain/ports/contents.ts';
 import type { OperatorHost } from '../domain/ports/event-store.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { RateLimits } from '../domain/rate-limits.ts';
@@ -90,13 +90,14 @@ export interface OrganizationAtRevision extends Pick<Loaded<unknown>, 'revision'
   readonly contact: string | null;
 }
 
-/** @throws {Error} the vault holds none: a fault. */
+/** null: there is none, or its person was erased. @throws {Error} the vault holds none: a fault. */
 const contactOf = async (
   contents: Pick<Contents, 'get'>,
   { contactId }: Pick<OrganizationSettings, 'contactId'>,
 ): Promise<string | null> => {
   if (contactId === null) return null;
   const body = (await contents.get([contactId])).get(contactId);
+  if (body !== undefined && isRemoved(body)) return null;
   if (body?.kind !== 'contact') throw new Error(`the vault holds no contact ${contactId}`);
   return body.address;
 };

@@ -60,6 +60,7 @@ test.skipIf(redisIsMissing)(
     const api = apiClient(program.baseUrl, program.keys.live);
     const pool = new Pool({ connectionString: place.env.DATABASE_URL, max: 1 });
     onTestFinished(() => pool.end());
+    await api.patch('/v1/organization', { contact: ADDRESS });
     await api.post('/v1/webhooks', { url: await startEcho(), events: ['message.*'] });
     const id = await sendTo(api);
     const later = await sendTo(api, { scheduled_at: new Date(Date.now() + 86_400_000).toISOString() });
@@ -82,7 +83,7 @@ test.skipIf(redisIsMissing)(
       ({ body }) => body.state === 'completed',
       30_000,
     );
-    expect(done.body.certificate.removed).toMatchObject({ messages: 2, links: 1, captured_mail: 1 });
+    expect(done.body.certificate.removed).toMatchObject({ messages: 2, links: 1, captured_mail: 1, contacts: 1 });
     expect(done.body.certificate.removed.webhook_tries).toBeGreaterThan(3);
     expect((await api.get(`/v1/messages/${later}`)).body).toMatchObject({ status: 'cancelled', content: 'erased' });
 

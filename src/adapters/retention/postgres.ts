@@ -110,9 +110,18 @@ const counted = (contents: string): string => `
   (select count(*) from ${contents} where kind = 'link')::int as links,
   (select count(*) from ${contents} where kind = 'suppression')::int as suppression_evidence,
   (select count(*) from tries)::int as webhook_tries,
-  (select count(*) from mail)::int as captured_mail`;
+  (select count(*) from mail)::int as captured_mail,
+  (select count(*) from ${contents} where kind = 'contact')::int as contacts`;
 
-const COLUMNS = ['messages', 'replies', 'links', 'suppression_evidence', 'webhook_tries', 'captured_mail'] as const;
+const COLUMNS = [
+  'messages',
+  'replies',
+  'links',
+  'suppression_evidence',
+  'webhook_tries',
+  'captured_mail',
+  'contacts',
+] as const;
 type CountRow = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
 /** One statement: what is removed is counted, whenever the process dies. */
@@ -168,6 +177,7 @@ const countsOf = (row: CountRow | undefined): ErasureCounts =>
         suppressionEvidence: row.suppression_evidence,
         webhookTries: row.webhook_tries,
         capturedMail: row.captured_mail,
+        contacts: row.contacts,
       };
 
 const mailValues = ({ mail }: Pick<Going, 'mail'>): readonly [string[], string[]] => [

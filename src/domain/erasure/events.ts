@@ -18,6 +18,8 @@ const erasureCounts = z.object({
   suppressionEvidence: z.number().int(),
   webhookTries: z.number().int(),
   capturedMail: z.number().int(),
+  /** Addresses that the organization or an auditor was written to. Absent: none. */
+  contacts: z.number().int().optional(),
 });
 export type ErasureCounts = Readonly<z.infer<typeof erasureCounts>>;
 
@@ -28,6 +30,7 @@ export const ERASURE_COUNTS_NONE: ErasureCounts = {
   suppressionEvidence: 0,
   webhookTries: 0,
   capturedMail: 0,
+  contacts: 0,
 };
 
 export const erasureEvents = {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { contactsTo } from '../../commands/contacts.ts';
 import {
   digestOfAddress,
   type Found,
   findInMessage,
   findInSuppressions,
   loadErasure,
+  NOTHING_FOUND,
   type Person,
   pagesTo,
   requestErasure,
@@ -18,7 +20,7 @@ import type { ErasureProgress } from '../../domain/ports/retention.ts';
 import { serializeErasureCounts } from '../../projections/events/serialize-events.ts';
 import { readYourWrites, setRevision } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
-import { endpoint } from '../endpoint.ts';
+import { endpoint, type RouteContext } from '../endpoint.ts';
 import { listEndpoint } from '../lists.ts';
 import { timeSchema } from '../schemas/envelope.ts';
 import { erasureCountsSchema } from '../schemas/event.ts';
@@ -94,7 +96,7 @@ const address = addressField().describe(
 
 const REQUEST_DESCRIPTION = `Removes what is stored about an address, in both environments: messages to it with all of their contents, once they have
 ended for all of their recipients; replies of mail servers, clicked links, notes and evidence of suppressions, answers of
-webhooks, and captured mail. What has not been sent to it is cancelled. Ids, digests, recipient domains, times, codes and
+webhooks, captured mail, and the contact of the organization and of its auditors. What has not been sent to it is cancelled. Ids, digests, recipient domains, times, codes and
 counts stay, and so do suppressions, by digest. It takes some time: \`erasure.completed\` says when it is done. While an
 erasure of the address runs, it is the answer to further requests.`;
 
@@ -157,10 +159,12 @@ const previewSchema = z.strictObject({
 });
 
 const findAll = async (
-  { context, readModels }: HttpDependencies,
+  { deps: { context, readModels }, auth }: RouteContext,
   person: Person,
 ): Promise<{ readonly found: Found; readonly hasMore: boolean }> => {
-  const found: Found[] = [await findInSuppressions(context, person)];
+  const { auditors } = await auth.keyCache.load();
+  const contacts = { ...NOTHING_FOUND, contentIds: await contactsTo(context, person, auditors.values()) };
+  const found: Found[] = [await findInSuppressions(context, person), contacts];
   let pages = 0;
   for await (const messageIds of pagesTo(readModels.messages.to, person)) {
     if (pages === PREVIEW_PAGES_MAX) return { found: together(found), hasMore: messageIds.length > 0 };
@@ -186,10 +190,11 @@ export const previewErasureRoute = endpoint(
     answer: previewSchema,
     etag: false,
   },
-  async ({ caller, body }, { deps }) => {
+  async ({ caller, body }, route) => {
+    const { deps } = route;
     await readYourWrites(deps, ['messages', 'webhooks']);
     const person = await personOf(deps, caller, body.address);
-    const { found, hasMore } = await findAll(deps, person);
+    const { found, hasMore } = await findAll(route, person);
     const counts = await deps.retention.countErasable({ organizationId: caller.organizationId, ...found });
     return {
       object: 'erasure_preview',

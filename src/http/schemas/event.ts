@@ -76,6 +76,7 @@ export const erasureCountsSchema = z.strictObject({
   suppression_evidence: z.int().describe('Addresses and notes of suppressions.'),
   webhook_tries: z.int().describe('Tries of webhook deliveries, with their answers.'),
   captured_mail: z.int().describe('Mail of the inbox.'),
+  contacts: z.int().describe('Addresses that the organization or an auditor was written to.'),
 });
 
 const SCHEMAS = {

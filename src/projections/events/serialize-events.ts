@@ -155,6 +155,7 @@ export const serializeErasureCounts = (counts: ErasureCounts) => ({
   suppression_evidence: counts.suppressionEvidence,
   webhook_tries: counts.webhookTries,
   captured_mail: counts.capturedMail,
+  contacts: counts.contacts ?? 0,
 });
 
 const erasureData = ({ subjectId, facts: { erased } }: CustomerEvent): SerializedEventData => ({

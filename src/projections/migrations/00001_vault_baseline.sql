@@ -175,6 +175,7 @@ create table vault.erasures (
   suppression_evidence integer not null default 0,
   webhook_tries integer not null default 0,
   captured_mail integer not null default 0,
+  contacts integer not null default 0,
   -- Those that have not ended for all recipients.
   waiting_messages integer not null default 0,
   updated_at timestamptz not null,

@@ -1,5 +1,5 @@
 import { pause } from '../../async/with-timeout.ts';
-import { contactsTo } from '../../commands/auditor.ts';
+import { clearContact, contactsTo } from '../../commands/contacts.ts';
 import {
   cancelForErased,
   completeErasure,
@@ -98,8 +98,9 @@ export const erasePeople = (parts: ErasePeople): Work => {
     const { organizationId, digest } = running;
     const person = { organizationId, digest, endpoints: await endpointsOf(organizationId) };
     const inSuppressions = await findInSuppressions(context, person);
-    const ofAuditors = await contactsTo(parts, person, auditors.values());
-    const contentIds = [...inSuppressions.contentIds, ...ofAuditors];
+    const contactIds = await contactsTo(parts, person, auditors.values());
+    await clearContact(context, running, contactIds);
+    const contentIds = [...inSuppressions.contentIds, ...contactIds];
     let removed = await remove(running, { ...inSuppressions, contentIds });
     let waitingMessages = 0;
     for await (const messageIds of pagesTo(messagesTo, person)) {

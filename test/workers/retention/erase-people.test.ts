@@ -38,12 +38,24 @@ describe('the erasure of a person', () => {
       .query('select internet_message_id as id from read_models.messages where message_id = $1', [shown.id]);
     await capture(sent[0].id);
     await capture('<another@other.test>', 'other.test');
+    const auditor = { name: 'Ann', email: ADDRESS, expires_at: '2099-01-01T00:00:00Z' };
+    await ask('POST', '/v1/audit/auditors', auditor);
+    for (const contact of [ADDRESS, 'office@example.test', ADDRESS])
+      await ask('PATCH', '/v1/organization', { contact });
     const before = await ask('GET', '/v1/stats');
     expect(formsIn(await dump()).length).toBeGreaterThan(3);
 
     const preview = await ask('POST', '/v1/erasures/preview', { address: ADDRESS.toUpperCase().replace('NET', 'net') });
     expect(preview.body).toMatchObject({
-      would_remove: { messages: 3, replies: 3, links: 1, suppression_evidence: 2, webhook_tries: 1, captured_mail: 1 },
+      would_remove: {
+        messages: 3,
+        replies: 3,
+        links: 1,
+        suppression_evidence: 2,
+        webhook_tries: 1,
+        captured_mail: 1,
+        contacts: 3,
+      },
       waiting_messages: 1,
       has_more: false,
     });
@@ -59,6 +71,7 @@ describe('the erasure of a person', () => {
       suppression_evidence: 2,
       webhook_tries: 1,
       captured_mail: 1,
+      contacts: 3,
     };
     expect(body).toMatchObject({ state: 'completed', certificate: { removed, log_position: expect.any(String) } });
     expect((await ask('GET', '/v1/erasures')).body.data[0]).toEqual(body);
@@ -72,6 +85,10 @@ describe('the erasure of a person', () => {
     expect((await made.pool().query(words)).rowCount).toBe(0);
     const suppressed = await ask('GET', `/v1/suppressions/check?address=${ADDRESS}`);
     expect(suppressed.body).toMatchObject({ suppressed: { transactional: true }, suppression: { address: null } });
+
+    expect((await ask('GET', '/v1/organization')).body.contact).toBeNull();
+    const changes = await ask('GET', '/v1/audit/log?type=OrganizationUpdated&actor=worker:erase-people');
+    expect(changes.body.data).toMatchObject([{ data: { contactId: null } }]);
 
     // Another organization's mail is its own.
     await made.pool().query(`delete from inbox.captured_mail where envelope_from = 'shop@other.test'`);
