@@ -49,9 +49,9 @@ const shown = ({ memberId, name, email, role, status }: NamedMember) => ({
 });
 
 /** Where the last started service is reached. */
-const linkOf = ({ mail }: Operator, config: Config, { token, expiresAt }: MadeLink) => ({
+const linkOf = ({ mail, apiUrl }: Operator, config: Config, { token, expiresAt }: MadeLink) => ({
   link_expires_at: expiresAt,
-  link: signInUrl(mail?.publicUrl ?? baseUrlOf(config, config.port), token),
+  link: signInUrl(mail?.publicUrl ?? apiUrl ?? baseUrlOf(config, config.port), token),
 });
 
 export const inviteMemberCommand: OperatorCommand = {

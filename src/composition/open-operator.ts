@@ -50,10 +50,18 @@ export const readMailSettings = async (secrets: Pick<Secrets, 'get'>): Promise<M
   return noted === undefined ? undefined : schema.parse(JSON.parse(noted));
 };
 
+/** Vault row with the address of the API that was started last. */
+const API_ROW = 'api-url';
+
+/** Stores where the API is reached, for links that the operator's commands print: its port may be any that was free. */
+export const noteApiUrl = (secrets: Secrets, url: string): Promise<void> => putNote(secrets, API_ROW, url);
+
 /** The engines for the operator's commands, with or without a running service. */
 export interface Operator extends Engines {
   /** Of the last started service; undefined: none has started. */
   readonly mail: MailSettings | undefined;
+  /** Where the API that was started last is reached; undefined: none has started. */
+  readonly apiUrl: string | undefined;
   close(): Promise<void>;
 }
 
@@ -67,7 +75,9 @@ export const openOperator = async (config: Config, { mayBeNew = false } = {}): P
   const closers = createClosers(logger);
   try {
     const engines = await openEngines({ config, logger, closers, owner: false, mustExist: !mayBeNew });
-    return { ...engines, mail: await readMailSettings(engines.context.secrets), close: closers.closeAll };
+    const { secrets } = engines.context;
+    const [mail, apiUrl] = [await readMailSettings(secrets), await secrets.get(API_ROW)];
+    return { ...engines, mail, apiUrl, close: closers.closeAll };
   } catch (error) {
     await closers.closeAll();
     throw error;

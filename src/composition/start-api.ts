@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:net';
 import type { Registry } from 'prom-client';
 import { createAnalyzer } from '../adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../adapters/html/html-checker.ts';
@@ -106,6 +106,12 @@ export const startApi = async (
     'live feed',
     createLiveFeed({ pool, store, contents: context.contents, readModels, system, logger }),
   );
+  let listener: Server | undefined;
+  // The port may be any that is free (`PORT=0`): it is known once the API listens, before the first request.
+  const baseUrl = (): string => {
+    const address = listener?.address();
+    return baseUrlOf(config, typeof address === 'object' && address !== null ? address.port : config.port);
+  };
   const deps: HttpDependencies = {
     context,
     liveFeed,
@@ -131,7 +137,9 @@ export const startApi = async (
     retention: createPostgresRetention({ pool, codec: engines.contentsCodec }),
     ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),
     trustedProxies: config.trustedProxies,
-    publicUrl: baseUrlOf(config, config.port),
+    get publicUrl() {
+      return baseUrl();
+    },
     probes: {
       database: () => pool.query('select 1'),
       log: () => store.head(),
@@ -144,6 +152,7 @@ export const startApi = async (
     },
   };
   const server = await buildServer(deps);
+  listener = server.server;
   const close = async (): Promise<void> => {
     await server.close();
   };
@@ -159,9 +168,8 @@ export const startApi = async (
       throw error;
     },
   );
-  const { port } = server.server.address() as AddressInfo;
   return {
-    baseUrl: baseUrlOf(config, port),
+    baseUrl: baseUrl(),
     submissionPort: submission?.port,
     submissionTlsPort: submission?.tlsPort,
     stop: async () => {

@@ -12,7 +12,7 @@ import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveri
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
 import { baseUrlOf, createClosers, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEngines, type ServiceOverrides } from './open-engines.ts';
-import { noteMailSettings } from './open-operator.ts';
+import { noteApiUrl, noteMailSettings } from './open-operator.ts';
 import { type RunningApi, startApi } from './start-api.ts';
 import { startMetrics } from './start-metrics.ts';
 import { openWorkers } from './start-workers.ts';
@@ -130,6 +130,9 @@ const startRoles = async (
 const noteMail = ({ context, system }: Engines, config: Config): Promise<void> =>
   retryWhileAway({ system }, () => noteMailSettings(context.secrets, config));
 
+const noteApi = ({ context, system }: Engines, { baseUrl }: RunningApi): Promise<void> =>
+  retryWhileAway({ system }, () => noteApiUrl(context.secrets, baseUrl));
+
 const submissionPlace = ({ host }: Config, api: RunningApi | undefined): readonly string[] => {
   const ports = [api?.submissionPort, api?.submissionTlsPort].filter((port) => port !== undefined);
   return ports.map((port) => `SMTP submission at ${host}:${port}`);
@@ -156,6 +159,7 @@ export const startService = async (
     const first = roles.has('api') ? await firstStartOnce(engines, config) : NOTHING_TO_SHOW;
     let started = false;
     const api = await startRoles(config, engines, { ...events, overrides, isStarted: () => started });
+    if (api !== undefined) await noteApi(engines, api);
     started = true;
     const places = [...engines.places, ...submissionPlace(config, api)];
     return { baseUrl: api?.baseUrl, ...first, places, stop: closers.closeAll };

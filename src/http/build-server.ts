@@ -134,7 +134,9 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
     catchUpLimit: createCatchUpLimit(system),
     usageMarks,
     sessionActivity: createSessionActivity({ usageMarks, system }),
-    publicUrl: deps.publicUrl,
+    get publicUrl() {
+      return deps.publicUrl;
+    },
     system,
     rateLimiter,
   };

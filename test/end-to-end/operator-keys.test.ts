@@ -38,6 +38,18 @@ describe('the operator, beside a running service', () => {
 
   const make = (...words: readonly string[]) => own('create', '--domain', domain, '--permissions', 'admin', ...words);
 
+  test('gives links to the port that the service found free, as its API and its documents do', async () => {
+    const { port } = new URL(program.baseUrl);
+    const person = ['--email', 'ada@example.net', '--role', 'analyst'];
+    const { link } = await run('members', 'invite', '--organization', organization, ...person);
+    const client = apiClient(program.baseUrl, program.keys.live);
+    const invited = await client.post('/v1/members', { email: 'bob@example.net', role: 'analyst' });
+    expect([new URL(link).port, new URL(invited.body.link.url).port]).toEqual([port, port]);
+    expect((await client.get('/openapi.json')).body.servers[0].url).toBe(program.baseUrl);
+    const first = /http\S+#ob_link_\w+/.exec(program.output())?.[0] ?? '';
+    expect(new URL(first).port).toBe(port);
+  });
+
   test('sets ceilings, which keys feel at once, and takes them away', async () => {
     const { key } = await make('--read', '5000');
     const limitOf = async (): Promise<string | null> =>
