@@ -127,6 +127,7 @@ export const startApi = async (
     requestOrigins,
     logger,
     trackingKeys,
+    sendingLimits: config.sendingLimits,
     witnessPolicy: await readWitnessPolicy(config.auditWitnesses),
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),

@@ -14,6 +14,7 @@ import type { TemplateRenderer } from '../domain/ports/template-renderer.ts';
 import type { UsageMarks } from '../domain/ports/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
+import type { ReputationLimits } from '../domain/reputation/evaluate-reputation.ts';
 import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import type { LiveFeed } from '../projections/events/live-feed.ts';
 import type { ReadModels } from '../projections/read-models.ts';
@@ -61,6 +62,8 @@ export interface HttpDependencies {
   readonly trustedProxies: readonly string[];
   /** Prove tracked links. */
   readonly trackingKeys: TrackingKeys;
+  /** Rates from which the bulk mail of a sender is restricted. */
+  readonly sendingLimits: ReputationLimits;
   /** Who cosigns checkpoints, and how many must. */
   readonly witnessPolicy: Policy;
   /** URL at which clients reach this service; for the OpenAPI document. */

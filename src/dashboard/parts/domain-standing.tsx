@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
-import type { SerializedDomainReputation, SerializedShare } from '../../http/schemas/sender-reputation.ts';
+import type { SerializedDomainReputation } from '../../http/schemas/sender-reputation.ts';
 import type { SerializedWarmUp } from '../../http/schemas/warm-up.ts';
 import { request } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
@@ -8,27 +8,8 @@ import { useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
 import { Action } from './action.tsx';
 import { Fact, Facts } from './facts.tsx';
-import { Status } from './icons.tsx';
+import { LEVELS, ReputationGauge } from './reputation-gauge.tsx';
 import { Fault } from './states.tsx';
-
-const LEVELS = {
-  good: { state: 'active', word: 'Good', text: 'Nothing is held back.' },
-  warned: { state: 'warning', word: 'Warned', text: 'Nothing is held back yet.' },
-  slowed: { state: 'deferred', word: 'Slowed', text: 'Bulk mail leaves one message at a time.' },
-  paused: { state: 'fault', word: 'Paused', text: 'Bulk mail waits until it is released or the rates have fallen.' },
-} as const;
-
-const Share = ({ name, share }: { readonly name: string; readonly share: SerializedShare }): JSX.Element => (
-  <div class="row">
-    <div class="t">
-      <span>{name}</span>
-      <span class="num b">{share.percent} %</span>
-    </div>
-    <p class="muted small">
-      {count(share.count)} of {count(share.of)} recipients
-    </p>
-  </div>
-);
 
 const ReleaseDomain = ({ id }: { readonly id: string }): JSX.Element => {
   const release = async (): Promise<undefined> => {
@@ -48,16 +29,11 @@ const ReputationOf = ({ id }: { readonly id: string }): JSX.Element => {
   const { data, error } = useResource<SerializedDomainReputation>({ path: `/v1/domains/${id}/reputation` });
   if (error !== null) return <Fault error={error} />;
   if (data === undefined) return <div class="gauge" />;
-  const { state, word, text } = LEVELS[data.level];
   return (
     <div class="gauge">
-      <div class="t">
-        <Status state={state} word={word} />
+      <ReputationGauge reputation={data}>
         {(data.level === 'slowed' || data.level === 'paused') && <ReleaseDomain id={id} />}
-      </div>
-      <Share name="Bounces" share={data.bounces} />
-      <Share name="Complaints" share={data.complaints} />
-      <p class="muted small">Bulk mail of the last seven days. {text}</p>
+      </ReputationGauge>
       {data.organization_level !== 'good' && (
         <p class="muted small">All domains together: {LEVELS[data.organization_level].word.toLowerCase()}.</p>
       )}

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import type { SerializedBacklog, SerializedSuspension } from '../../http/schemas/destination.ts';
 import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedOrganizationReputation } from '../../http/schemas/sender-reputation.ts';
 import { urlOf } from '../data/api.ts';
 import { currentEnvironment } from '../data/location.ts';
 import { useDomains } from '../data/names.ts';
@@ -10,6 +11,7 @@ import { count, duration, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { Destinations, perMinute, rowsOf, Suspended } from '../parts/destinations.tsx';
 import { Figure, Figures } from '../parts/figures.tsx';
+import { ReputationGauge } from '../parts/reputation-gauge.tsx';
 import { Fault, Skeleton } from '../parts/states.tsx';
 import { WarmUps } from '../parts/warm-ups.tsx';
 
@@ -63,6 +65,23 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
   );
 };
 
+/** Of all domains together. Who may not read it is shown none. */
+const OrganizationReputation = (): JSX.Element | null => {
+  const { data } = useResource<SerializedOrganizationReputation>({ path: '/v1/organization/reputation' });
+  if (data === undefined) return null;
+  return (
+    <section class="card" aria-label="Reputation">
+      <header>
+        <h2>Reputation</h2>
+        <span class="muted">All domains together, once two of them have sent bulk mail</span>
+      </header>
+      <div class="gauge pad">
+        <ReputationGauge reputation={data} />
+      </div>
+    </section>
+  );
+};
+
 /** What waits, where, and why. */
 export const Delivery = (): JSX.Element => {
   const hour = lastHour();
@@ -99,6 +118,7 @@ export const Delivery = (): JSX.Element => {
           <Suspended suspended={suspended} />
           <Destinations rows={rowsOf(backlog, stats)} backlog={backlog} />
           <WarmUps domains={domains} />
+          {isLive && <OrganizationReputation />}
         </div>
       )}
     </>

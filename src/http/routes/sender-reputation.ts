@@ -3,8 +3,10 @@ import { load } from '../../commands/execute.ts';
 import { releaseSending } from '../../commands/reputation.ts';
 import {
   countedFrom,
+  type Limits,
   NO_COUNTS,
   type ReputationCounts,
+  type ReputationLimits,
   type Share,
   sharesOf,
 } from '../../domain/reputation/evaluate-reputation.ts';
@@ -16,50 +18,63 @@ import {
   domainReputationSchema,
   organizationReputationSchema,
   type SerializedDomainReputation,
+  type SerializedMeasured,
   type SerializedOrganizationReputation,
-  type SerializedShare,
 } from '../schemas/sender-reputation.ts';
 import { loadDomain } from './domains.ts';
 
 const THOUSANDTHS = 1000;
 
-const serializeShare = ({ count, of, percent }: Share): SerializedShare => ({
+const serializeLimits = (limits: Limits | null): SerializedMeasured['limits'] => {
+  if (limits === null) return null;
+  const [warned, slowed, paused] = limits;
+  return { warned_percent: warned, slowed_percent: slowed, paused_percent: paused };
+};
+
+const serializeMeasured = ({ count, of, percent }: Share, limits: Limits | null): SerializedMeasured => ({
   count,
   of,
   percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS,
+  limits: serializeLimits(limits),
 });
 
-const serializeReputation = ({ level, measure, since, releasedAt }: Reputation, counts: ReputationCounts) => {
+/** Counts of a sender, and what they are judged by. */
+interface Judged {
+  readonly counts: ReputationCounts;
+  readonly limits: ReputationLimits;
+}
+
+const serializeReputation = ({ level, measure, since, releasedAt }: Reputation, { counts, limits }: Judged) => {
   const { bounces, complaints } = sharesOf(counts);
   return {
     level,
     measure,
     since,
     released_at: releasedAt,
-    bounces: serializeShare(bounces),
-    complaints: serializeShare(complaints),
+    bounces: serializeMeasured(bounces, limits.bounces),
+    complaints: serializeMeasured(complaints, limits.complaints),
   };
 };
 
 export const serializeDomainReputation = (
   domainId: string,
   { own, ofOrganization }: { readonly own: Reputation; readonly ofOrganization: Reputation },
-  counts: ReputationCounts,
+  judged: Judged,
 ): SerializedDomainReputation => ({
   object: 'domain_reputation',
   domain_id: domainId,
-  ...serializeReputation(own, counts),
+  ...serializeReputation(own, judged),
   organization_level: ofOrganization.level,
 });
 
 export const serializeOrganizationReputation = (
   organizationId: string,
   reputation: Reputation,
-  counts: ReputationCounts,
+  judged: Judged,
 ): SerializedOrganizationReputation => ({
   object: 'organization_reputation',
   organization_id: organizationId,
-  ...serializeReputation(reputation, counts),
+  ...serializeReputation(reputation, judged),
 });
 
 export const getDomainReputationRoute = endpoint(
@@ -82,7 +97,11 @@ export const getDomainReputationRoute = endpoint(
     await readYourWrites(deps, ['reputation']);
     const from = countedFrom(deps.context.system.now());
     const counts = await deps.readModels.reputation.ofSender({ from, senderId: id });
-    return serializeDomainReputation(id, { own, ofOrganization }, counts ?? NO_COUNTS);
+    return serializeDomainReputation(
+      id,
+      { own, ofOrganization },
+      { counts: counts ?? NO_COUNTS, limits: deps.sendingLimits },
+    );
   },
 );
 
@@ -101,7 +120,10 @@ export const getOrganizationReputationRoute = endpoint(
     await readYourWrites(deps, ['reputation']);
     const by = { from: countedFrom(system.now()), senderId: organizationId };
     const counts = await deps.readModels.reputation.ofSender(by);
-    return serializeOrganizationReputation(organizationId, state, counts ?? NO_COUNTS);
+    return serializeOrganizationReputation(organizationId, state, {
+      counts: counts ?? NO_COUNTS,
+      limits: deps.sendingLimits,
+    });
   },
 );
 

@@ -8,7 +8,19 @@ const shareSchema = z.strictObject({
   of: z.number().int(),
   percent: z.number().describe('Rounded to three decimals.'),
 });
-export type SerializedShare = z.infer<typeof shareSchema>;
+
+const limitsSchema = z.strictObject({
+  warned_percent: z.number(),
+  slowed_percent: z.number(),
+  paused_percent: z.number(),
+});
+
+const measuredSchema = shareSchema.extend({
+  limits: limitsSchema
+    .nullable()
+    .describe('Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it.'),
+});
+export type SerializedMeasured = z.infer<typeof measuredSchema>;
 
 const level = z
   .enum(REPUTATION_LEVELS)
@@ -22,10 +34,10 @@ const reputationFields = {
   measure: z.enum(MEASURES).nullable().describe('Reason for the level; null: the level is `good`.'),
   since: timeSchema().nullable().describe('null: the level was always `good`.'),
   released_at: timeSchema().nullable().describe('Earlier mail is not counted.'),
-  bounces: shareSchema.describe(
+  bounces: measuredSchema.describe(
     'Recipients without a mailbox, relative to delivered recipients and those without a mailbox.',
   ),
-  complaints: shareSchema.describe('Recipients who complained, relative to delivered recipients.'),
+  complaints: measuredSchema.describe('Recipients who complained, relative to delivered recipients.'),
 };
 
 export const domainReputationSchema = z.strictObject({

@@ -47,8 +47,8 @@ describe('the reputation of a domain', () => {
     measure: null,
     since: null,
     released_at: null,
-    bounces: nothing,
-    complaints: nothing,
+    bounces: { ...nothing, limits: { warned_percent: 2, slowed_percent: 4, paused_percent: 5 } },
+    complaints: { ...nothing, limits: { warned_percent: 0.08, slowed_percent: 0.2, paused_percent: 0.3 } },
     organization_level: 'good',
   };
 

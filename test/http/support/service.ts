@@ -108,6 +108,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     trustedProxies: [],
     publicUrl: 'http://localhost',
     trackingKeys: TRACKING_KEYS,
+    sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
     witnessPolicy: NO_POLICY,
     probes: {},
     ...overrides,
