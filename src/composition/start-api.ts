@@ -10,6 +10,7 @@ import { createPool } from '../adapters/postgres/pool.ts';
 import { createInMemoryRateLimiter } from '../adapters/rate-limit/in-memory.ts';
 import { createPostgresRateLimiter } from '../adapters/rate-limit/postgres.ts';
 import { createRedisRateLimiter } from '../adapters/rate-limit/redis.ts';
+import { createPostgresRefusedRequests } from '../adapters/refused-requests/postgres.ts';
 import { createPostgresRequestOrigins } from '../adapters/request-origins/postgres.ts';
 import { createPostgresRetention } from '../adapters/retention/postgres.ts';
 import { createTemplateCompiler } from '../adapters/templates/compiler.ts';
@@ -125,6 +126,7 @@ export const startApi = async (
     templateCompiler,
     usageMarks,
     requestOrigins,
+    refusedRequests: createPostgresRefusedRequests({ pool }),
     logger,
     trackingKeys,
     sendingLimits: config.sendingLimits,

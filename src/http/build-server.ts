@@ -15,6 +15,7 @@ import { oneAtATime } from './http-pipelining.ts';
 import { measureRequests } from './metrics.ts';
 import { collectOperations } from './openapi/operation.ts';
 import { sendErrorPage } from './pages/define-page.ts';
+import { createRefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { isPage, isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
 
@@ -81,6 +82,8 @@ const identify = (server: FastifyInstance, { logger }: HttpDependencies): void =
   server.decorateRequest('authenticated', null);
   server.decorateRequest('overLimit', null);
   server.decorateRequest('isLate', false);
+  server.decorateRequest('refusal', null);
+  server.decorateRequest('refusedCaller', null);
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id).header('x-content-type-options', 'nosniff');
     // No protocol upgrade is supported, and after such a request Node serves no other on its connection.
@@ -152,11 +155,17 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   readJsonBodies(server, bodies, `content:${context.system.uuid()}:`);
   answerErrors(server, logger, auth);
   const engagements = createEngagementRecorder(deps);
+  const refusals = createRefusalRecorder(deps);
+  server.addHook('onResponse', (request, reply, done) => {
+    refusals.note(request, reply);
+    done();
+  });
   const route = {
     server,
     deps,
     auth,
     engagements,
+    refusals,
     templates: createTemplateUses(deps),
     closing: closing.signal,
     operations: collectOperations(server),
@@ -170,5 +179,6 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   server.addHook('preClose', async () => closing.abort());
   server.addHook('onClose', () => keyCache.close());
   server.addHook('onClose', () => engagements.close());
+  server.addHook('onClose', () => refusals.close());
   return server;
 };

@@ -7,6 +7,7 @@ import type { HtmlChecker } from '../domain/ports/html-checker.ts';
 import type { Inbox } from '../domain/ports/inbox.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { HtmlTracker, MessageSources, TextAlternatives } from '../domain/ports/mail-transport.ts';
+import type { RefusedRequests } from '../domain/ports/refused-requests.ts';
 import type { RequestOrigins } from '../domain/ports/request-origins.ts';
 import type { Retention } from '../domain/ports/retention.ts';
 import type { TemplateCompiler } from '../domain/ports/template-compiler.ts';
@@ -45,6 +46,7 @@ export interface HttpDependencies {
   readonly inbox: Inbox | null;
   readonly usageMarks: UsageMarks;
   readonly requestOrigins: Pick<RequestOrigins, 'put' | 'addressesOf' | 'partOf'>;
+  readonly refusedRequests: RefusedRequests;
   readonly webhookDeliveries: Pick<
     WebhookDeliveries,
     'list' | 'find' | 'failingSince' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'

@@ -12,6 +12,7 @@ import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
+import type { RefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { keptOriginOf } from './request-origin.ts';
 import type { GuardedRoute } from './route-rules.ts';
 import { type GuardedRouteName, methodAndUrl, type PublicRouteName, ROUTES } from './route-table.ts';
@@ -25,6 +26,7 @@ export interface RouteContext {
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
   readonly engagements: Pick<EngagementRecorder, 'note'>;
+  readonly refusals: Pick<RefusalRecorder, 'flush'>;
   /** By organization. */
   readonly templates: TemplateUses;
   /** Aborts when the server begins to close: long polls end. */

@@ -64,6 +64,9 @@ export const ROUTES = {
 
   'GET /v1/events': { ...READ, errors: LIST },
   'GET /v1/stats': { ...READ, ranges: true, errors: [] },
+  'GET /v1/requests': { ...READ, errors: LIST },
+  'GET /v1/requests/counts': { ...READ, errors: [] },
+  'GET /v1/requests/:id': { ...READ, errors: ['not_found'] },
   'GET /v1/billing': { ...ADMIN, errors: [] },
   'GET /v1/billing/plans': { ...ADMIN, errors: [] },
   'PUT /v1/billing/plan': {

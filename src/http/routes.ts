@@ -40,6 +40,11 @@ import { analyzeMessageRoute, sendMessageRoute } from './routes/messages/send-me
 import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
 import { viewMailRoute } from './routes/recipients/view-mail.ts';
+import {
+  countRefusedRequestsRoute,
+  getRefusedRequestRoute,
+  listRefusedRequestsRoute,
+} from './routes/refused-requests.ts';
 import { getDomainReputationRoute, releaseSendingRoute } from './routes/sender-reputation.ts';
 import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
 import { getStatsRoute } from './routes/stats.ts';
@@ -176,6 +181,9 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   deleteTopicRoute,
   readEventsRoute,
   getStatsRoute,
+  listRefusedRequestsRoute,
+  countRefusedRequestsRoute,
+  getRefusedRequestRoute,
   getBillingRoute,
   getUsageRoute,
   listPlansRoute,

@@ -18,6 +18,7 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
       'zod',
       'prom-client',
       'ipaddr.js',
+      'lru-cache',
       'papaparse',
       'pdfkit',
       'esbuild',

@@ -37,6 +37,15 @@ const sendTo = async (api: ApiClient, more: object = {}): Promise<string> => {
   return body.id;
 };
 
+/** A request that is refused, with all that can name its recipient. @returns its id. */
+const refusedTo = async (api: ApiClient): Promise<string> => {
+  const body = { to: [ADDRESS, `Ann <${ADDRESS}>`], html: HTML, [ADDRESS]: ADDRESS, headers: { 'X-Who': ADDRESS } };
+  const { headers } = await api.post('/v1/messages/send', body);
+  const id = headers.get('x-request-id') ?? '';
+  expect((await api.get(`/v1/requests/${id}`)).body.body.text).toContain('***@example.net');
+  return id;
+};
+
 const isDelivered = ({ body }: { readonly body: { readonly status: string } }): boolean => body.status === 'delivered';
 
 /** Follows every link to the service in the captured mail. */
@@ -66,6 +75,7 @@ test.skipIf(redisIsMissing)(
     const later = await sendTo(api, { scheduled_at: new Date(Date.now() + 86_400_000).toISOString() });
     await eventually(() => api.get(`/v1/messages/${id}`), isDelivered);
     await engage(api, program.baseUrl);
+    const refused = await refusedTo(api);
     await api.post('/v1/suppressions', { address: ADDRESS, note: `${ADDRESS} wrote to us`, scope: 'bulk' });
     await eventually(
       () => api.get('/v1/events?types=message.clicked'),
@@ -85,12 +95,20 @@ test.skipIf(redisIsMissing)(
     );
     expect(done.body.certificate.removed).toMatchObject({ messages: 2, links: 1, captured_mail: 1, contacts: 1 });
     expect(done.body.certificate.removed.webhook_tries).toBeGreaterThan(3);
+    expect((await api.get(`/v1/requests/${refused}`)).status).toBe(404);
     expect((await api.get(`/v1/messages/${later}`)).body).toMatchObject({ status: 'cancelled', content: 'erased' });
 
     expect((await api.get('/v1/stats')).body.totals).toEqual({ ...stats, cancelled: stats.cancelled + 1 });
     expect((await api.get('/v1/billing/usage')).body.billable_recipients).toBe(billed);
     expect((await api.post('/v1/audit/checkpoints', {})).status).toBeLessThan(300);
-    const paths = ['/v1/events?limit=100', '/v1/messages', '/v1/inbox', '/v1/suppressions', '/v1/audit/export'];
+    const paths = [
+      '/v1/events?limit=100',
+      '/v1/requests',
+      '/v1/messages',
+      '/v1/inbox',
+      '/v1/suppressions',
+      '/v1/audit/export',
+    ];
     for (const path of [...paths, `/v1/messages/${id}/explain`]) {
       const answer = await fetch(program.baseUrl + path, { headers: { authorization: `Bearer ${program.keys.live}` } });
       const text = await answer.text();

@@ -76,10 +76,10 @@ const refusalOf = ({ permission, environments }: Guarded, key: TenantKey): strin
   return environments.includes(key.environment) ? null : 'environment_not_allowed';
 };
 
-/** null: the path names nothing, or by a number. */
+/** null: the path names nothing, or by a number, or what is another’s is answered as what does not exist. */
 const idPrefix = ({ operation }: Located): string | null => {
   const parameter = operation.parameters.find((one) => one.in === 'path');
-  return /^\^([a-z]{3})_/.exec(String(parameter?.schema.pattern))?.[1] ?? null;
+  return /^\^([a-z]{3})_\[a-z2-7\]/.exec(String(parameter?.schema.pattern))?.[1] ?? null;
 };
 
 const bodyOf = ({ operation }: Located): object | undefined =>

@@ -67,6 +67,21 @@ const DELETE_REPLAYS = {
       order by ended_at limit $2 for update skip locked)`,
 };
 
+const DELETE_REFUSED = {
+  name: 'retention-refused-requests',
+  text: `
+    delete from vault.refused_requests where id in (
+      select id from vault.refused_requests where at < $1 order by at limit $2 for update skip locked)`,
+};
+
+/** The condition of the index `refused_requests_of_address`, word by word. */
+const ERASE_REFUSED = {
+  name: 'erase-refused-requests',
+  text: `
+    delete from vault.refused_requests
+    where address_digests @> array[$2::text] and address_digests <> '{}' and organization_id = $1`,
+};
+
 /** From endpoint to endpoint by one probe of the index each, however many deliveries they have. */
 const WAITING_ENDPOINTS = {
   name: 'retention-waiting-endpoints',
@@ -243,6 +258,9 @@ export const createPostgresRetention = ({ pool, codec = PLAIN_CONTENTS }: Postgr
     deletePendingDeliveries: async (webhookId, limit) =>
       (await pool.query({ ...DELETE_PENDING, values: [webhookId, limit] })).rowCount ?? 0,
     deleteCapturedMail: (rows) => remove(DELETE_CAPTURED, rows),
+    deleteRefusedRequests: (rows) => remove(DELETE_REFUSED, rows),
+    eraseRefusedRequests: async ({ organizationId, digest }) =>
+      (await pool.query({ ...ERASE_REFUSED, values: [organizationId, digest] })).rowCount ?? 0,
     erase: async (going) => {
       const { erasureId, organizationId, deliveryIds, at } = going;
       const others = [deliveryIds, ...mailValues(going), erasureId, organizationId, at];

@@ -1,12 +1,24 @@
 import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import type { List } from '../../http/schemas/envelope.ts';
+import { session } from './credentials.ts';
 import { useResource } from './queries.ts';
+import { useStore } from './store.ts';
 
 /** Ids as people call them. Without permission to list them they stay ids. */
 
+/** Whether what is managed may be listed. Asking in vain is a refusal, which is on record. */
+export const useMayManage = (): boolean => {
+  const permissions = useStore(session)?.permissions ?? ['manage'];
+  return permissions.some((one) => one === 'manage' || one === 'admin');
+};
+
 /** Names of API keys by id. */
 export const useKeyNames = (): ReadonlyMap<string, string> => {
-  const { data } = useResource<List<SerializedApiKey>>({ path: '/v1/api-keys', query: { limit: 100 } });
+  const { data } = useResource<List<SerializedApiKey>>({
+    path: '/v1/api-keys',
+    query: { limit: 100 },
+    enabled: useMayManage(),
+  });
   return new Map((data?.data ?? []).map(({ id, name }) => [id, name]));
 };
 
@@ -18,7 +30,7 @@ export interface Named {
 }
 
 export const useDomains = (): readonly Named[] =>
-  useResource<List<Named>>({ path: '/v1/domains', query: { limit: 100 } }).data?.data ?? [];
+  useResource<List<Named>>({ path: '/v1/domains', query: { limit: 100 }, enabled: useMayManage() }).data?.data ?? [];
 
 export const useDomainNames = (): ReadonlyMap<string, string> =>
   new Map(useDomains().map(({ id, name }) => [id, name]));

@@ -13,6 +13,7 @@ const PLACES: Readonly<Record<string, string>> = {
   s: '/statistics',
   t: '/templates',
   k: '/keys',
+  r: '/requests',
   w: '/webhooks',
   d: '/domains',
   l: '/delivery',

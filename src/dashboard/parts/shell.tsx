@@ -33,6 +33,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     entries: [
       { path: '/templates', word: 'Templates', icon: 'layout' },
       { path: '/keys', word: 'API keys', icon: 'key' },
+      { path: '/requests', word: 'Requests', icon: 'refused' },
       { path: '/webhooks', word: 'Webhooks', icon: 'link' },
       { path: '/domains', word: 'Domains', icon: 'globe' },
     ],

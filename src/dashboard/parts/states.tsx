@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiFault } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
+import { linkTo } from '../data/location.ts';
 import { Icon, Mark } from './icons.tsx';
 import type { IconName, State, Tone } from './shapes.ts';
 
@@ -91,6 +92,13 @@ const wordsFor = (error: Error): { readonly title: string; readonly text: string
   return { title: 'It was refused.', text: problems.length > 0 ? problems.join('; ') : error.message };
 };
 
+/** A refusal is looked up under Requests. */
+const RequestId = ({ error }: { readonly error: ApiFault }): JSX.Element => {
+  const id = <code class="muted">{error.requestId}</code>;
+  if (error.isTransient || error.status === 401 || error.status === 404) return id;
+  return <a href={linkTo('/requests', { request: error.requestId })}>{id}</a>;
+};
+
 interface FaultProps {
   readonly error: Error;
   /** Absent: trying again is of no use. */
@@ -105,8 +113,7 @@ export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
     <div class={`note ${isTransient ? 'bad' : 'mute'}`} role="alert">
       <Mark state={isTransient ? 'fault' : 'suppressed'} />
       <span>
-        <b>{title}</b> {text}{' '}
-        {error instanceof ApiFault && error.requestId !== null && <code class="muted">{error.requestId}</code>}{' '}
+        <b>{title}</b> {text} {error instanceof ApiFault && error.requestId !== null && <RequestId error={error} />}{' '}
         {error instanceof ApiFault &&
           Object.values(error.details)
             .flat()

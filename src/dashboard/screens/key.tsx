@@ -45,6 +45,11 @@ const Rail = ({ apiKey, secrets }: { readonly apiKey: SerializedApiKey; readonly
             Sent with this key
           </a>
         </Fact>
+        <Fact name="Refusals">
+          <a class="lnk" href={linkTo('/requests', { key_id: apiKey.id })}>
+            Refused requests
+          </a>
+        </Fact>
       </Facts>
     </aside>
   );

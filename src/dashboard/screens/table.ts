@@ -57,6 +57,11 @@ export const SCREENS: readonly Screen[] = [
     load: async () => (await import('./key.tsx')).Key,
   },
   {
+    path: /^\/requests$/,
+    title: 'Requests',
+    load: async () => (await import('./requests.tsx')).Requests,
+  },
+  {
     path: /^\/webhooks$/,
     title: 'Webhooks',
     load: async () => (await import('./webhooks.tsx')).Webhooks,

@@ -85,4 +85,8 @@ export interface Retention {
   deletePendingDeliveries(webhookId: string, limit: number): Promise<number>;
   /** Deletes captured mail from before a time. @returns how many. */
   deleteCapturedMail(rows: OldRows): Promise<number>;
+  /** Deletes refused requests from before a time. @returns how many. */
+  deleteRefusedRequests(rows: OldRows): Promise<number>;
+  /** Deletes refused requests whose bodies named an address. @returns how many. */
+  eraseRefusedRequests(person: { readonly organizationId: string; readonly digest: string }): Promise<number>;
 }

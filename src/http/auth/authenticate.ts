@@ -128,17 +128,20 @@ const findWorking = async (
 
 /**
  * Authenticates what a request presents: the key or the token in its `Authorization` header, or the session in its cookie.
+ * @param onKnown takes whose it is, also if it may not be used from this address.
  * @throws {DomainError} `unauthorized`, `address_not_allowed`, `unavailable`.
  */
 export const authenticate = async (
   context: Omit<AuthContext, 'rateLimiter' | 'publicUrl'>,
   presented: Presented,
   address: string,
+  onKnown: (caller: Caller) => void = () => undefined,
 ): Promise<Authenticated> => {
   const { keyCache, usageMarks, system } = context;
   const credential = await findWorking(context, presented, address);
   const caller = credential === null ? null : keyCache.callerOf(credential.holder, presented.environment);
   if (credential === null || caller === null) throw unauthorized(presented);
+  onKnown(caller);
   requireAddress(credential, address);
   const { holder } = credential;
   const atMs = system.monotonicMs();
@@ -166,7 +169,9 @@ export const authenticateRequest = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const authenticated = await authenticate(auth, presentedIn(request, auth.publicUrl), request.ip);
+  const authenticated = await authenticate(auth, presentedIn(request, auth.publicUrl), request.ip, (caller) => {
+    request.refusedCaller = caller;
+  });
   request.caller = authenticated.caller;
   request.authenticated = authenticated;
   await consumeRateLimit(auth, authenticated, { kind: rule.kind, count: 1 }, reply).catch((error: unknown) => {

@@ -24,10 +24,24 @@ export interface BoundedJson {
   /** The value; undefined for an empty body. @throws {DomainError} by the catalogue. */
   end(): Promise<unknown>;
   heldBytes(): number;
+  /** Of what was added so far, as it was sent. */
+  readonly sent: SentJson;
+  /** Lets go of what was added, but for the beginning. */
+  release(): void;
+}
+
+/** A body as it was sent, but for the contents of attachments. */
+export interface SentJson {
+  /** UTF-8, with markers in the place of those contents; valid until more is added. */
+  beginning(): { readonly bytes: Buffer; readonly isWhole: boolean };
+  /** @returns how many bytes stood in the place of this text, if it is such a marker. */
+  contentBytes(text: string): number | undefined;
 }
 
 /** Larger bodies are decoded and parsed in separate turns of the event loop, some milliseconds each. */
 const TURN_BYTES_MAX = 500_000;
+/** More holds memory while a request is served, less shows less of one that is refused. */
+const BEGINNING_BYTES = 256_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -86,11 +100,15 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
   const structure = createJsonStructure(valuesMax);
   const rest = createBytes();
   const contents: string[] = [];
+  /** Of the contents, as they were sent. */
+  const sentBytes: number[] = [];
   let received = 0;
   let contentBytes = 0;
   let within: 'nothing' | 'name' | 'string' = 'nothing';
   let isEscaped = false;
   let content: ContentString | null = null;
+  /** Once the rest is let go of. */
+  let released: ReturnType<SentJson['beginning']> | null = null;
   /** Bytes of the chunk before this are already kept or taken out. */
   let kept = 0;
 
@@ -104,6 +122,7 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
     else if (contentsAt === undefined || !structure.isAt(contentsAt)) within = 'string';
     else {
       content = createContentString();
+      sentBytes.push(0);
       keep(chunk.subarray(kept, at));
       kept = at;
     }
@@ -135,6 +154,7 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
   const scanContent = (chunk: Buffer, from: number, taking: ContentString): number => {
     const end = taking.take(chunk, from);
     kept = end < 0 ? chunk.length : end;
+    sentBytes.push((sentBytes.pop() ?? 0) + kept - from);
     if (end < 0) return chunk.length;
     const text = taking.end();
     contents.push(text);
@@ -157,6 +177,9 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
     keep(chunk.subarray(kept));
   };
 
+  const beginning: SentJson['beginning'] = () =>
+    released ?? { bytes: rest.view().subarray(0, BEGINNING_BYTES), isWhole: rest.length() <= BEGINNING_BYTES };
+
   return {
     add: (chunk) => {
       received += chunk.length;
@@ -174,5 +197,15 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
       return value;
     },
     heldBytes: () => rest.heldBytes() + contentBytes + (content?.heldBytes() ?? 0),
+    release: () => {
+      const { bytes, isWhole } = beginning();
+      released = { bytes: isWhole ? bytes : Buffer.from(bytes), isWhole };
+      rest.free();
+      contents.length = 0;
+    },
+    sent: {
+      beginning,
+      contentBytes: (text) => (text.startsWith(marker) ? sentBytes[Number(text.slice(marker.length))] : undefined),
+    },
   };
 };

@@ -10,15 +10,19 @@ export interface Bytes {
   heldBytes(): number;
   /** All bytes; valid until the next change. */
   view(): Buffer;
+  /** Its memory is used again. */
   clear(): void;
+  /** Its memory is let go of. */
+  free(): void;
 }
 
 const FIRST_BYTES = 4_096;
+const NONE = Buffer.alloc(0);
 
 export const createBytes = (): Bytes => {
   /** A single piece is not copied. */
   let only: Buffer | null = null;
-  let bytes = Buffer.alloc(0);
+  let bytes: Buffer = NONE;
   let length = 0;
 
   const append = (piece: Buffer): void => {
@@ -47,6 +51,11 @@ export const createBytes = (): Bytes => {
     view: () => only ?? bytes.subarray(0, length),
     clear: () => {
       only = null;
+      length = 0;
+    },
+    free: () => {
+      only = null;
+      bytes = NONE;
       length = 0;
     },
   };

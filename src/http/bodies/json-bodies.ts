@@ -3,13 +3,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ENDED } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
-import { type BoundedJson, createBoundedJson, type JsonBounds } from './bounded-json.ts';
+import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Error from reading the body; the handler throws it. */
     bodyRefusal: DomainError | null;
     bodyReservation: Reservation | null;
+    /** The body as it was sent, as far as it was read; null: there is none. */
+    sentJson: SentJson | null;
   }
   interface FastifyContextConfig {
     /** Bounds of the route's body. Default: `DEFAULT_BOUNDS`. */
@@ -148,6 +150,7 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
 export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, marker: string): void => {
   server.decorateRequest('bodyRefusal', null);
   server.decorateRequest('bodyReservation', null);
+  server.decorateRequest('sentJson', null);
 
   const release = (request: FastifyRequest): void => {
     request.bodyReservation?.release();
@@ -192,6 +195,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     const refusal = await reserveFirst(request, signal, bytesMax);
     if (refusal !== null) throw refusal;
     const json = createBoundedJson(bounds, marker);
+    request.sentJson = json.sent;
     const widen: Reading['widen'] = (received, pieceBytes) => {
       const held = request.bodyReservation?.bytes() ?? 0;
       return received <= held || received > bytesMax
@@ -202,6 +206,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     await readWhole({ payload, json, widen, deadlineMs });
     const value = await json.end();
     request.bodyReservation?.shrink(json.heldBytes());
+    json.release();
     return value;
   };
 

@@ -35,6 +35,7 @@ export const beginErrorAnswer = (
   if (body.error.retry_after !== undefined) reply.header('retry-after', body.error.retry_after);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   reply.code(status);
+  request.refusal = body.error;
   return body;
 };
 

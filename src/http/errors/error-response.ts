@@ -107,7 +107,7 @@ export const isUnavailable = (error: unknown): boolean => {
   return OURS.some((type) => error instanceof type) || isConnectionFault(error);
 };
 
-interface ErrorBody {
+export interface ErrorBody {
   readonly error: {
     readonly message: string;
     readonly code: ErrorCode;

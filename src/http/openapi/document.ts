@@ -25,6 +25,7 @@ const RESOURCES: Readonly<Record<string, readonly [noun: string, shape: string]>
   sessions: ['session', shapeOf('ses')],
   deliveries: ['delivery', shapeOf('dlv')],
   invoices: ['invoice', shapeOf('inv')],
+  requests: ['refused request', '^req_[0-9a-f]{32}$'],
   inbox: ['captured mail', '^[0-9]{1,18}$'],
   proof: EVENT,
   disclosures: EVENT,

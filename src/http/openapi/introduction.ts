@@ -52,7 +52,8 @@ error codes and what to do about each.
 
 An unknown path is answered 404, a method that a path does not support 405 with \`Allow\`, both in the same shape.
 Headers above 16 kB are answered 431, requests that do not arrive within a minute 408. Every response names its request
-in \`X-Request-Id\`.
+in \`X-Request-Id\`: look a refused one up with \`GET /v1/requests/{id}\`, or under *Requests* in the dashboard, for seven
+days.
 
 ## Idempotency
 
@@ -100,6 +101,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   events: 'Everything that happened, in order.',
   stats: 'Counts of recipients by outcome.',
   suppressions: 'Addresses that get no mail.',
+  requests: 'Requests that were refused, and why.',
   billing: 'Usage and cost.',
   audit: 'Proof of what happened: the log, signed checkpoints and exports.',
   destinations: 'Suspended destinations.',

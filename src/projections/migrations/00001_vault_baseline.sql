@@ -154,6 +154,39 @@ create table vault.request_origins (
 
 create index request_origins_by_age on vault.request_origins (at);
 
+-- Why requests were refused, for those who sent them. Without what the bodies said; swept after seven days.
+create table vault.refused_requests (
+  id text primary key,
+  organization_id text not null,
+  environment text not null,
+  domain_id text,
+  principal_id text not null,
+  at timestamptz not null,
+  method text not null,
+  route text,
+  path text not null,
+  status smallint not null,
+  code text not null,
+  message text not null,
+  -- json, not jsonb: read whole, never searched.
+  problems json not null,
+  body json,
+  client_address text not null,
+  user_agent text,
+  duration_ms integer not null,
+  -- Requests that the row stands for.
+  count integer not null,
+  -- Of the addresses in the body, whose domains it shows.
+  address_digests text[] not null
+);
+
+create index refused_requests_newest on vault.refused_requests (organization_id, environment, at, id);
+create index refused_requests_of_principal on vault.refused_requests (organization_id, environment, principal_id, at, id);
+create index refused_requests_of_code on vault.refused_requests (organization_id, environment, code, at, id);
+create index refused_requests_by_age on vault.refused_requests (at);
+create index refused_requests_of_address on vault.refused_requests using gin (address_digests)
+  where address_digests <> '{}';
+
 -- Database roles that read the schema analytics, each the rows of one organization.
 create table vault.analysts (
   role text primary key,

@@ -1,14 +1,15 @@
 import { pause } from '../../async/with-timeout.ts';
 import { load } from '../../commands/execute.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
+import { REFUSED_REQUEST_DAYS } from '../../domain/ports/refused-requests.ts';
 import type { OldRows, Retention } from '../../domain/ports/retention.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { webhookStream } from '../../domain/streams.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
 
 /**
- * Deletes rows that nobody asks for any more: what webhooks were posted and mail that was captured, after 30 days, and what
- * deleted webhooks were owed.
+ * Deletes rows that nobody asks for any more: what webhooks were posted and mail that was captured, after 30 days, refused
+ * requests after 7, and what deleted webhooks were owed.
  */
 
 /** Larger holds locks and the connection for longer, smaller costs round trips. */
@@ -74,5 +75,6 @@ export const deleteOldRows = async (
 
   await deleteOlder(WEBHOOK_TRY_DAYS, retention.deleteWebhookTries);
   await deleteOlder(CAPTURED_MAIL_DAYS, retention.deleteCapturedMail);
+  await deleteOlder(REFUSED_REQUEST_DAYS, retention.deleteRefusedRequests);
   if (!signal.aborted) await deleteOwedToDeleted('');
 };

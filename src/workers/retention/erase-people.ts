@@ -36,7 +36,7 @@ import type { Work } from '../supervise.ts';
  */
 
 export interface ErasePeople {
-  readonly retention: Pick<Retention, 'erase' | 'noteErasure' | 'erasureProgress'>;
+  readonly retention: Pick<Retention, 'erase' | 'eraseRefusedRequests' | 'noteErasure' | 'erasureProgress'>;
   readonly store: EventStore;
   readonly system: System;
   readonly contents: Pick<Contents, 'get'>;
@@ -102,6 +102,7 @@ export const erasePeople = (parts: ErasePeople): Work => {
     await clearContact(context, running, contactIds);
     const contentIds = [...inSuppressions.contentIds, ...contactIds];
     let removed = await remove(running, { ...inSuppressions, contentIds });
+    removed += await retention.eraseRefusedRequests(running);
     let waitingMessages = 0;
     for await (const messageIds of pagesTo(messagesTo, person)) {
       const begunMs = system.monotonicMs();

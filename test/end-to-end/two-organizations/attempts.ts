@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { Answer, AnyBody, ApiClient } from '../../support/api-client.ts';
+import { refusalsOf } from './refusals.ts';
 import { messageFrom, type Tenant, type TenantKey } from './tenant.ts';
 
 /** One request that names what is another organization's, and how it must be answered. */
@@ -194,6 +195,20 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   inviteMember: () => [],
   listMembers: () => [{ check: isEmpty }],
   listMemberSessions: () => [{ check: isEmpty }],
+  listRefusedRequests: async (victim) => [
+    ...(victim.ids.key ?? []).map((id) => ({ query: `?key_id=${id}`, check: isEmpty })),
+    ...((await refusalsOf(victim)) && (await cursorsOf(victim, '/v1/requests'))).map(({ query }) => ({
+      query: `${query}&key_id=${victim.ids.key?.[0]}`,
+      check: isEmpty,
+    })),
+  ],
+  countRefusedRequests: (victim) =>
+    (victim.ids.key ?? []).map((id) => ({
+      query: `?key_id=${id}`,
+      check: ({ total }: AnyBody) => expect(total).toBe(0),
+    })),
+  getRefusedRequest: async (victim) =>
+    (await refusalsOf(victim)).map((id) => ({ id, refused: [404, 'not_found'] as const })),
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
   getCapturedMail: (victim) => capturedMailOf(victim),
   deleteCapturedMail: (victim) => capturedMailOf(victim),

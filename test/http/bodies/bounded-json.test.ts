@@ -47,6 +47,20 @@ describe('a body', () => {
     }
   });
 
+  test('is let go of but for its beginning', async () => {
+    const bounds = { bytesMax: 10_000_000, restBytesMax: 10_000_000, valuesMax: 10 };
+    const json = createBoundedJson(bounds, 'marker');
+    const text = `["${'ä'.repeat(1_000_000)}"]`;
+    for (let at = 0; at < text.length; at += 10_000) json.add(Buffer.from(text.slice(at, at + 10_000)));
+    expect(json.sent.beginning()).toMatchObject({ isWhole: false });
+    await json.end();
+    json.release();
+    expect(json.heldBytes()).toBe(0);
+    const { bytes, isWhole } = json.sent.beginning();
+    expect([bytes.length, bytes.buffer.byteLength < 300_000, isWhole]).toEqual([256_000, true, false]);
+    expect(bytes.toString().startsWith('["ää')).toBe(true);
+  });
+
   test('that is empty is undefined', async () => {
     expect(await read('')).toBeUndefined();
   });

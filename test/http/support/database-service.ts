@@ -3,6 +3,7 @@ import { createContentsCodec } from '../../../src/adapters/contents/contents-cod
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createPostgresEventStore } from '../../../src/adapters/event-store/postgres.ts';
 import { createPool } from '../../../src/adapters/postgres/pool.ts';
+import { createPostgresRefusedRequests } from '../../../src/adapters/refused-requests/postgres.ts';
 import { createPostgresRequestOrigins } from '../../../src/adapters/request-origins/postgres.ts';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
@@ -56,6 +57,7 @@ export const startDatabaseService = async ({
   const service = await startService({
     usageMarks,
     requestOrigins,
+    refusedRequests: createPostgresRefusedRequests({ pool }),
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     retention: createPostgresRetention({ pool, codec: contentsCodec }),
     readModels,

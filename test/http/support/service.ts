@@ -29,6 +29,7 @@ import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemoryDkimKeys } from '../../support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
+import { createInMemoryRefusedRequests } from '../../support/in-memory/refused-requests.ts';
 import { createInMemoryRequestOrigins } from '../../support/in-memory/request-origins.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
@@ -102,6 +103,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     inbox: createInMemoryInbox(),
     usageMarks: createInMemoryUsageMarks(),
     requestOrigins: createInMemoryRequestOrigins(),
+    refusedRequests: createInMemoryRefusedRequests(),
     webhookDeliveries: createInMemoryWebhookDeliveries(),
     retention: { erasureProgress: async () => new Map(), countErasable: async () => ERASURE_COUNTS_NONE },
     logger: silentLogger,

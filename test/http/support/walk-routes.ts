@@ -81,6 +81,7 @@ export const KINDS = {
   },
   members: { ...{ prefix: 'mbr', noun: 'member', sees: () => true, ofOneDomain: false }, ...PEOPLE },
   sessions: { ...{ prefix: 'ses', noun: 'session', sees: () => true, ofOneDomain: false }, ...PEOPLE },
+  requests: { prefix: null, noun: 'refused request', sees: same, ofOneDomain: true, isUnrevised: true },
   inbox: { prefix: null, noun: 'captured mail', sees: same, ofOneDomain: false, isUnrevised: true },
 } as const satisfies Readonly<Record<Kind, KindLaw>>;
 

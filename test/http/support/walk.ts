@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
@@ -56,6 +57,24 @@ const WALKED_EVENT: CustomerEvent = {
   contentId: null,
   facts: {},
 };
+
+const WALKED_REFUSAL = {
+  principalId: 'key_walk',
+  at: new Date(0),
+  method: 'POST',
+  route: '/v1/messages/send',
+  path: '/v1/messages/send',
+  status: 400,
+  code: 'invalid_request',
+  message: 'the request is invalid: see details',
+  problems: [],
+  body: null,
+  clientAddress: '192.0.2.1',
+  userAgent: null,
+  durationMs: 1,
+  count: 1,
+  addressDigests: [],
+} as const;
 
 /** What a route asks for that its path does not say. */
 const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
@@ -147,6 +166,12 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     },
     'audit/proof': firstEvent,
     'audit/disclosures': firstEvent,
+    requests: async (environment) => {
+      const id = `req_${randomUUID().replaceAll('-', '')}`;
+      const refused = { ...WALKED_REFUSAL, id, organizationId, environment, domainId };
+      await service.deps.refusedRequests.record([refused]);
+      return id;
+    },
     inbox: async (environment) => {
       const { inbox } = service.deps;
       const raw = Buffer.from('Subject: Walk\r\n\r\nWalk\r\n');
@@ -164,7 +189,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     keyOf,
     make: async (kind, environment) => {
       const id = await makers[kind](environment);
-      expect(id).toMatch(new RegExp(KINDS[kind].prefix === null ? '^[0-9a-f-]+$' : `^${KINDS[kind].prefix}_`));
+      expect(id).toMatch(new RegExp(KINDS[kind].prefix === null ? '^(?:req_)?[0-9a-f-]+$' : `^${KINDS[kind].prefix}_`));
       return id;
     },
   };

@@ -10,6 +10,8 @@ when it is stale and how to make it anew.
 
 Every error is \`{"error": {"message", "code", "details"?, "retry_after"?}}\`. Programs decide by the status and \`code\`;
 \`message\` is for people and may be reworded. \`details\` maps the name of a field to an array of what is wrong with it.
+The answer’s \`X-Request-Id\` finds the request, with the place of each field in its body: look it up under
+[Requests](dashboard.md#refused-requests).
 
 Retry 429, 500, 502, 503 and 504, and nothing else, with exponential back-off and random jitter, a bounded number of times,
 never at once; after a 429 wait \`retry_after\` seconds (60 when it is absent). Send with an \`Idempotency-Key\`, so that a

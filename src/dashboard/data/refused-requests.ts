@@ -1,0 +1,59 @@
+import { useMemo } from 'preact/hooks';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedRefusedRequest } from '../../http/schemas/refused-request.ts';
+import type { Query } from './api.ts';
+import { session } from './credentials.ts';
+import { currentEnvironment, usePlace } from './location.ts';
+import { type Named, shortId, useKeyNames } from './names.ts';
+import { useResource } from './queries.ts';
+import { useStore } from './store.ts';
+
+/** What the screen of refused requests asks for, all of it from the address of the screen. */
+
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+/** Absent in the address: all that is kept. */
+export const PERIODS = { '': 'Seven days', day: '24 hours', hour: 'One hour' } as const;
+export type Period = keyof typeof PERIODS;
+const HOURS = { '': null, day: 24, hour: 1 } as const satisfies Readonly<Record<Period, number | null>>;
+
+export const periodOf = (query: URLSearchParams): Period => {
+  const asked = query.get('period') ?? '';
+  return Object.hasOwn(PERIODS, asked) ? (asked as Period) : '';
+};
+
+/** Filters by name, and what they are called. */
+export const FILTERS = { code: 'error', key_id: 'key', member_id: 'member', path: 'path', status: 'status' } as const;
+export type Filter = keyof typeof FILTERS;
+
+/** The query of the API. */
+export const useRefusedQuery = (): Query => {
+  const { query } = usePlace();
+  const period = periodOf(query);
+  const since = useMemo(() => {
+    const hours = HOURS[period];
+    if (hours === null) return null;
+    return new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - hours * HOUR_MS).toISOString();
+  }, [period]);
+  const filters = (Object.keys(FILTERS) as Filter[]).map((name) => [name, query.get(name)] as const);
+  return { ...Object.fromEntries(filters), since: query.get('since') ?? since, until: query.get('until') };
+};
+
+type Principal = Pick<SerializedRefusedRequest, 'key_id' | 'member_id' | 'auditor_id'>;
+
+/** Names of keys and members by id; those that may be listed. */
+export const usePrincipalNames = (): ReadonlyMap<string, string> => {
+  const mayList = useStore(session)?.permissions.includes('admin') === true && currentEnvironment() === 'live';
+  const members = useResource<List<Named>>({ path: '/v1/members', enabled: mayList }).data?.data ?? [];
+  return new Map([...useKeyNames(), ...members.map(({ id, name }) => [id, name] as const)]);
+};
+
+export const principalIdOf = ({ key_id, member_id, auditor_id }: Principal): string =>
+  key_id ?? member_id ?? auditor_id ?? '';
+
+/** Who asked, as a row says it. */
+export const principalOf = (principal: Principal, names: ReadonlyMap<string, string>): string => {
+  const id = principalIdOf(principal);
+  return names.get(id) ?? (id.startsWith('aud_') ? 'an auditor' : shortId(id));
+};

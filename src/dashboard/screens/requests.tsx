@@ -1,0 +1,278 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { SerializedRefusedRequest, SerializedRefusedRequestCounts } from '../../http/schemas/refused-request.ts';
+import { type Query, urlOf } from '../data/api.ts';
+import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { useList, useResource } from '../data/queries.ts';
+import {
+  FILTERS,
+  type Filter,
+  PERIODS,
+  type Period,
+  periodOf,
+  principalOf,
+  usePrincipalNames,
+  useRefusedQuery,
+} from '../data/refused-requests.ts';
+import { useShortcuts } from '../data/shortcuts.ts';
+import { count, useTimes } from '../data/time.ts';
+import { ApiButton } from '../parts/api-button.tsx';
+import { FilterChip } from '../parts/filter-chip.tsx';
+import { Mark } from '../parts/icons.tsx';
+import { Refusal } from '../parts/refusal.tsx';
+import { RefusalCounts } from '../parts/refusal-counts.tsx';
+import { Empty, Fault, Skeleton } from '../parts/states.tsx';
+
+type Refused = SerializedRefusedRequest;
+type Names = ReadonlyMap<string, string>;
+
+const PATH = '/v1/requests';
+const PAGE = 25;
+/** A request that was refused shows up by itself, while the first page is all that is shown. */
+const EVERY_MS = 5_000;
+const COUNTS_EVERY_MS = 15_000;
+
+interface RowProps {
+  readonly refused: Refused;
+  readonly names: Names;
+  readonly isShown: boolean;
+}
+
+const Row = ({ refused, names, isShown }: RowProps): JSX.Element => {
+  const times = useTimes();
+  return (
+    <a href={withParameters({ request: refused.id })} {...(isShown && { 'aria-current': 'true' })}>
+      <Mark state={refused.status === 429 ? 'deferred' : 'failed'} />
+      <code class="ell">{refused.code}</code>
+      <time class="two" dateTime={refused.at} title={times.full(refused.at)}>
+        {times.clock(refused.at)}
+      </time>
+      <small>
+        <span class="ell">
+          {refused.method} {refused.path}
+        </span>
+        <bdi class="nw">
+          {refused.count > 1 && `${count(refused.count)} times, `}
+          {principalOf(refused, names)}
+        </bdi>
+      </small>
+    </a>
+  );
+};
+
+/** Moves through the refusals by J and K. */
+const useSteps = (rows: readonly Refused[], shown: string | undefined): void => {
+  const step = (by: number): void => {
+    const next = rows[rows.findIndex(({ id }) => id === shown) + by];
+    if (next !== undefined) navigate(withParameters({ request: next.id }), 'replace');
+  };
+  useShortcuts({ j: () => step(1), k: () => step(-1), Escape: () => navigate(withParameters({ request: null })) });
+};
+
+/** The one in the address, or the first when it was first listed: newer ones do not push away what is being read. */
+const useShown = (rows: readonly Refused[], asked: Query): string | undefined => {
+  const first = useRef<{ readonly asked: string; readonly id: string } | null>(null);
+  const of = JSON.stringify(asked);
+  const newest = rows[0]?.id;
+  if (newest !== undefined && (first.current?.asked !== of || !rows.some(({ id }) => id === first.current?.id)))
+    first.current = { asked: of, id: newest };
+  return usePlace().query.get('request') ?? (newest === undefined ? undefined : first.current?.id);
+};
+
+const Periods = (): JSX.Element => {
+  const shown = periodOf(usePlace().query);
+  return (
+    <nav class="seg" aria-label="Time">
+      {(Object.keys(PERIODS) as Period[]).map((one) => (
+        <a
+          key={one}
+          href={withParameters({ period: one, since: null, until: null, request: null })}
+          {...(one === shown && { 'aria-current': 'true' })}
+        >
+          {PERIODS[one]}
+        </a>
+      ))}
+    </nav>
+  );
+};
+
+const Chips = ({ names }: { readonly names: Names }): JSX.Element => {
+  const { query } = usePlace();
+  const given = (Object.keys(FILTERS) as Filter[]).flatMap((name) => {
+    const value = query.get(name);
+    return value ? [[name, value] as const] : [];
+  });
+  return (
+    <>
+      {given.map(([name, value]) => (
+        <FilterChip
+          key={name}
+          name={name}
+          word={FILTERS[name]}
+          value={names.get(value) ?? value}
+          removed={`${FILTERS[name]} ${names.get(value) ?? value}`}
+        />
+      ))}
+    </>
+  );
+};
+
+interface SummaryProps {
+  readonly counts: SerializedRefusedRequestCounts;
+  readonly names: Names;
+}
+
+const sentBy = (total: number, principals: number, most: number): string => {
+  if (principals === 1) return total === 1 ? 'It was sent by' : 'All were sent by';
+  return most * 2 > total ? 'Most were sent by' : `${count(most)} were sent by`;
+};
+
+/** What happens most, in a sentence. */
+const Summary = ({ counts: { total, codes, principals }, names }: SummaryProps): JSX.Element => {
+  const [most] = codes;
+  const [who] = principals;
+  return (
+    <section class="why" aria-label="Summary">
+      <p class="say">
+        {total === 1 ? 'One request was refused' : `${count(total)} requests were refused`}
+        {most !== undefined && (
+          <>
+            , {codes.length > 1 && `${count(most.count)} of them `}with <b>{most.code}</b>.{' '}
+          </>
+        )}
+        {who !== undefined && (
+          <>
+            {sentBy(total, principals.length, who.count)}{' '}
+            <b>
+              <bdi>{principalOf(who, names)}</bdi>
+            </b>
+            .
+          </>
+        )}
+      </p>
+    </section>
+  );
+};
+
+const Nothing = (): JSX.Element => {
+  const { query } = usePlace();
+  const cleared = Object.fromEntries([...Object.keys(FILTERS), 'period', 'since', 'until'].map((name) => [name, null]));
+  if (Object.keys(cleared).some((name) => query.has(name))) {
+    return (
+      <Empty
+        icon="search"
+        title="Nothing matches"
+        actions={
+          <a class="btn" href={withParameters(cleared)}>
+            Without filters
+          </a>
+        }
+      >
+        No request was refused like this. What was refused is kept for seven days.
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon="refused" title="No request was refused">
+      A request that is answered 4xx is here a second later: with what is wrong, the line and column of it in the body,
+      and what to do. Every answer has its id in <code>X-Request-Id</code>. Requests with a key that nobody knows belong
+      to nobody, and are not kept.
+    </Empty>
+  );
+};
+
+const Keys = (): JSX.Element => (
+  <div class="tail hide-s">
+    <span>
+      <kbd>J</kbd> <kbd>K</kbd> move
+    </span>
+    <span>
+      <kbd>Esc</kbd> the newest
+    </span>
+  </div>
+);
+
+const List = ({ names }: { readonly names: Names }): JSX.Element => {
+  const asked = useRefusedQuery();
+  const list = useList<Refused>({ path: PATH, query: { limit: PAGE, ...asked } });
+  const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const shown = useShown(rows, asked);
+  useSteps(rows, shown);
+  const latest = useRef(list);
+  latest.current = list;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      const { data, refetch } = latest.current;
+      if (data?.pages.length === 1 && !document.hidden) void refetch();
+    }, EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  if (list.error !== null) return <Fault error={list.error} retry={() => void list.refetch()} />;
+  if (list.data === undefined) return <Skeleton />;
+  if (shown === undefined) return <Nothing />;
+  return (
+    <>
+      <div class={`split ${list.isPlaceholderData ? 'dim' : ''}`}>
+        <section class="dl" aria-label="Refused requests">
+          {rows.map((refused) => (
+            <Row key={refused.id} refused={refused} names={names} isShown={refused.id === shown} />
+          ))}
+          {rows.length === 0 && <p class="pad muted">No request was refused like this.</p>}
+          {list.hasNextPage && (
+            <p class="pad">
+              <button type="button" class="btn small" onClick={() => void list.fetchNextPage()}>
+                Show older
+              </button>
+            </p>
+          )}
+        </section>
+        <section class="det" aria-label="Refusal">
+          <Refusal id={shown} names={names} />
+        </section>
+      </div>
+      <Keys />
+    </>
+  );
+};
+
+/** Requests that were refused: how often by error and by key, and of each why, and where in its body. */
+export const Requests = (): JSX.Element => {
+  const asked = useRefusedQuery();
+  const names = usePrincipalNames();
+  const request = usePlace().query.get('request');
+  const counts = useResource<SerializedRefusedRequestCounts>({
+    path: `${PATH}/counts`,
+    query: asked,
+    everyMs: COUNTS_EVERY_MS,
+  });
+  const requests = [
+    urlOf(PATH, { limit: PAGE, ...asked }),
+    urlOf(`${PATH}/counts`, asked),
+    ...(request === null ? [] : [`${PATH}/${request}`]),
+  ];
+  const hasCounts = counts.data !== undefined && counts.data.total > 0;
+  return (
+    <>
+      <div class="head">
+        <div>
+          <h1>Requests</h1>
+          <p class="sub">Requests to the API that were refused in the last seven days, and why</p>
+        </div>
+        <div class="acts">
+          <ApiButton requests={requests} />
+        </div>
+      </div>
+      <div class="bar">
+        <Periods />
+        <Chips names={names} />
+      </div>
+      {counts.data !== undefined && hasCounts && (
+        <>
+          <Summary counts={counts.data} names={names} />
+          <RefusalCounts counts={counts.data} names={names} />
+        </>
+      )}
+      <List names={names} />
+    </>
+  );
+};

@@ -1,0 +1,88 @@
+/** The text that a refused body is shown as, and how places in the body that was sent are counted. */
+
+/** A stretch of the shown text. */
+export interface Marked {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Of the shown text. */
+const SHOWN_CHARACTERS_MAX = 4_000;
+const INDENT = '  ';
+
+/** Lines and columns of offsets that only grow. */
+export const createRuler = (text: string) => {
+  let line = 1;
+  let lineStart = 0;
+  /** What the line is longer than shown, because of contents that were taken out. */
+  let missing = 0;
+  const endFrom = (start: number): number => {
+    const next = text.indexOf('\n', start);
+    return next < 0 ? Number.POSITIVE_INFINITY : next;
+  };
+  let lineEnd = endFrom(0);
+  const goTo = (offset: number): void => {
+    while (lineEnd < offset) {
+      line += 1;
+      lineStart = lineEnd + 1;
+      missing = 0;
+      lineEnd = endFrom(lineStart);
+    }
+  };
+  return {
+    at: (offset: number) => {
+      goTo(offset);
+      return { line, column: offset - lineStart + missing + 1 };
+    },
+    lengthen: (offset: number, by: number): void => {
+      goTo(offset);
+      missing += by;
+    },
+  };
+};
+
+/** The shown text, up to its bound. @param formatted breaks lines by itself, and takes no space from what was sent. */
+export const createShownText = (formatted: boolean) => {
+  let text = '';
+  let cut = false;
+  let depth = 0;
+  let begins = false;
+
+  const write = (piece: string): Marked | null => {
+    cut ||= text.length + piece.length > SHOWN_CHARACTERS_MAX;
+    if (cut) return null;
+    text += piece;
+    return { start: text.length - piece.length, end: text.length };
+  };
+  const breakLine = (): void => {
+    if (formatted && begins) write(`\n${INDENT.repeat(depth)}`);
+    begins = false;
+  };
+
+  return {
+    text: () => text,
+    isCut: () => cut,
+    space: (piece: string): Marked | null => (formatted ? null : write(piece)),
+    item: (piece: string): Marked | null => {
+      breakLine();
+      return write(piece);
+    },
+    open: (sign: string): Marked | null => {
+      breakLine();
+      depth += 1;
+      const place = write(sign);
+      begins = true;
+      return place;
+    },
+    close: (sign: string): Marked | null => {
+      depth -= 1;
+      begins = !begins; // an empty one stays on its line
+      breakLine();
+      return write(sign);
+    },
+    separate: (sign: string): Marked | null => {
+      begins = sign === ',';
+      return write(sign === ':' && formatted ? ': ' : sign);
+    },
+  };
+};

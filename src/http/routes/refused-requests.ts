@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { allows } from '../../domain/api-key/events.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { ERROR_CATALOGUE } from '../../domain/error-catalogue.ts';
+import type { RefusedRequest, RefusedRequestFilter } from '../../domain/ports/refused-requests.ts';
+import { pageOf, rowsToAsk } from '../../projections/page-of.ts';
+import { seesContents, visibleDomainId } from '../auth/permissions.ts';
+import { endpoint } from '../endpoint.ts';
+import { decodeCursor, encodeCursor } from '../lists.ts';
+import { listOf, listSchema } from '../schemas/envelope.ts';
+import {
+  refusedRequestCountsSchema,
+  refusedRequestSchema,
+  type SerializedRefusedRequest,
+  type SerializedRefusedRequestCounts,
+  type ShownRefusedRequest,
+  shownRefusedRequestSchema,
+} from '../schemas/refused-request.ts';
+import { definedIn, integerParameter, line, pageParameters, timeParameter } from '../validation/fields.ts';
+
+/** Requests that were refused. The own process writes what it has noted first: who was refused may look at once. */
+
+const LIST = 'requests';
+const REQUEST_ID = /^req_[0-9a-f]{32}$/;
+const ID_CHARACTERS_MAX = 64;
+const CODE_CHARACTERS_MAX = 64;
+const ROUTE_CHARACTERS_MAX = 200;
+
+const filters = {
+  key_id: line(ID_CHARACTERS_MAX).optional().describe('The API key that asked.'),
+  member_id: line(ID_CHARACTERS_MAX).optional().describe('The member that asked.'),
+  code: line(CODE_CHARACTERS_MAX).optional().describe('The code of the error.'),
+  status: integerParameter(400, 499).optional().describe('The status of the answer.'),
+  path: line(ROUTE_CHARACTERS_MAX).optional().describe('The path as documented, `/v1/messages/:id`.'),
+  since: timeParameter().optional().describe('Refused at or after this time, ISO 8601.'),
+  until: timeParameter().optional().describe('Refused before this time, ISO 8601.'),
+};
+const countsQuery = z.strictObject(filters);
+const listQuery = z.strictObject({ ...pageParameters, ...filters });
+type Asked = z.output<typeof countsQuery>;
+
+export const scopeOf = (caller: Caller): Pick<RefusedRequestFilter, 'organizationId' | 'environment' | 'domainId'> => ({
+  organizationId: caller.organizationId,
+  environment: caller.environment,
+  domainId: visibleDomainId(caller),
+});
+
+/** null: nothing is by a key and by a member. */
+const filterOf = (
+  caller: Caller,
+  { key_id, member_id, code, status, path, since, until }: Asked,
+): RefusedRequestFilter | null =>
+  key_id !== undefined && member_id !== undefined
+    ? null
+    : {
+        ...scopeOf(caller),
+        ...definedIn({ principalId: key_id ?? member_id, code, status, route: path, since, until }),
+      };
+
+/** An id says by its prefix what it is of. */
+const principalOf = (id: string): Pick<SerializedRefusedRequest, 'key_id' | 'member_id' | 'auditor_id'> => ({
+  key_id: id.startsWith('key_') ? id : null,
+  member_id: id.startsWith('mbr_') ? id : null,
+  auditor_id: id.startsWith('aud_') ? id : null,
+});
+
+const seesAddressOf = ({ keyId, environment, permissions }: Caller, { principalId }: RefusedRequest): boolean =>
+  keyId === principalId || (environment === 'live' && allows(permissions, 'admin'));
+
+const serialize = (caller: Caller, request: RefusedRequest): SerializedRefusedRequest => ({
+  id: request.id,
+  object: 'refused_request',
+  at: request.at.toISOString(),
+  ...principalOf(request.principalId),
+  method: request.method,
+  route: request.route,
+  path: request.path,
+  status: request.status,
+  code: request.code,
+  message: request.message,
+  problems: request.problems.map((problem) => ({ ...problem })),
+  client_address: seesAddressOf(caller, request) ? request.clientAddress : null,
+  user_agent: request.userAgent,
+  duration_ms: request.durationMs,
+  count: request.count,
+});
+
+export const listRefusedRequestsRoute = endpoint(
+  'GET /v1/requests',
+  {
+    summary: 'List refused requests, newest first',
+    description:
+      'Requests that an API key or a member sent and that were answered 4xx, for seven days. Those over a rate limit, and ' +
+      'those beyond what is recorded of one organization, are counted by the minute: `count` is above 1. Keys without ' +
+      '`manage` or `admin` see those of their own domain.',
+    query: listQuery,
+    answer: listSchema(refusedRequestSchema),
+  },
+  async ({ caller, query: { limit, after: cursor, ...asked } }, { deps, refusals }) => {
+    const after = decodeCursor(LIST, cursor, REQUEST_ID);
+    const filter = filterOf(caller, asked);
+    if (filter === null) return listOf([], false, null);
+    await refusals.flush();
+    const rows = await deps.refusedRequests.list({ ...filter, after, limit: rowsToAsk(limit) });
+    const page = pageOf(rows, limit, ({ at, id }) => ({ createdAt: at.toISOString(), id }));
+    return listOf(
+      page.items.map((request) => serialize(caller, request)),
+      page.hasMore,
+      encodeCursor(LIST, page.next),
+    );
+  },
+);
+
+export const countRefusedRequestsRoute = endpoint(
+  'GET /v1/requests/counts',
+  {
+    summary: 'Count refused requests by code and by who sent them',
+    description: 'The most frequent first. At most the newest 50,000 entries of the list are counted.',
+    query: countsQuery,
+    answer: refusedRequestCountsSchema,
+  },
+  async ({ caller, query }, { deps, refusals }): Promise<SerializedRefusedRequestCounts> => {
+    const filter = filterOf(caller, query);
+    await refusals.flush();
+    const counts =
+      filter === null ? { total: 0, byCode: [], byPrincipal: [] } : await deps.refusedRequests.counts(filter);
+    return {
+      object: 'refused_request_counts',
+      total: counts.total,
+      codes: counts.byCode.map((one) => ({ ...one })),
+      principals: counts.byPrincipal.map(({ principalId, count }) => ({ ...principalOf(principalId), count })),
+    };
+  },
+);
+
+export const getRefusedRequestRoute = endpoint(
+  'GET /v1/requests/:id',
+  {
+    summary: 'Read a refused request with its body',
+    description:
+      'By the `X-Request-Id` of its answer. Of those that were counted by the minute, only the first is found.',
+    answer: shownRefusedRequestSchema,
+    etag: false,
+  },
+  async ({ caller, id }, { deps, refusals }): Promise<ShownRefusedRequest> => {
+    await refusals.flush();
+    const found = REQUEST_ID.test(id) ? await deps.refusedRequests.find(scopeOf(caller), id) : null;
+    if (found === null) throw new DomainError('not_found', 'refused request not found');
+    const { body } = found;
+    const { meaning, remedy } = ERROR_CATALOGUE[found.code];
+    return {
+      ...serialize(caller, found),
+      meaning,
+      remedy,
+      body: body !== null && seesContents(caller) ? { ...body } : null,
+    };
+  },
+);

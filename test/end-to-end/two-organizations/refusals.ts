@@ -1,0 +1,13 @@
+import { expect } from 'vitest';
+import type { AnyBody, ApiClient } from '../../support/api-client.ts';
+import type { Tenant } from './tenant.ts';
+
+/** Requests of a tenant that were refused, by their ids. What it asked for of others is among them. */
+export const refusalsOf = async ({ live, test }: Tenant): Promise<readonly string[]> => {
+  // More than one in each environment, so that there is a next page.
+  for (const api of [live, test, live, test]) await api.get('/v1/topics/nothing');
+  const lists = [live, test].map((api: ApiClient) => api.get('/v1/requests?limit=3'));
+  const ids = (await Promise.all(lists)).map(({ body }) => body.data.map(({ id }: AnyBody) => id));
+  expect(ids.map(({ length }) => length > 1)).toEqual([true, true]);
+  return ids.flat();
+};
