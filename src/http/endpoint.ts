@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { z } from 'zod';
 import { TimedOut, withTimeout } from '../async/with-timeout.ts';
@@ -109,6 +110,12 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   throw new DomainError(code, 'the request is invalid: see details', { details: detailsOf(problems) });
 };
 
+/** An answer as the caller may see it. */
+const shownTo = (caller: Caller, { mail }: GuardedRoute, body: unknown): unknown => {
+  if (seesContents(caller) || mail === 'none') return body;
+  return mail === 'masked' && body instanceof Readable ? body : maskContents(body);
+};
+
 /** Registers a route; `routes.ts` lists all of them. */
 export type Registration = (route: RouteContext) => void;
 
@@ -156,7 +163,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     const origin = await keptOriginOf(deps, rule, caller, request);
     const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
     // As they are now: a handler that waits checks again who asks.
-    return seesContents(request.caller ?? caller) ? body : maskContents(body);
+    return shownTo(request.caller ?? caller, rule, body);
   };
 
   server.route({

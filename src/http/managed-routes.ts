@@ -1,6 +1,5 @@
 import {
   ADMIN_CHANGE_LIVE,
-  ADMIN_LIVE,
   BODY,
   CHANGED_LIVE,
   LIST,
@@ -10,6 +9,7 @@ import {
   ONE,
   ONE_CHANGED,
   OWN_PASSKEYS,
+  PEOPLE,
   READ,
   type RouteRule,
   SEND,
@@ -131,7 +131,7 @@ export const MANAGED_ROUTES = {
 
   'POST /v1/suppressions': { ...MANAGE, status: 201, errors: [...BODY, ...ONE, 'resource_conflict'] },
   'GET /v1/suppressions': { ...READ, errors: LIST },
-  'GET /v1/suppressions/check': { ...READ, errors: [] },
+  'GET /v1/suppressions/check': { ...READ, contents: true, errors: [] },
   'GET /v1/suppressions/export': { ...READ, contents: true, errors: [] },
   'POST /v1/suppressions/import': { ...MANAGE, errors: BODY },
   'GET /v1/suppressions/:id': { ...READ, errors: ONE },
@@ -149,7 +149,7 @@ export const MANAGED_ROUTES = {
   'PATCH /v1/topics/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
-  'GET /v1/session': { ...READ, errors: [] },
+  'GET /v1/session': { ...READ, mail: 'none', errors: [] },
   'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
   'GET /v1/passkeys': { ...OWN_PASSKEYS, errors: ['not_found', 'environment_not_allowed'] },
   'POST /v1/passkeys': {
@@ -164,7 +164,7 @@ export const MANAGED_ROUTES = {
     status: 204,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
   },
-  'GET /v1/members': { ...ADMIN_LIVE, errors: ['environment_not_allowed'] },
+  'GET /v1/members': { ...PEOPLE, errors: ['environment_not_allowed'] },
   'POST /v1/members': {
     ...ADMIN_CHANGE_LIVE,
     status: 201,
@@ -178,7 +178,7 @@ export const MANAGED_ROUTES = {
       'resource_conflict',
     ],
   },
-  'GET /v1/members/:id': { ...ADMIN_LIVE, errors: ['not_found', 'environment_not_allowed'] },
+  'GET /v1/members/:id': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
   'PATCH /v1/members/:id': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'last_owner', 'resource_conflict'],
@@ -194,8 +194,8 @@ export const MANAGED_ROUTES = {
     secret: true,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'resource_conflict'],
   },
-  'GET /v1/sessions': { ...ADMIN_LIVE, errors: ['environment_not_allowed'] },
-  'GET /v1/sessions/:id': { ...ADMIN_LIVE, errors: ['not_found', 'environment_not_allowed'] },
+  'GET /v1/sessions': { ...PEOPLE, errors: ['environment_not_allowed'] },
+  'GET /v1/sessions/:id': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
   'DELETE /v1/sessions/:id': {
     ...ADMIN_CHANGE_LIVE,
     status: 204,

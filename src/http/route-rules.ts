@@ -19,10 +19,17 @@ export interface GuardedRoute {
   readonly idempotent?: true;
   /** Auditors may, with their token. Reads alone. */
   readonly auditors?: true;
-  /** The response holds contents of mail that nothing can be masked in: members who see none are refused. */
+  /** It answers, or asks for, contents of mail that nothing can be masked in: members who see none are refused. */
   readonly contents?: true;
+  /**
+   * What its answer has of mail. `none`: nothing, so that members who see no contents are shown it as it is, people and
+   * proofs among it. `masked`: it may be a stream, in which nothing is left to mask for them. Absent: it is masked.
+   */
+  readonly mail?: 'none' | 'masked';
   /** Its `from` and `to` are a range of times or sizes, and tell nothing of mail. */
   readonly ranges?: true;
+  /** Its `q` finds nothing by contents of mail for who sees none. */
+  readonly searches?: true;
   /** Changes nothing but the session that asks, or passkeys of its member: members who only read may too. */
   readonly ownSession?: true;
   /** For members alone: API keys are refused. */
@@ -94,8 +101,10 @@ export const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, st
 export const ADMIN = { permission: 'admin', kind: 'read', environments: BOTH, status: 200 } as const;
 /** Reads by `admin` that only live keys may make. */
 export const ADMIN_LIVE = { ...ADMIN, environments: LIVE } as const;
-/** Reads of the audit log: by `admin`, or by an auditor. */
-export const AUDIT = { ...ADMIN_LIVE, auditors: true } as const;
+/** Reads of the audit log, which holds no contents: by `admin`, or by an auditor. */
+export const AUDIT = { ...ADMIN_LIVE, auditors: true, mail: 'none' } as const;
+/** Reads about the people of the organization. */
+export const PEOPLE = { ...ADMIN_LIVE, mail: 'none' } as const;
 export const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
 /** Changes by `admin`, which only live keys may make. */
 export const ADMIN_CHANGE_LIVE = { ...ADMIN_CHANGE, environments: LIVE } as const;
@@ -124,7 +133,7 @@ export const SIGN_IN_ERRORS = [
   ...BODY,
 ] as const;
 /** About passkeys of the member who asks. */
-export const OWN_PASSKEYS = { ...READ, environments: LIVE, ownSession: true, membersOnly: true } as const;
+export const OWN_PASSKEYS = { ...READ, mail: 'none', environments: LIVE, ownSession: true, membersOnly: true } as const;
 export const CHALLENGE_ERRORS = [
   'invalid_request',
   'header_not_allowed',

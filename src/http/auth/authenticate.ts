@@ -181,7 +181,7 @@ export const authenticateRequest = async (
   if (authenticated.presented.refusal !== null) throw authenticated.presented.refusal;
   if (!('permission' in rule)) return;
   requirePermission(authenticated.caller, rule, request.method);
-  requireOpenFilters(authenticated.caller, rule, request.query);
+  requireOpenFilters(authenticated.caller, rule, request.query as object); // parsed: an object of strings and arrays
   requireKnownHeaders(request, rule.idempotent === true);
   if (rule.secret === true) reply.header('cache-control', 'no-store');
 };

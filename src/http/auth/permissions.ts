@@ -2,22 +2,46 @@ import { allows } from '../../domain/api-key/events.ts';
 import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { GuardedRoute } from '../route-rules.ts';
+import { maskText } from '../serialize/mask-contents.ts';
 import { isSafe } from './presented.ts';
 
 /** What a principal may do, and what it may see. */
 
 /** Whether addresses, subjects and bodies of mail are shown. */
-export const seesContents = ({ member }: Caller): boolean => member?.withoutContents !== true;
+export const seesContents = ({ member, auditor }: Caller): boolean =>
+  member?.withoutContents !== true && auditor?.contents !== false;
 
 /** Parameters that would tell by what is found what is masked in it. */
 const CONTENT_FILTERS = ['to', 'from', 'subject', 'address', 'metadata', 'q'];
+/** Of a route whose `from` and `to` are a range. */
+const RANGE = ['from', 'to'];
+/** What this service made itself is no guess of an address: `Message-ID`. */
+const MADE_HERE = 'message_id';
 
-/** @throws {DomainError} `permission_missing`. */
-export const requireOpenFilters = (caller: Caller, { ranges }: Pick<GuardedRoute, 'ranges'>, query: unknown): void => {
-  const filters = ranges === true ? [] : CONTENT_FILTERS;
-  const asked = seesContents(caller) ? undefined : filters.find((name) => name in (query as object));
-  if (asked === undefined) return;
-  throw new DomainError('permission_missing', `who sees no contents of mail cannot filter by ${asked}`);
+const holdsAddress = (value: unknown): boolean =>
+  [value].flat().some((one) => typeof one === 'string' && maskText(one) !== one);
+
+/**
+ * What is masked in answers cannot be looked for: whether something is found would confirm a guess.
+ * @param query parameters, or the fields of a filter.
+ * @throws {DomainError} `permission_missing`.
+ */
+export const requireOpenFilters = (
+  caller: Caller,
+  { ranges, searches }: Pick<GuardedRoute, 'ranges' | 'searches'>,
+  query: object,
+): void => {
+  if (searches === true || seesContents(caller)) return;
+  const given = Object.entries(query).filter(([name]) => ranges !== true || !RANGE.includes(name));
+  const [byContents] = given.find(([name]) => CONTENT_FILTERS.includes(name)) ?? [];
+  if (byContents !== undefined)
+    throw new DomainError('permission_missing', `who sees no contents of mail cannot filter by ${byContents}`);
+  const [byAddress] = given.find(([name, value]) => name !== MADE_HERE && holdsAddress(value)) ?? [];
+  if (byAddress !== undefined)
+    throw new DomainError(
+      'permission_missing',
+      `who sees no contents of mail cannot look for an address: ${byAddress} holds one`,
+    );
 };
 
 type Requirement = Pick<

@@ -20,7 +20,7 @@ import {
 } from '../../projections/stats/metrics.ts';
 import { type PeriodStats, type QueryStats, STATS_BUCKETS_MAX, type Stats } from '../../projections/stats/queries.ts';
 import { acceptedIn } from '../accept.ts';
-import { visibleDomainId } from '../auth/permissions.ts';
+import { seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { readYourWrites } from '../consistency.ts';
 import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
@@ -32,6 +32,7 @@ import {
   statsSchema,
   tableOf,
 } from '../schemas/stats.ts';
+import { maskText } from '../serialize/mask-contents.ts';
 import { integerParameter, tagParameter, timeParameter, timeZone } from '../validation/fields.ts';
 
 const HOUR_MS = 3_600_000;
@@ -144,7 +145,7 @@ const filtersOf = (asked: Asked, caller: Caller, secret: Uint8Array): QueryStats
 const nameTags = async (
   { context, readModels }: HttpDependencies,
   by: QueryStats,
-  secret: Uint8Array,
+  { secret, caller }: { readonly secret: Uint8Array; readonly caller: Caller },
   stats: Stats,
 ): Promise<Stats> => {
   const at = by.groupBy.indexOf('tag');
@@ -154,7 +155,10 @@ const nameTags = async (
   const heads = await context.contents.heads(await readModels.stats.tagContents({ ...by, tags }));
   const inClear = [...heads.values()].flatMap((head) => (head.kind === 'message' ? head.tags : []));
   const named = new Map(
-    inClear.map(({ name, value }) => [keyedDigest(secret, 'tag', `${name}\0${value}`), `${name}:${value}`] as const),
+    inClear.map(({ name, value }) => {
+      const tag = `${name}:${value}`;
+      return [keyedDigest(secret, 'tag', `${name}\0${value}`), seesContents(caller) ? tag : maskText(tag)] as const;
+    }),
   );
   const nameOf = (tag: string): string =>
     named.get(tag) ?? (tag === STATS_OTHERS ? tag : `(expired ${tag.slice(0, 8)})`);
@@ -213,7 +217,7 @@ export const getStatsRoute = endpoint(
       comparesPrevious: asked.compare !== undefined,
     };
     if (!areKept(by)) throw refuse('group_by', TAG_ALONE);
-    const stats = await nameTags(deps, by, secret, await deps.readModels.stats.query(by));
+    const stats = await nameTags(deps, by, { secret, caller }, await deps.readModels.stats.query(by));
     const metrics = asked.metrics ?? STATS_METRICS;
     const completeUntil = stats.completeUntil ?? now.toISOString();
     const shown: StatsAsked = { granularity, timezone, attribution, groupBy, metrics, completeUntil };

@@ -1,18 +1,30 @@
 /**
- * Answers as members see them who may see no contents of mail: addresses keep their domain, and what people wrote or are
- * called is gone. Everything is masked by one pass over the whole answer, so that no route can forget it.
+ * Answers as members see them who may see no contents of mail. Addresses keep their domain. What people or other servers
+ * wrote is withheld whatever is in it, as it may name a mailbox without an address: subjects, bodies, metadata, the text
+ * of SMTP replies, the evidence of suppressions, what webhooks were sent and answered, what was wrong with a request. What
+ * remains of a reply is its code, its enhanced status and its category. Everything is masked by one pass over the whole answer, so that no route
+ * can forget it.
  */
+
+import type { StoredHead } from '../../domain/ports/contents.ts';
 
 const MASK = '***';
 
-/** Fields that hold what people wrote or are called, whatever is in them. */
-const WRITTEN: ReadonlySet<string> = new Set(['subject', 'filename', 'body', 'metadata']);
+/** Fields that hold what people or other servers wrote. */
+const WRITTEN: ReadonlySet<string> = new Set(['subject', 'filename', 'body', 'metadata', 'evidence', 'response']);
 
 /** The name of a mailbox, beside its address. Resources have names of their own. */
 const isName = (name: string, of: object): boolean => name === 'name' && 'address' in of && !('object' in of);
 
 /** Where a link in mail leads; resources have URLs of their own. */
 const isLink = (name: string, of: object): boolean => name === 'url' && !('object' in of);
+
+/** What a mail server said, or what is wrong with fields of a request whose names are anybody's: beside its code. */
+const BESIDE_CODE: ReadonlySet<string> = new Set(['text', 'problems']);
+const isAboutCode = (name: string, of: object): boolean => BESIDE_CODE.has(name) && 'code' in of;
+
+const isWritten = (name: string, of: object): boolean =>
+  WRITTEN.has(name) || isName(name, of) || isLink(name, of) || isAboutCode(name, of);
 
 /** What ends a local part that is not quoted, read backwards (RFC 5322 §3.2.3, and what sentences put around addresses). */
 const DELIMITERS: ReadonlySet<string> = new Set(' \t\r\n<>()[],;:"\\');
@@ -29,10 +41,18 @@ const localPartAt = (text: string): number => {
   return Math.max(0, start - 1);
 };
 
-/** Addresses as replies and sentences quote them, whatever alphabet they are written in. */
-const maskText = (text: string): string => {
-  const [last = '', ...before] = text.split('@').reverse();
-  return [last, ...before.map((part) => part.slice(0, localPartAt(part)) + MASK)].reverse().join('@');
+/** Between the parts of an address: full width too, and as URLs have it, encoded once or more often. */
+const AT = /(@|＠|%(?:25)*40)/iu;
+
+/** Addresses as sentences and tags quote them, whatever alphabet they are written in. */
+export const maskText = (text: string): string => {
+  const parts = text.split(AT);
+  // Each part at an even place but the last ends with a local part.
+  return parts
+    .map((part, index) =>
+      index % 2 === 0 && index < parts.length - 1 ? part.slice(0, localPartAt(part)) + MASK : part,
+    )
+    .join('');
 };
 
 const maskWritten = (value: unknown): unknown => {
@@ -41,24 +61,38 @@ const maskWritten = (value: unknown): unknown => {
   return Array.isArray(value) ? [] : value;
 };
 
-/** Prose of `explain`, which quotes links of mail. */
-const PROSE: ReadonlySet<string> = new Set(['sentence', 'summary']);
-/** What follows the host may be a secret of the recipient. */
-const PATHS = /(https?:\/\/[^\s/?#]+)[/?#]\S*/gi;
+const maskField = (name: string, value: unknown, of: object): unknown =>
+  isWritten(name, of) ? maskWritten(value) : maskContents(value);
 
-const maskProse = (text: string): string => maskText(text.replace(PATHS, `$1/${MASK}`));
-
-const maskField = (name: string, value: unknown, of: object): unknown => {
-  if (WRITTEN.has(name) || isName(name, of) || isLink(name, of)) return maskWritten(value);
-  return PROSE.has(name) && typeof value === 'string' ? maskProse(value) : maskContents(value);
+/** @throws {Error} a stream or a file: a route whose answer cannot be masked has to say so, see `GuardedRoute`. */
+const requireJson = (value: object): void => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new Error('an answer that is no JSON cannot be masked');
 };
 
-/** @param value JSON, or what becomes JSON; another object, such as a stream, stays as it is. */
+/** @param value JSON. */
 export const maskContents = (value: unknown): unknown => {
   if (typeof value === 'string') return maskText(value);
   if (Array.isArray(value)) return value.map(maskContents);
-  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if (typeof value !== 'object' || value === null) return value;
+  requireJson(value);
   return Object.fromEntries(
     Object.entries(value).map(([name, field]) => [maskText(name), maskField(name, field, value)]),
   );
 };
+
+/** A link keeps its host: what follows may be a secret of the recipient. */
+const maskLink = (url: string): string => {
+  const parsed = URL.parse(url);
+  return parsed !== null && /^https?:$/.test(parsed.protocol) ? `${parsed.origin}/${MASK}` : MASK;
+};
+
+const maskQuoted = (body: StoredHead): StoredHead => {
+  if (body.kind === 'reply') return { ...body, text: MASK };
+  return body.kind === 'link' ? { ...body, url: maskLink(body.url) } : body;
+};
+
+/** Contents that sentences quote, as they may be quoted: of what `maskContents` cannot find again in a sentence, a mask. */
+export const maskQuotes = (contents: ReadonlyMap<string, StoredHead>): ReadonlyMap<string, StoredHead> =>
+  new Map([...contents].map(([id, body]) => [id, maskQuoted(body)]));

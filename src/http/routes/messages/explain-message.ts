@@ -30,6 +30,7 @@ import {
 import { template } from '../../../domain/template/template.ts';
 import { subscribesTo } from '../../../domain/webhook/webhook.ts';
 import { resourceEndpoint } from '../../as-of.ts';
+import { seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
 import { explanationSchema } from '../../schemas/explanation.ts';
@@ -37,6 +38,7 @@ import { membersIn } from '../../serialize/explain/explain-actor.ts';
 import { explainMessage, type Known } from '../../serialize/explain/explain-message.ts';
 import type { Circumstances } from '../../serialize/explain/explain-request.ts';
 import { explained, type Happening, quotedIn } from '../../serialize/explain/explanation.ts';
+import { maskQuotes } from '../../serialize/mask-contents.ts';
 import { loadMessage } from './messages.ts';
 
 /** Most organizations have one or two. Of more, the newest are read. */
@@ -233,7 +235,8 @@ export const explainMessageRoute = resourceEndpoint(
   },
   async ({ caller, id, isPast }, { deps }) => {
     await loadMessage(deps, caller, id);
-    const known = await whatIsKnown(deps, id);
+    const all = await whatIsKnown(deps, id);
+    const known = seesContents(caller) ? all : { ...all, contents: maskQuotes(all.contents) };
     return explainMessage(isPast ? { ...known, deliveries: deliveriesAt(known.deliveries, known.now) } : known);
   },
 );
