@@ -17,6 +17,9 @@ export const customerEventId = (eventId: string, index: number): string => {
   return formatId('evt', Buffer.concat([time, sha256(`${eventId}\0${index}`)]));
 };
 
+/** When the event of the log was made, in milliseconds. */
+export const timeInEventId = (id: string): number => bytesOfId(id).readUIntBE(0, TIME_BYTES);
+
 /** Between which UUIDs the event of the log is that makes a customer event. */
 export const eventIdsOf = (id: string): readonly [first: string, last: string] => {
   const time = bytesOfId(id).subarray(0, TIME_BYTES).toString('hex');

@@ -139,6 +139,8 @@ export const ROUTES = {
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },
 
+  'GET /v1/search': { ...READ, searches: true, errors: [] },
+
   'POST /v1/session': { ...OPEN, secret: true, errors: SIGN_IN_ERRORS },
   'POST /v1/session/challenges': { ...OPEN, secret: true, errors: CHALLENGE_ERRORS },
 

@@ -45,6 +45,7 @@ import {
   getRefusedRequestRoute,
   listRefusedRequestsRoute,
 } from './routes/refused-requests.ts';
+import { searchRoute } from './routes/search.ts';
 import { getDomainReputationRoute, releaseSendingRoute } from './routes/sender-reputation.ts';
 import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
 import { getStatsRoute } from './routes/stats.ts';
@@ -181,6 +182,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   deleteTopicRoute,
   readEventsRoute,
   getStatsRoute,
+  searchRoute,
   listRefusedRequestsRoute,
   countRefusedRequestsRoute,
   getRefusedRequestRoute,

@@ -31,6 +31,7 @@ import {
 } from './messages/queries.ts';
 import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
+import { findById, findByName, findEvent, findMessage, recentTagContents } from './search.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
 import { type AskTagContents, tagContents } from './stats/tags.ts';
 import {
@@ -52,6 +53,9 @@ export interface ReadModelsOptions {
   readonly store: Pick<EventStore, 'readAll'>;
   readonly system: System;
 }
+
+/** Parameters behind the database. */
+type Tail<Query extends (...by: never) => unknown> = Parameters<Query> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** All queries of the read models; holds no resources. */
 export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => ({
@@ -110,6 +114,13 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
   reputation: {
     page: (by: PageOfCounts) => pageOfCounts(pool, by),
     ofSender: (by: Parameters<typeof countsOfSender>[1]) => countsOfSender(pool, by),
+  },
+  search: {
+    byId: (...by: Tail<typeof findById>) => findById(pool, ...by),
+    byName: (...by: Tail<typeof findByName>) => findByName(pool, ...by),
+    message: (...by: Tail<typeof findMessage>) => findMessage(pool, ...by),
+    event: (...by: Tail<typeof findEvent>) => findEvent(pool, ...by),
+    recentTagContents: (...by: Tail<typeof recentTagContents>) => recentTagContents(pool, ...by),
   },
   waitFor: createWaitFor({ pool, system }),
   lag: createLagReader({ pool, store, system }),

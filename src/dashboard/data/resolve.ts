@@ -1,46 +1,68 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedFound } from '../../http/schemas/search.ts';
 import { linkTo } from './location.ts';
+import { useResource } from './queries.ts';
 
-/** Where typed or pasted text leads, by what it looks like: nothing is asked of the service for it. */
+/** Where typed or pasted text leads: the service resolves it. */
 
-export interface Found {
-  readonly words: string;
-  /** Set apart: what was typed. */
-  readonly text: string;
-  readonly href: string;
-}
+/** While it is typed nothing is asked. Longer delays what is pasted. */
+const PAUSE_MS = 120;
+/** The search takes no more. */
+const CHARACTERS_MAX = 320;
 
-const ID = '[a-z2-7]{26}';
-const ANY_TIME = { period: 'all' };
-
-const messagesBy =
-  (words: string, filter: string) =>
-  (text: string): Found => ({
-    words,
-    text,
-    href: linkTo('/messages', { [filter]: text, ...ANY_TIME }),
-  });
-const thing =
-  (words: string, path: string) =>
-  (text: string): Found => ({ words, text, href: linkTo(`${path}/${text}`) });
-
-const SHAPES: readonly (readonly [RegExp, (text: string) => Found])[] = [
-  [new RegExp(`^msg_${ID}$`), thing('Message', '/messages')],
-  [new RegExp(`^key_${ID}$`), thing('API key', '/keys')],
-  [new RegExp(`^dom_${ID}$`), thing('Domain', '/domains')],
-  [new RegExp(`^tpl_${ID}$`), thing('Template', '/templates')],
-  [new RegExp(`^whk_${ID}$`), thing('Webhook', '/webhooks')],
-  [/^req_[0-9a-f]{32}$/, messagesBy('Messages of request', 'request_id')],
-  [new RegExp(`^<?msg_${ID}@\\S+>?$`), messagesBy('Message with Message-ID', 'message_id')],
-  [/^[2-5]\d\d(?: [245]\.\d{1,3}\.\d{1,3})?$|^[245]\.\d{1,3}\.\d{1,3}$/, messagesBy('Refused with', 'smtp_code')],
-  [/^[^\s@]+@[^\s@]+$/, messagesBy('Messages to', 'to')],
-  [/^[^\s@]+@[^\s@]+$/, messagesBy('Messages from', 'from')],
-  [/^[^\s@]+\.[a-z][^\s@.]+$/i, messagesBy('Messages to anybody at', 'recipient_domain')],
+const SCREENS: readonly (readonly [path: string, screen: string])[] = [
+  ['/v1/messages/', '/messages/'],
+  ['/v1/api-keys/', '/keys/'],
+  ['/v1/domains/', '/domains/'],
+  ['/v1/templates/', '/templates/'],
+  ['/v1/webhooks/', '/webhooks/'],
 ];
 
-/** Best first. Text that looks like nothing may be a subject. */
-export const resolve = (typed: string): readonly Found[] => {
-  const text = typed.trim();
-  if (text === '') return [];
-  const found = SHAPES.filter(([shape]) => shape.test(text)).map(([, make]) => make(text));
-  return found.length > 0 ? found : [messagesBy('Messages with the subject', 'subject')(text)];
+/** Screens of things that have no page of their own. */
+const LISTS: readonly (readonly [path: string, screen: string])[] = [
+  ['/v1/messages', '/messages'],
+  ['/v1/events', '/events'],
+  ['/v1/suppressions', '/suppressions'],
+  ['/v1/topics', '/suppressions'],
+  ['/v1/members', '/settings'],
+  ['/v1/erasures', '/settings'],
+];
+
+/** The screen that shows what the path of the API reads. */
+export const screenOf = ({ path, type, id, title }: SerializedFound): string => {
+  const { pathname, searchParams } = new URL(path, location.origin);
+  if (type === 'request') return linkTo('/requests', { request: id });
+  const [prefix, screen] = SCREENS.find(([begin]) => pathname.startsWith(begin)) ?? [];
+  if (prefix !== undefined) {
+    const [one = '', part, delivery] = pathname.slice(prefix.length).split('/');
+    return linkTo(`${screen}${one}`, part === 'deliveries' ? { delivery } : {});
+  }
+  const list = LISTS.find(([begin]) => pathname.startsWith(begin))?.[1] ?? '';
+  const address = type === 'suppression' ? /\S+@\S+$/.exec(title)?.[0] : undefined;
+  const period = list === '/messages' ? 'all' : undefined;
+  return linkTo(list, { ...Object.fromEntries(searchParams), period, address });
+};
+
+export interface Resolved {
+  readonly found: readonly SerializedFound[];
+  /** What is typed has not been answered yet. */
+  readonly isPending: boolean;
+}
+
+/** What the service finds for a text, best first. */
+export const useFound = (typed: string): Resolved => {
+  const text = typed.trim().slice(0, CHARACTERS_MAX);
+  const [asked, ask] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => ask(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const { data, isPlaceholderData, error } = useResource<List<SerializedFound>>({
+    path: '/v1/search',
+    query: { q: asked },
+    enabled: asked !== '',
+  });
+  const isAnswered = asked === text && (asked === '' || error !== null || (data !== undefined && !isPlaceholderData));
+  return { found: text === '' || !isAnswered ? [] : (data?.data ?? []), isPending: !isAnswered };
 };

@@ -1,10 +1,9 @@
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { List } from '../../http/schemas/envelope.ts';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { SerializedFound } from '../../http/schemas/search.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { letters, theme, zone } from '../data/preferences.ts';
-import { useResource } from '../data/queries.ts';
-import { resolve } from '../data/resolve.ts';
+import { screenOf, useFound } from '../data/resolve.ts';
 import { useStore } from '../data/store.ts';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
@@ -27,29 +26,53 @@ interface Choice {
   readonly icon: IconName;
   readonly words: string;
   readonly text?: string;
+  /** Apart from others with these words. */
+  readonly id?: string;
   choose(): void;
 }
 
-interface Thing {
-  readonly id: string;
-  readonly name: string;
-}
+const ICONS = {
+  message: 'mail',
+  messages: 'mail',
+  tag: 'mail',
+  event: 'pulse',
+  request: 'code',
+  api_key: 'key',
+  domain: 'globe',
+  template: 'layout',
+  webhook: 'link',
+  webhook_delivery: 'link',
+  topic: 'forbid',
+  suppression: 'forbid',
+  erasure: 'forbid',
+  member: 'person',
+} as const satisfies Readonly<Record<SerializedFound['type'], IconName>>;
 
-const THINGS_MAX = 5;
-
-/** Things of a kind whose names hold the text. Who may not list them finds none. */
-const useThings = (path: string, screen: string, icon: IconName, typed: string): readonly Choice[] => {
-  const { data } = useResource<List<Thing>>({ path, query: { limit: 100 } });
-  const text = typed.trim().toLowerCase();
-  if (text === '') return [];
-  const found = (data?.data ?? []).filter(({ name }) => name.toLowerCase().includes(text));
-  return found.slice(0, THINGS_MAX).map(({ id, name }) => ({
-    group: 'Go to',
-    icon,
-    words: name,
-    choose: () => navigate(linkTo(`${screen}/${id}`)),
-  }));
+const WORDS: Readonly<Record<SerializedFound['type'], string>> = {
+  message: 'Message',
+  messages: '',
+  tag: '',
+  event: 'Event',
+  request: 'Refused request:',
+  api_key: 'API key',
+  domain: 'Domain',
+  template: 'Template',
+  webhook: 'Webhook',
+  webhook_delivery: 'Delivery to',
+  topic: 'Topic',
+  suppression: '',
+  erasure: 'Erasure',
+  member: 'Member',
 };
+
+const foundChoice = (found: SerializedFound): Choice => ({
+  group: 'Found',
+  icon: ICONS[found.type],
+  words: WORDS[found.type],
+  text: found.title,
+  id: found.path,
+  choose: () => navigate(screenOf(found)),
+});
 
 const useActions = (): readonly Choice[] => {
   const isTest = usePlace().query.get('environment') === 'test';
@@ -76,35 +99,39 @@ const choiceOf = ({ path, word, icon }: ListedScreen): Choice => ({
   choose: () => navigate(linkTo(path)),
 });
 
-const useChoices = (typed: string, screens: readonly ListedScreen[]): readonly Choice[] => {
-  const keys = useThings('/v1/api-keys', '/keys', 'key', typed);
-  const domains = useThings('/v1/domains', '/domains', 'globe', typed);
-  const templates = useThings('/v1/templates', '/templates', 'layout', typed);
+const useChoices = (typed: string, screens: readonly ListedScreen[]) => {
+  const { found, isPending } = useFound(typed);
   const named = [...screens.map(choiceOf), ...useActions()].filter(({ words }) =>
     words.toLowerCase().includes(typed.trim().toLowerCase()),
   );
-  const found = resolve(typed).map(
-    ({ words, text, href }): Choice => ({ group: 'Found', icon: 'mail', words, text, choose: () => navigate(href) }),
-  );
-  return [...found, ...keys, ...domains, ...templates, ...named];
+  return { choices: [...found.map(foundChoice), ...named], isPending };
 };
 
 const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element => {
   const [typed, type] = useState('');
   const [at, setAt] = useState(0);
-  const choices = useChoices(typed, screens);
+  const { choices, isPending } = useChoices(typed, screens);
+  // Enter was pressed before the service had answered.
+  const [isWaiting, wait] = useState(false);
   const current = Math.min(at, choices.length - 1);
   const choose = (choice: Choice | undefined): void => {
     close();
     choice?.choose();
   };
+  useEffect(() => {
+    if (!isWaiting || isPending) return;
+    wait(false);
+    if (choices.length > 0) choose(choices[0]);
+  }, [isWaiting, isPending]);
   const press = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
       setAt((current + step + choices.length) % choices.length);
     }
-    if (event.key === 'Enter') choose(choices[current]);
+    if (event.key !== 'Enter') return;
+    if (isPending) wait(true);
+    else if (choices.length > 0) choose(choices[current]);
   };
   return (
     <>
@@ -113,23 +140,24 @@ const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element =
         <input
           role="combobox"
           aria-label="Search or jump to"
-          aria-expanded="true"
+          aria-expanded={choices.length > 0}
           aria-controls="choices"
-          aria-activedescendant={`choice-${current}`}
-          placeholder="An id, an address, an SMTP code, a screen"
+          {...(choices.length > 0 && { 'aria-activedescendant': `choice-${current}` })}
+          placeholder="An id, an address, a name, an SMTP code, a screen"
           autocomplete="off"
           spellcheck={false}
           value={typed}
           onInput={(event) => {
             type(event.currentTarget.value);
             setAt(0);
+            wait(false);
           }}
           onKeyDown={press}
         />
       </div>
       <div id="choices" role="listbox" aria-label="Choices" class="choices2">
         {choices.map((choice, index) => (
-          <div key={`${choice.group} ${choice.words} ${choice.text ?? ''}`} role="presentation">
+          <div key={`${choice.group} ${choice.words} ${choice.id ?? ''}`} role="presentation">
             {choices[index - 1]?.group !== choice.group && <p role="presentation">{choice.group}</p>}
             <div
               id={`choice-${index}`}
@@ -149,6 +177,9 @@ const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element =
           </div>
         ))}
       </div>
+      <p role="status" class={choices.length === 0 && !isPending ? 'none2' : 'vh'}>
+        {isPending ? 'Searching' : choices.length === 0 ? 'Nothing is found' : ''}
+      </p>
       <div class="ft">
         <span>
           <kbd>↑</kbd> <kbd>↓</kbd> choose

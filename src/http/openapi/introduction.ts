@@ -114,6 +114,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   passkeys: 'By which a member signs in.',
   topics: 'Kinds of mail that recipients choose or refuse by themselves.',
   recipients: 'Pages behind the links in mail, for its recipients; no key is needed.',
+  search: 'Finds what an id, an address, a code or the beginning of a name leads to.',
   service: 'The service itself; no key is needed.',
 };
 

@@ -38,6 +38,8 @@ create table read_models.api_keys (
   -- Whether the log says that it has expired.
   expiry_noted boolean not null default false
 );
+-- By the beginning of the name, for the search; as on the tables below.
+create index api_keys_by_name on read_models.api_keys (organization_id, lower((state->>'name') collate "C"));
 create index api_keys_newest on read_models.api_keys (organization_id, created_at, key_id);
 -- Keys that will expire, or have expired without a note of it yet: few, and queried every few seconds.
 create index api_keys_expiring on read_models.api_keys (expires_at)
@@ -49,6 +51,7 @@ create table read_models.domains (
   created_at timestamptz not null,
   state json not null
 );
+create index domains_by_name on read_models.domains (organization_id, lower((state->>'name') collate "C"));
 create index domains_newest on read_models.domains (organization_id, created_at, domain_id);
 
 create table read_models.webhooks (
@@ -59,6 +62,7 @@ create table read_models.webhooks (
   created_at timestamptz not null,
   state json not null
 );
+create index webhooks_by_url on read_models.webhooks (organization_id, lower((split_part(state->>'url', '//', 2)) collate "C"));
 create index webhooks_newest on read_models.webhooks (organization_id, environment, created_at, webhook_id);
 
 create table read_models.topics (
@@ -68,6 +72,7 @@ create table read_models.topics (
   created_at timestamptz not null,
   state json not null
 );
+create index topics_by_name on read_models.topics (organization_id, lower((state->>'name') collate "C"));
 create index topics_newest on read_models.topics (organization_id, created_at, topic_id);
 
 create table read_models.erasures (
@@ -86,6 +91,8 @@ create table read_models.templates (
   created_at timestamptz not null,
   state json not null
 );
+create index templates_by_name on read_models.templates (organization_id, lower((state->>'name') collate "C"));
+create index templates_by_alias on read_models.templates (organization_id, lower((state->>'alias') collate "C"));
 create index templates_newest on read_models.templates (organization_id, created_at, template_id);
 
 -- The fill factor leaves room in a page: every message is updated when it is delivered, and the update touches no index.

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Answer, AnyBody, ApiClient } from '../../support/api-client.ts';
 import { refusalsOf } from './refusals.ts';
-import { messageFrom, type Tenant, type TenantKey } from './tenant.ts';
+import { messageFrom, searchesFor, type Tenant, type TenantKey } from './tenant.ts';
 
 /** One request that names what is another organization's, and how it must be answered. */
 export interface Attempt {
@@ -107,6 +107,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
     })),
     ...(await cursorsOf(victim, '/v1/messages')),
   ],
+  search: searchesFor,
   createKey: (victim) =>
     [victim.domain, victim.second].flatMap(({ id }) =>
       (['test', undefined] as const).map((environment) => ({

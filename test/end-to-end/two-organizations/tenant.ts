@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Permission } from '../../../src/domain/api-key/events.ts';
 import type { Environment } from '../../../src/domain/environment.ts';
-import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
+import { type AnyBody, type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
 import { type OperatorOptions, operator } from '../../support/operator.ts';
 
 const HOUR_MS = 3_600_000;
@@ -155,4 +155,13 @@ export const openTenant = async (place: Place, name: string): Promise<Tenant> =>
       inv: [], // there is one when a month is over
     },
   };
+};
+
+/** Searches for what is the tenant's, each of which finds nothing. */
+export const searchesFor = async ({ live, domain, second }: Tenant) => {
+  const { body } = await live.get('/v1/events?limit=3');
+  const ids = body.data.flatMap(({ id, data }: AnyBody) => [id, data.message_id]);
+  const known = [...ids, domain.id, second.id, domain.name, `shop@${domain.name}`].filter(Boolean);
+  const check = ({ data }: AnyBody): void => expect(data).toEqual([]);
+  return known.map((q) => ({ query: `?q=${encodeURIComponent(q)}`, check }));
 };

@@ -80,6 +80,7 @@ const WALKED_REFUSAL = {
 const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
   'GET /v1/suppressions/check': '?address=ann@example.net',
   'GET /v1/audit/consistency': '?from=1',
+  'GET /v1/search': '?q=walk',
   'GET /v1/templates/:id/versions/:version/diff': '?with=1',
 };
 

@@ -1,0 +1,110 @@
+import { allows } from '../../domain/api-key/events.ts';
+import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Environment } from '../../domain/environment.ts';
+import { type IdPrefix, isId } from '../../domain/ids.ts';
+import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
+import type { RouteContext } from '../endpoint.ts';
+import { type GuardedRouteName, ROUTES } from '../route-table.ts';
+import type { SerializedFound } from '../schemas/search.ts';
+
+/** What the search finds by its id or its name, of all that has one. */
+
+/** Of each kind, so that one does not push out the others. */
+export const OF_KIND_MAX = 5;
+
+export interface Searching {
+  readonly route: RouteContext;
+  readonly caller: Caller;
+  readonly text: string;
+  readonly within: Within;
+}
+export type Hits = Promise<readonly SerializedFound[]>;
+
+export const may = ({ caller }: Searching, name: GuardedRouteName): boolean => {
+  const { permission, environments } = ROUTES[name];
+  const named: readonly Environment[] = environments;
+  return allows(caller.permissions, permission) && named.includes(caller.environment);
+};
+
+interface Shown {
+  readonly type: SerializedFound['type'];
+  readonly prefix: IdPrefix;
+  /** Its list, and the route that reads one. */
+  readonly path: string;
+  readonly route: GuardedRouteName;
+  /** Live keys see those of both environments. */
+  readonly sharesEnvironments?: true;
+}
+
+const TEMPLATE = { type: 'template', prefix: 'tpl', path: '/v1/templates', route: 'GET /v1/templates/:id' } as const;
+
+export const SHOWN: Readonly<Record<FoundKind, Shown>> = {
+  api_key: {
+    type: 'api_key',
+    prefix: 'key',
+    path: '/v1/api-keys',
+    route: 'GET /v1/api-keys/:id',
+    sharesEnvironments: true,
+  },
+  domain: { type: 'domain', prefix: 'dom', path: '/v1/domains', route: 'GET /v1/domains/:id' },
+  template: TEMPLATE,
+  template_alias: TEMPLATE,
+  webhook: { type: 'webhook', prefix: 'whk', path: '/v1/webhooks', route: 'GET /v1/webhooks/:id' },
+  topic: { type: 'topic', prefix: 'top', path: '/v1/topics', route: 'GET /v1/topics/:id' },
+  suppression: { type: 'suppression', prefix: 'sup', path: '/v1/suppressions', route: 'GET /v1/suppressions/:id' },
+  erasure: { type: 'erasure', prefix: 'ers', path: '/v1/erasures', route: 'GET /v1/erasures/:id' },
+};
+
+const withinOf = ({ within, caller }: Searching, { sharesEnvironments }: Shown): Within =>
+  sharesEnvironments === true && caller.environment === 'live' ? { ...within, environments: ['live', 'test'] } : within;
+
+export const found = ({ type, path }: Shown, id: string, name: string | null): SerializedFound => ({
+  type,
+  id,
+  title: name ?? id,
+  path: `${path}/${id}`,
+});
+
+export const resourcesById = async (searching: Searching): Hits => {
+  const { text, route } = searching;
+  const kinds = Object.entries(SHOWN) as [FoundKind, Shown][]; // the keys of that very object
+  const [kind, shown] = kinds.find(([, { prefix }]) => isId(prefix, text)) ?? [];
+  if (kind === undefined || shown === undefined || !may(searching, shown.route)) return [];
+  const rows = await route.deps.readModels.search.byId(kind, { ...withinOf(searching, shown), id: text });
+  return rows.map(({ id, name }) => found(shown, id, name));
+};
+
+const SCHEME = /^https?:\/\//i;
+
+export const resourcesByName = async (searching: Searching): Hits => {
+  const { text, route } = searching;
+  const kinds = NAMED_KINDS.filter((kind) => may(searching, SHOWN[kind].route));
+  const hits = await Promise.all(
+    kinds.map(async (kind) => {
+      const name = kind === 'webhook' ? text.replace(SCHEME, '') : text;
+      if (name === '') return [];
+      const by = { ...withinOf(searching, SHOWN[kind]), name, limit: OF_KIND_MAX };
+      const rows = await route.deps.readModels.search.byName(kind, by);
+      return rows.map(({ id, name: title }) => found(SHOWN[kind], id, title));
+    }),
+  );
+  return hits.flat();
+};
+
+export const memberById = async (searching: Searching): Hits => {
+  const { text, caller, route } = searching;
+  const known = isId('mbr', text) && may(searching, 'GET /v1/members/:id') && route.auth.keyCache.memberOf(text);
+  if (!known || known.organizationId !== caller.organizationId) return [];
+  return [{ type: 'member', id: text, title: known.member.role, path: `/v1/members/${text}` }];
+};
+
+export const deliveryById = async (searching: Searching): Hits => {
+  const { text, within, route } = searching;
+  if (!isId('dlv', text) || !may(searching, 'GET /v1/webhooks/:id/deliveries/:delivery')) return [];
+  const webhookId = (await route.deps.webhookDeliveries.find({ ids: [text], limit: 1 }))[0]?.webhookId;
+  if (webhookId === undefined) return [];
+  const [webhook] = await route.deps.readModels.search.byId('webhook', { ...within, id: webhookId });
+  if (webhook === undefined) return [];
+  const path = `/v1/webhooks/${webhookId}/deliveries/${text}`;
+  return [{ type: 'webhook_delivery', id: text, title: webhook.name ?? webhookId, path }];
+};
