@@ -116,6 +116,11 @@ export const MANAGED_ROUTES = {
     ...LOOK,
     errors: [...BODY, ...ONE, 'template_invalid', 'template_variables_invalid'],
   },
+  'GET /v1/templates/:id/preview': {
+    ...LOOK,
+    secret: true,
+    errors: [...ONE, 'template_invalid', 'template_variables_invalid'],
+  },
   'POST /v1/templates/:id/test-send': {
     ...SEND,
     status: 202,

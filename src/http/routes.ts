@@ -58,7 +58,7 @@ import {
   getSuppressionRoute,
   listSuppressionsRoute,
 } from './routes/suppressions/suppressions.ts';
-import { renderTemplateRoute } from './routes/templates/render-template.ts';
+import { previewTemplateRoute, renderTemplateRoute } from './routes/templates/render-template.ts';
 import {
   changeTemplateRoute,
   createTemplateRoute,
@@ -151,6 +151,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   getTemplateVersionRoute,
   compareTemplateVersionsRoute,
   renderTemplateRoute,
+  previewTemplateRoute,
   testSendTemplateRoute,
   registerWebhookRoute,
   listWebhooksRoute,

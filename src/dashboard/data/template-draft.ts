@@ -129,27 +129,31 @@ export const useDraft = (id: string): Draft => {
   };
 };
 
+/** Of the draft when there is no version. */
+export type RenderedPart = {
+  readonly version?: number;
+  readonly locale?: string;
+};
+
 export interface Rendering {
   readonly rendered: SerializedRendering | null;
+  /** What is rendered, and as of which change of it. */
+  readonly shown: { readonly asked: RenderedPart; readonly revision: string } | null;
   readonly error: Error | null;
 }
 
 /** What a message would be. @param revision of what is rendered; null: nothing yet. */
-export const useRendering = (
-  id: string,
-  asked: { readonly version?: number; readonly locale?: string },
-  revision: string | null,
-): Rendering => {
-  const [shown, show] = useState<Rendering>({ rendered: null, error: null });
+export const useRendering = (id: string, asked: RenderedPart, revision: string | null): Rendering => {
+  const [rendering, setRendering] = useState<Rendering>({ rendered: null, shown: null, error: null });
   useEffect(() => {
     if (revision === null) return;
     const asking = new AbortController();
     request<SerializedRendering>(`/v1/templates/${id}/render`, { method: 'POST', body: asked, signal: asking.signal })
-      .then((rendered) => show({ rendered, error: null }))
+      .then((rendered) => setRendering({ rendered, shown: { asked, revision }, error: null }))
       .catch((error: Error) => {
-        if (!asking.signal.aborted) show((before) => ({ rendered: before.rendered, error }));
+        if (!asking.signal.aborted) setRendering((before) => ({ ...before, error }));
       });
     return () => asking.abort();
   }, [id, JSON.stringify(asked), revision]);
-  return shown;
+  return rendering;
 };

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { urlOf } from '../data/api.ts';
 import { session } from '../data/credentials.ts';
@@ -6,6 +6,7 @@ import { environmentOf, usePlace } from '../data/location.ts';
 import { useStore } from '../data/store.ts';
 import { CopyButton } from './facts.tsx';
 import { Icon } from './icons.tsx';
+import { LooksChoice, MailFrame, useLooks } from './mail-frame.tsx';
 import { DownloadSource, MessageText, useContent } from './message-content.tsx';
 import { Notice } from './states.tsx';
 
@@ -14,49 +15,13 @@ import { Notice } from './states.tsx';
  * by the browser itself, which sends the session of a member and cannot send the API key of a tab.
  */
 
-/** More than `allow-popups`, with which links open, is never given. */
-const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox';
-
-interface ChoiceProps {
-  readonly legend: string;
-  /** Both words of it. */
-  readonly words: readonly [off: ComponentChildren, on: ComponentChildren];
-  readonly isOn: boolean;
-  choose(isOn: boolean): void;
-}
-
-const Choice = ({ legend, words, isOn, choose }: ChoiceProps): JSX.Element => (
-  <fieldset class="seg">
-    <legend class="vh">{legend}</legend>
-    {words.map((word, index) => (
-      <button key={index} type="button" aria-pressed={isOn === (index === 1)} onClick={() => choose(index === 1)}>
-        {word}
-      </button>
-    ))}
-  </fieldset>
-);
-
-const DESKTOP = (
-  <>
-    <Icon name="desktop" />
-    Desktop
-  </>
-);
-const PHONE = (
-  <>
-    <Icon name="phone" />
-    Phone
-  </>
-);
-
 const CopyHtml = ({ id }: { readonly id: string }): JSX.Element | null => {
   const html = useContent(id).data?.html ?? null;
   return html === null ? null : <CopyButton text={html} label="Copy the html" />;
 };
 
 const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }): JSX.Element => {
-  const [isPhone, setPhone] = useState(false);
-  const [isDark, setDark] = useState(false);
+  const looks = useLooks();
   const [hasImages, loadImages] = useState(false);
   const source = urlOf(`/v1/messages/${id}/preview`, {
     images: hasImages ? 'remote' : null,
@@ -65,8 +30,7 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
   return (
     <div class="pv">
       <div class="pvbar">
-        <Choice legend="Width" words={[DESKTOP, PHONE]} isOn={isPhone} choose={setPhone} />
-        <Choice legend="Mail colours" words={['Light', 'Dark']} isOn={isDark} choose={setDark} />
+        <LooksChoice looks={looks} />
         <span class="sp" />
         <span class="cp">
           <CopyHtml id={id} />
@@ -89,13 +53,7 @@ const Frame = ({ id, isTest }: { readonly id: string; readonly isTest: boolean }
         )}
       </div>
       <div class="stage">
-        <iframe
-          key={source}
-          class={`mail ${isPhone ? 'phone' : ''} ${isDark ? 'dark' : ''}`}
-          title="The mail"
-          sandbox={SANDBOX}
-          src={source}
-        />
+        <MailFrame source={source} looks={looks} title="The mail" />
       </div>
     </div>
   );

@@ -1,59 +1,107 @@
 import type { JSX } from 'preact';
+import type { SerializedRendering } from '../../http/schemas/template.ts';
+import { urlOf } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
 import { usePlace, withParameters } from '../data/location.ts';
+import { useStore } from '../data/store.ts';
 import type { Rendering } from '../data/template-draft.ts';
 import { Status } from './icons.tsx';
+import { LooksChoice, MailFrame, useLooks } from './mail-frame.tsx';
 import { Fault } from './states.tsx';
 
-/**
- * What a message would say. Its html is shown as text: a document of the mail's own would need an address that the
- * browser can ask for without a key.
- */
+/** What a message would be: as it looks, which needs a member's session, what it says in words, and its html. */
 
-const VIEWS = { text: 'Text', source: 'Source' } as const;
+const VIEWS = { page: 'Page', text: 'Text', source: 'Source' } as const;
 type View = keyof typeof VIEWS;
 
 const VERDICTS = { pass: 'active', warn: 'warning', fail: 'fault' } as const;
 
-export const TemplatePreview = ({ rendered, error }: Rendering): JSX.Element => {
-  const { query } = usePlace();
-  const view: View = query.get('view') === 'source' ? 'source' : 'text';
+interface Views {
+  readonly view: View;
+  /** Shown when the URL names none. */
+  readonly initial: View;
+  readonly all: readonly View[];
+}
+
+/** A tab that has an API key alone cannot show a page: the browser asks for it without the key. */
+const useViews = (): Views => {
+  const asked = usePlace().query.get('view');
+  const all: readonly View[] = useStore(session) ? ['page', 'text', 'source'] : ['text', 'source'];
+  const initial = all[0] ?? 'text';
+  return { view: all.find((name) => name === asked) ?? initial, initial, all };
+};
+
+interface HeadProps {
+  readonly rendered: SerializedRendering;
+  readonly views: Views;
+}
+
+/** What a reader sees of it in a list of mail. */
+const AsListed = ({ rendered, views: { view, initial, all } }: HeadProps): JSX.Element => (
+  <div class="asread">
+    <div>
+      <h2>
+        <bdi>{rendered.subject}</bdi>
+      </h2>
+      {rendered.from !== null && (
+        <p class="muted">
+          <bdi>{rendered.from}</bdi>
+        </p>
+      )}
+    </div>
+    <nav class="seg" aria-label="Preview">
+      {all.map((name) => (
+        <a
+          key={name}
+          href={withParameters({ view: name === initial ? null : name })}
+          {...(name === view && { 'aria-current': 'true' })}
+        >
+          {VIEWS[name]}
+        </a>
+      ))}
+    </nav>
+  </div>
+);
+
+const Letter = ({ rendered, view }: { readonly rendered: SerializedRendering; readonly view: View }): JSX.Element => (
+  <article class="letter" aria-label="What a message would say">
+    <pre class={view}>
+      <bdi>{view === 'source' ? rendered.html : (rendered.text ?? 'It says nothing in words.')}</bdi>
+    </pre>
+  </article>
+);
+
+interface Props extends Rendering {
+  readonly id: string;
+}
+
+export const TemplatePreview = ({ id, rendered, shown, error }: Props): JSX.Element => {
+  const looks = useLooks();
+  const views = useViews();
+  const { view } = views;
+  if (rendered === null || shown === null) return <div class="desk">{error !== null && <Fault error={error} />}</div>;
+  const { score, verdict } = rendered.analysis;
   return (
     <>
       <div class="phead">
-        <nav class="seg" aria-label="Preview">
-          {Object.entries(VIEWS).map(([name, word]) => (
-            <a
-              key={name}
-              href={withParameters({ view: name === 'text' ? null : name })}
-              {...(name === view && { 'aria-current': 'true' })}
-            >
-              {word}
-            </a>
-          ))}
-        </nav>
+        {view === 'page' && <LooksChoice looks={looks} />}
+        {!views.all.includes('page') && <span class="muted">How it looks is shown to members who are signed in.</span>}
         <span class="sp" />
-        {rendered !== null && (
-          <span title="Score of the analysis">
-            <Status state={VERDICTS[rendered.analysis.verdict]} word={`${rendered.analysis.score} of 100`} />
-          </span>
-        )}
+        <span title="Score of the analysis">
+          <Status state={VERDICTS[verdict]} word={`${score} of 100`} />
+        </span>
       </div>
+      <AsListed rendered={rendered} views={views} />
       <div class={`desk ${error === null ? '' : 'dim'}`}>
-        {rendered === null && error !== null && <Fault error={error} />}
-        {rendered !== null && (
-          <article class="letter" aria-label="What a message would say">
-            <h2>
-              <bdi>{rendered.subject}</bdi>
-            </h2>
-            {rendered.from !== null && (
-              <p class="sender">
-                <bdi>{rendered.from}</bdi>
-              </p>
-            )}
-            <pre class={view}>
-              <bdi>{view === 'source' ? rendered.html : (rendered.text ?? 'It says nothing in words.')}</bdi>
-            </pre>
-          </article>
+        {view === 'page' ? (
+          <MailFrame
+            source={urlOf(`/v1/templates/${id}/preview`, shown.asked)}
+            revision={shown.revision}
+            looks={looks}
+            title="What a message would look like"
+          />
+        ) : (
+          <Letter rendered={rendered} view={view} />
         )}
       </div>
     </>

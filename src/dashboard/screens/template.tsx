@@ -142,7 +142,7 @@ const Written = ({ id, draft, content, version, other }: WrittenProps): JSX.Elem
   const place = usePlace();
   const locale = place.query.get('locale');
   const asked = { ...(version !== null && { version }), ...(locale !== null && { locale }) };
-  const { rendered, error } = useRendering(id, asked, draft.revision);
+  const rendering = useRendering(id, asked, draft.revision);
   const isReadOnly = version !== null || environmentOf(place) === 'test';
   const compare =
     other === null ? null : { href: withParameters({ compare: String(other) }), word: `Compare with ${other}` };
@@ -153,12 +153,12 @@ const Written = ({ id, draft, content, version, other }: WrittenProps): JSX.Elem
         content={content}
         epoch={draft.epoch}
         isReadOnly={isReadOnly}
-        problems={problemsOf(error, rendered)}
+        problems={problemsOf(rendering.error, rendering.rendered)}
         compare={compare}
         onChange={draft.change}
       />
       <div class="pane">
-        <TemplatePreview rendered={rendered} error={error} />
+        <TemplatePreview id={id} {...rendering} />
         <TemplateVariables
           variables={content.variables}
           isReadOnly={isReadOnly}

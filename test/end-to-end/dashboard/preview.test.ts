@@ -48,7 +48,8 @@ const frameIn = async (page: Page, key: string, path: string): Promise<void> => 
 describe.skipIf(chromiumIsMissing)('the preview of a hostile mail', () => {
   let tracker: Server;
   let host: string;
-  let id: string;
+  /** What is shown, by what it is a preview of. */
+  const paths = { message: '', template: '' };
   const hits: string[] = [];
   let connections = 0;
   const dashboard = startDashboard();
@@ -66,15 +67,22 @@ describe.skipIf(chromiumIsMissing)('the preview of a hostile mail', () => {
     const mail = { from: 'a@example.test', to: 'b@example.net', subject: 'x', html: hostile(host) };
     const { status, body } = await dashboard.api.post('/v1/messages/send', mail);
     expect([status, body]).toEqual([202, body]);
-    id = body.id;
+    paths.message = `/v1/messages/${body.id}/preview`;
+    const template = { alias: 'hostile', name: 'Hostile', subject: 'x', html: hostile(host) };
+    expect((await dashboard.api.post('/v1/templates', template)).status).toBe(201);
+    paths.template = '/v1/templates/hostile/preview';
   });
   afterAll(() => tracker.close());
 
-  test.each(['', '?images=remote'])('runs nothing, posts nothing and reaches nobody (%s)', async (query) => {
+  test.each([
+    ['message', ''],
+    ['message', '?images=remote'],
+    ['template', '?images=remote'],
+  ] as const)('of a %s runs nothing, posts nothing and reaches nobody (%s)', async (kind, query) => {
     const { page, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/keys');
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
-    await frameIn(page, dashboard.program.keys.live, `/v1/messages/${id}/preview${query}`);
+    await frameIn(page, dashboard.program.keys.live, paths[kind] + query);
     const mail = page.frameLocator('iframe').first();
     await mail.getByText('Sealed off').waitFor();
     await page.waitForTimeout(1_000);

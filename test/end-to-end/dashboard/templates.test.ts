@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../support/api-client.ts';
 import { look } from '../../support/browser.ts';
@@ -13,6 +14,10 @@ const HTML = `<table role="presentation">
 </table>
 `;
 const HOSTILE = '<script>window.ran = 1</script><img src="https://elsewhere.example.test/x" onerror="window.ran = 1">';
+
+/** Not the one that is still loaded. */
+const SHOWN = 'iframe:not(.behind)';
+const frame = (page: Page) => page.frameLocator(SHOWN);
 
 describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
   let shipped: string;
@@ -35,18 +40,49 @@ describe.skipIf(chromiumIsMissing)('the screens of templates', () => {
   });
 
   test.each(WINDOWS)('show a draft and what it makes, $theme, $width pixels wide', async (size) => {
-    const { page, complaints, close } = await dashboard.open(size);
+    const { page, complaints, close } = await dashboard.openAs('developer', size);
     await page.goto('/dashboard/templates');
     await page.getByText('order-shipped').first().waitFor();
     const name = `${size.theme}-${size.width}`;
     expect(await look(page, `templates-${name}`)).toEqual(FINE);
     await page.getByText('order-shipped').first().click();
     await page.getByText('Your order has shipped, Ana').waitFor();
+    await frame(page).getByText('On its way, Ana.').waitFor();
+    // A member belongs to no domain: the first of the organization is analysed.
+    await page.getByText('no receiver judges example.test').waitFor();
     expect(await look(page, `template-${name}`)).toEqual(FINE);
     await page.getByRole('link', { name: 'Compare with 1' }).click();
     await page.getByText('<p>Thank you, {{ name }}</p>').waitFor();
     expect(await look(page, `template-diff-${name}`)).toEqual(FINE);
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('show how a mail looks while it is written, and keep what was right', async () => {
+    const id = await make('shown');
+    const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
+    await page.goto(`/dashboard/templates/${id}`);
+    await frame(page).getByText('On its way, Ana.').waitFor();
+    const width = async () => (await page.locator(SHOWN).boundingBox())?.width;
+    const before = await width();
+    await page.getByRole('button', { name: 'Phone' }).click();
+    expect(await width()).toBeLessThanOrEqual(375);
+    expect(before).toBeGreaterThan(375);
+    await page.getByRole('button', { name: 'Dark' }).click();
+    await page.locator(`${SHOWN}.dark`).waitFor();
+    await page.getByRole('textbox', { name: 'Source of the HTML' }).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('<p>See you, {{ name }}</p>');
+    await frame(page).getByText('See you, Ana').waitFor();
+    await page.getByLabel('Example of name').fill('Ben');
+    await frame(page).getByText('See you, Ben').waitFor();
+    await page.getByRole('textbox', { name: 'Source of the HTML' }).click();
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type('{% if name %}');
+    await page.getByRole('button', { name: 'Go there' }).waitFor();
+    await frame(page).getByText('See you, Ben').waitFor();
+    // The browser notes that rendering was refused.
+    expect(complaints.filter((text) => !text.includes('422'))).toEqual([]);
     await close();
   });
 

@@ -1,13 +1,12 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { noteReading } from '../../../commands/audit.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
-import { withViewUrl } from '../../../domain/message/recipient-link.ts';
 import type { MessageBody } from '../../../domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
 import { type Call, endpoint, type RouteContext } from '../../endpoint.ts';
 import { pageOfText, withImages } from '../../pages/mail-page.ts';
+import { imagesField, sealedMail } from '../../pages/sealed-mail.ts';
 import { pageSchema } from '../../schemas/envelope.ts';
 import { requireContent } from '../../schemas/message-content.ts';
 import { loadMessage } from './messages.ts';
@@ -24,46 +23,6 @@ const readContent = async (
   return { message, body };
 };
 
-const policyOf = (hasImages: boolean): string =>
-  [
-    'sandbox allow-popups allow-popups-to-escape-sandbox',
-    "default-src 'none'",
-    "style-src 'unsafe-inline'",
-    `img-src data:${hasImages ? ' https:' : ''}`,
-    'font-src data:',
-    "form-action 'none'",
-    "base-uri 'none'",
-    "frame-ancestors 'self'",
-  ].join('; ');
-
-/** What connects to other hosts before a policy is asked, or would lead links elsewhere. It becomes an unknown element. */
-const ELEMENTS_LEFT_OUT = /<(?=(?:link|base|meta|i?frame|object|embed)[\s/>])/gi;
-/** As far as one goes, so that each character is read once. */
-const URLS = /https?:\/\/[^\s"'<>()]+/gi;
-/** In the URL of our own image that tells of an opening, in whatever mail it came here. */
-const OPEN_PIXEL = /\/o\/[\w-]{16,}/i;
-const DOCTYPE = /^\s*<!doctype[^>]*>/i;
-/** Links leave the frame. */
-const BASE = '<base target="_blank">';
-
-/** The html, inert as far as text can be; the policy sees to the rest. */
-const sealed = ({ html, text = '', subject, attachments }: MessageBody): string => {
-  const page = html === undefined ? pageOfText(subject, text) : withImages(html, attachments);
-  const inert = withViewUrl(page, '#')
-    .replace(ELEMENTS_LEFT_OUT, '<x-')
-    .replace(URLS, (url) => (OPEN_PIXEL.test(url) ? 'data:,' : url));
-  const [doctype = ''] = DOCTYPE.exec(inert) ?? [];
-  return doctype + BASE + inert.slice(doctype.length);
-};
-
-const previewHeaders = (reply: FastifyReply, hasImages: boolean): FastifyReply =>
-  reply
-    .type('text/html; charset=utf-8')
-    .header('content-security-policy', policyOf(hasImages))
-    .header('referrer-policy', 'no-referrer')
-    .header('x-dns-prefetch-control', 'off')
-    .header('cross-origin-resource-policy', 'same-origin');
-
 export const previewMessageRoute = endpoint(
   'GET /v1/messages/:id/preview',
   {
@@ -71,21 +30,15 @@ export const previewMessageRoute = endpoint(
     description:
       'Its html, or its text, in a document of its own that runs, posts and loads nothing: images of its own attachments ' +
       'are in it, links open a new window. Looking at it counts as nothing. Reading it is put on record.',
-    query: z.strictObject({
-      images: z
-        .enum(['none', 'remote'])
-        .default('none')
-        .describe(
-          '`remote`: images of other hosts may be loaded over https, and tell them so; never our own open pixel.',
-        ),
-    }),
+    query: z.strictObject({ images: imagesField }),
     answer: pageSchema,
     mediaType: 'text/html',
   },
   async (call, route) => {
     const { body } = await readContent(call, route);
-    previewHeaders(call.reply, call.query.images === 'remote');
-    return sealed(body);
+    const { html, text = '', subject, attachments } = body;
+    const page = html === undefined ? pageOfText(subject, text) : withImages(html, attachments);
+    return sealedMail(call.reply, page, call.query.images);
   },
 );
 

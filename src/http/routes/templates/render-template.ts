@@ -2,13 +2,18 @@ import { z } from 'zod';
 import { renderContent } from '../../../commands/template/render-template.ts';
 import { contentOf, loadTemplate } from '../../../commands/template/template-content.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { parseMailbox } from '../../../domain/email-address.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import type { RenderedTemplate } from '../../../domain/template/render-template.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
-import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import type { HttpDependencies } from '../../dependencies.ts';
+import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
+import { imagesField, sealedMail } from '../../pages/sealed-mail.ts';
+import { pageSchema } from '../../schemas/envelope.ts';
 import { serializeAnalysis } from '../../schemas/sent-message.ts';
 import { renderedTemplateSchema } from '../../schemas/template.ts';
-import { domainFactsFor } from '../messages/send-message.ts';
+import { integerParameter } from '../../validation/fields.ts';
+import { domainFactsFor, senderOf } from '../messages/send-message.ts';
 import { localeField, variablesField } from './template-fields.ts';
 
 /** Values of lists and objects. */
@@ -35,10 +40,11 @@ export const analyzeRendered = async (
   caller: Caller,
   rendered: RenderedTemplate,
 ) => {
-  const domain = await domainFactsFor(auth.keyCache, caller);
-  const analysis = serializeAnalysis(
-    await deps.analyzer.analyze({ draft: draftOf(rendered, caller), domain }, caller.organizationId),
-  );
+  const from = rendered.from === undefined ? undefined : parseMailbox(rendered.from);
+  const sender = await senderOf(auth.keyCache, caller, typeof from === 'object' ? from.address : undefined);
+  const domain = await domainFactsFor(auth.keyCache, sender);
+  const draft = draftOf(rendered, sender);
+  const analysis = serializeAnalysis(await deps.analyzer.analyze({ draft, domain }, caller.organizationId));
   return {
     ...analysis,
     findings: analysis.findings.map((finding) => {
@@ -49,9 +55,51 @@ export const analyzeRendered = async (
   };
 };
 
-export const renderTemplateRoute = (route: RouteContext): void => {
-  const { context, templateRenderer, templateCompiler, textAlternatives } = route.deps;
+interface Asked {
+  readonly id: string;
+  /** Absent: the draft. */
+  readonly version: number | undefined;
+  readonly locale: string | null;
+  /** null: the values of the examples. */
+  readonly variables: Readonly<Record<string, unknown>> | null;
+}
+
+/** @throws {DomainError} `not_found`, `template_invalid`, `template_variables_invalid`. */
+const renderStored = async (
+  { context, templateRenderer, templateCompiler }: HttpDependencies,
+  { organizationId }: Caller,
+  { id, version, locale, variables }: Asked,
+) => {
   const templates = { store: context.store, contents: context.contents, templateCompiler };
+  const { template } = await loadTemplate(context.store, organizationId, id);
+  const { content, version: found } = await contentOf(templates, template, { version: version ?? 'draft' });
+  return { template, found, ...renderContent(templateRenderer, content, { variables, locale, field: 'variables' }) };
+};
+
+const VERSION_MAX = 999_999_999;
+
+export const previewTemplateRoute = endpoint(
+  'GET /v1/templates/:id/preview',
+  {
+    summary: 'Preview a template as a page',
+    description:
+      'The html of a message with the values of the examples, in a document of its own that runs, posts and loads ' +
+      'nothing; links open a new window. Nothing is written.',
+    query: z.strictObject({
+      version: integerParameter(1, VERSION_MAX).optional().describe('Number of the version; the draft when absent.'),
+      locale: localeField.optional(),
+      images: imagesField,
+    }),
+    answer: pageSchema,
+    mediaType: 'text/html',
+  },
+  async ({ caller, id, query: { version, locale = null, images }, reply }, { deps }) => {
+    const { rendered } = await renderStored(deps, caller, { id, version, locale, variables: null });
+    return sealedMail(reply, rendered.html, images);
+  },
+);
+
+export const renderTemplateRoute = (route: RouteContext): void => {
   defineEndpoint(
     route,
     'POST /v1/templates/:id/render',
@@ -68,12 +116,11 @@ export const renderTemplateRoute = (route: RouteContext): void => {
       answer: renderedTemplateSchema,
     },
     async ({ caller, id, body: { version, locale = null, variables = null } }) => {
-      const { template } = await loadTemplate(context.store, caller.organizationId, id);
-      const { content, version: found } = await contentOf(templates, template, { version: version ?? 'draft' });
-      const { rendered, unused } = renderContent(templateRenderer, content, {
-        variables,
+      const { template, found, rendered, unused } = await renderStored(route.deps, caller, {
+        id,
+        version,
         locale,
-        field: 'variables',
+        variables,
       });
       return {
         object: 'rendered_template' as const,
@@ -81,7 +128,7 @@ export const renderTemplateRoute = (route: RouteContext): void => {
         version: found,
         subject: rendered.subject,
         html: rendered.html,
-        text: (await textAlternatives.of(draftOf(rendered, caller))) || null,
+        text: (await route.deps.textAlternatives.of(draftOf(rendered, caller))) || null,
         from: rendered.from ?? null,
         reply_to: [...(rendered.replyTo ?? [])],
         unused_variables: [...unused],
