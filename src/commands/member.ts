@@ -13,6 +13,7 @@ import {
   type Member,
   type MemberAuthority,
   type Members,
+  mailSignInLink,
   members,
   requireMember,
 } from '../domain/member/member.ts';
@@ -165,6 +166,27 @@ export const createSignInLink = async (
     stream: membersStream(origin.organizationId),
     context: contextOf(context, origin),
     decide: (state) => decideCreateSignInLink(state, { memberId, linkHash, expiresAt: link.expiresAt }),
+  });
+  return link;
+};
+
+/**
+ * Makes a link to be mailed to the member; the one before ends. Requests of strangers reach this, so it is limited.
+ * @throws {DomainError} `not_found`, `rate_limit_exceeded`, `resource_conflict`.
+ */
+export const createMailedLink = async (
+  context: Context,
+  origin: Origin,
+  { memberId }: { readonly memberId: string },
+): Promise<MadeLink> => {
+  const { linkHash, ...link } = makeLink(context, LINK_MINUTES);
+  const metadata = contextOf(context, origin);
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: metadata,
+    decide: (state) =>
+      mailSignInLink(state, { memberId, linkHash, expiresAt: link.expiresAt, now: metadata.occurredAt }),
   });
   return link;
 };

@@ -60,7 +60,8 @@ export const ERROR_CATALOGUE = {
     remedy: 'Check the id and the path.',
   },
   content_gone: {
-    meaning: 'The content of the message is no longer kept: it was erased, or its time is over.',
+    meaning:
+      'The content of the message is no longer kept: it was erased, or its time is over. Or it lets its recipient sign in, and is shown to nobody else.',
     remedy: 'Nothing brings it back; the recipient may still have the mail.',
   },
   not_signed_yet: {

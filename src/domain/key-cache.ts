@@ -49,8 +49,8 @@ export interface KeyCacheState {
   readonly auditors: ReadonlyMap<string, ExistingAuditor>;
   /** By organization. */
   readonly members: ReadonlyMap<string, Members>;
-  /** Whose last link it is, by the hash of its token. */
-  readonly links: ReadonlyMap<string, { readonly organizationId: string; readonly memberId: string }>;
+  /** Id of the member whose last link it is, by the hash of its token. */
+  readonly links: ReadonlyMap<string, string>;
   /** Whose member it is, by the id of the member. */
   readonly organizationsOfMembers: ReadonlyMap<string, string>;
   /** Sessions that were not ended; some are over by their time. */
@@ -89,7 +89,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
   const keys = new Map<string, KeyEntry>();
   const auditors = new Map<string, ExistingAuditor>();
   const members = new Map<string, Members>();
-  const links = new Map<string, { readonly organizationId: string; readonly memberId: string }>();
+  const links = new Map<string, string>();
   const organizationsOfMembers = new Map<string, string>();
   const sessions = new Map<string, ExistingSession>();
 
@@ -155,7 +155,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     const { memberId } = event.data;
     const [earlier, link] = [before.members[memberId]?.link, after.members[memberId]?.link];
     if (earlier != null) links.delete(earlier.linkHash);
-    if (link != null) links.set(link.linkHash, { organizationId: id, memberId });
+    if (link != null) links.set(link.linkHash, memberId);
     if (after.members[memberId] === undefined) organizationsOfMembers.delete(memberId);
     else organizationsOfMembers.set(memberId, id);
     return NOTHING;

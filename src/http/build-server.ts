@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createTemplateUses } from '../commands/template/use-template.ts';
 import type { AuthContext } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/key-cache.ts';
+import { createMemberAddresses } from './auth/member-addresses.ts';
 import { createCatchUpLimit } from './auth/rate-limits.ts';
 import { createSessionActivity } from './auth/session-activity.ts';
 import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
@@ -18,6 +19,7 @@ import { sendErrorPage } from './pages/define-page.ts';
 import { createRefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { isPage, isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
+import { createSignInMail } from './sign-in-mail.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -155,6 +157,8 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
   readJsonBodies(server, bodies, `content:${context.system.uuid()}:`);
   answerErrors(server, logger, auth);
   const engagements = createEngagementRecorder(deps);
+  const memberAddresses = createMemberAddresses({ keyCache, contents: context.contents });
+  const signInMail = createSignInMail(deps, { keyCache, addresses: memberAddresses });
   const refusals = createRefusalRecorder(deps);
   server.addHook('onResponse', (request, reply, done) => {
     refusals.note(request, reply);
@@ -165,7 +169,9 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
     deps,
     auth,
     engagements,
+    signInMail,
     refusals,
+    memberAddresses,
     templates: createTemplateUses(deps),
     closing: closing.signal,
     operations: collectOperations(server),
@@ -177,7 +183,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
 
   server.addHook('onReady', () => keyCache.start());
   server.addHook('preClose', async () => closing.abort());
-  server.addHook('onClose', () => keyCache.close());
+  server.addHook('onClose', () => signInMail.close().then(() => keyCache.close()));
   server.addHook('onClose', () => engagements.close());
   server.addHook('onClose', () => refusals.close());
   return server;

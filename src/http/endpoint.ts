@@ -8,6 +8,7 @@ import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { type AuthContext, authenticateRequest, reauthenticate, requireKnownHeaders } from './auth/authenticate.ts';
+import type { MemberAddresses } from './auth/member-addresses.ts';
 import { seesContents } from './auth/permissions.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
@@ -15,9 +16,10 @@ import type { EngagementRecorder } from './engagement-recorder.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
 import type { RefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { keptOriginOf } from './request-origin.ts';
-import type { GuardedRoute } from './route-rules.ts';
+import type { GuardedRoute, PublicRoute } from './route-rules.ts';
 import { type GuardedRouteName, methodAndUrl, type PublicRouteName, ROUTES } from './route-table.ts';
 import { maskContents } from './serialize/mask-contents.ts';
+import type { SignInMail } from './sign-in-mail.ts';
 import { nulProblems } from './validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from './validation/problems.ts';
 
@@ -27,7 +29,9 @@ export interface RouteContext {
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
   readonly engagements: Pick<EngagementRecorder, 'note'>;
+  readonly signInMail: Pick<SignInMail, 'ask'>;
   readonly refusals: Pick<RefusalRecorder, 'flush'>;
+  readonly memberAddresses: MemberAddresses;
   /** By organization. */
   readonly templates: TemplateUses;
   /** Aborts when the server begins to close: long polls end. */
@@ -185,9 +189,9 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
 
 /** A route of the API that needs no key: validation, deadline, status and OpenAPI as of all others. */
 export const publicEndpoint =
-  <Body extends z.ZodType>(
+  <Body extends z.ZodType = typeof NOTHING>(
     name: PublicRouteName,
-    definition: Pick<Described, 'summary' | 'description' | 'examples' | 'answer'> & { readonly body: Body },
+    definition: Pick<Described, 'summary' | 'description' | 'examples' | 'answer'> & { readonly body?: Body },
     handle: (
       call: Pick<Call<z.output<Body>, unknown>, 'body' | 'request' | 'reply'>,
       route: RouteContext,
@@ -199,7 +203,9 @@ export const publicEndpoint =
     const { method, url } = methodAndUrl(name);
     const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       requireKnownHeaders(request, false);
-      const { body } = await readRequest({ summary, body: definition.body, query: NOTHING }, request, null);
+      // An absent schema is the empty one, which is the default of its type parameter.
+      const schema = definition.body ?? (NOTHING as z.ZodType as Body);
+      const { body } = await readRequest({ summary, body: schema, query: NOTHING }, request, null);
       return handle({ body, request, reply }, route);
     };
     server.route({
@@ -207,7 +213,7 @@ export const publicEndpoint =
       url,
       schema: routeSchema(operationId, name, definition),
       handler: async (request, reply) => {
-        const { status, secret } = ROUTES[name];
+        const { status, secret }: PublicRoute = ROUTES[name];
         const body = await withTimeout({ ms: DEADLINE_MS }, answer(request, reply));
         if (secret) reply.header('cache-control', 'no-store');
         reply.code(status);

@@ -32,6 +32,7 @@ import {
 } from './routes/members/passkeys.ts';
 import { getSessionRoute, signInRoute, signOutRoute } from './routes/members/session.ts';
 import { endMemberSessionRoute, getMemberSessionRoute, listMemberSessionsRoute } from './routes/members/sessions.ts';
+import { getSignInMethodsRoute, mailSignInLinkRoute } from './routes/members/sign-in-ways.ts';
 import { getOrganizationRoute, setLegalHoldRoute, updateOrganizationRoute } from './routes/organization.ts';
 import { getOrganizationReputationRoute, releaseOrganizationSendingRoute } from './routes/sender-reputation.ts';
 
@@ -63,6 +64,8 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   releaseOrganizationSendingRoute,
   signInRoute,
   createChallengeRoute,
+  mailSignInLinkRoute,
+  getSignInMethodsRoute,
   getSessionRoute,
   signOutRoute,
   listPasskeysRoute,

@@ -41,9 +41,9 @@ export interface GuardedRoute {
 }
 
 /** Needs no key. */
-interface PublicRoute {
+export interface PublicRoute {
   readonly permission: null;
-  readonly status: 200 | 302;
+  readonly status: 200 | 202 | 302;
   readonly errors: readonly ErrorCode[];
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
@@ -142,5 +142,6 @@ export const CHALLENGE_ERRORS = [
   'unavailable',
   ...BODY,
 ] as const;
+export const MAIL_LINK_ERRORS = [...CHALLENGE_ERRORS, 'rate_limit_exceeded'] as const;
 /** Tracked links and images cost no read of anything. */
 export const TRACKED_ERRORS = ['not_found', 'internal_error'] as const;

@@ -12,6 +12,7 @@ import {
   FORM_ERRORS,
   LIST,
   LOOK,
+  MAIL_LINK_ERRORS,
   ONE,
   ONE_CHANGED,
   OPEN,
@@ -88,7 +89,7 @@ export const ROUTES = {
     ...AUDIT,
     secret: true,
     contents: true,
-    errors: ['not_found', 'environment_not_allowed'],
+    errors: ['not_found', 'environment_not_allowed', 'content_gone'],
   },
   'GET /v1/audit/consistency': { ...AUDIT, ranges: true, errors: ['environment_not_allowed', 'not_signed_yet'] },
   'GET /v1/audit/export': {
@@ -143,6 +144,8 @@ export const ROUTES = {
 
   'POST /v1/session': { ...OPEN, secret: true, errors: SIGN_IN_ERRORS },
   'POST /v1/session/challenges': { ...OPEN, secret: true, errors: CHALLENGE_ERRORS },
+  'POST /v1/session/links': { ...OPEN, status: 202, errors: MAIL_LINK_ERRORS },
+  'GET /v1/session/methods': { ...OPEN, errors: ['invalid_request', 'header_not_allowed', 'internal_error'] },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },
@@ -174,7 +177,9 @@ export type GuardedRouteName = {
 }[RouteName];
 
 /** Routes of the API itself that need no key. */
-export type PublicRouteName = Extract<RouteName, `POST /v1/session${string}`>;
+export type PublicRouteName =
+  | Exclude<Extract<RouteName, `POST /v1/session${string}`>, GuardedRouteName>
+  | 'GET /v1/session/methods';
 
 export type PageName = {
   [Name in RouteName]: (typeof ROUTES)[Name] extends { readonly page: true } ? Name : never;

@@ -74,8 +74,8 @@ export const SignInByPasskey = (): JSX.Element | null => {
   if (!isPossible) return null;
   return (
     <>
+      <PasskeyButton word="Sign in with a passkey" tone="primary" act={async () => (await loaded()).signIn()} />
       <p class="or">or</p>
-      <PasskeyButton word="Sign in with a passkey" act={async () => (await loaded()).signIn()} />
     </>
   );
 };

@@ -3,8 +3,10 @@ import { useState } from 'preact/hooks';
 import { ApiFault, request } from '../data/api.ts';
 import { enterKey, environmentOfKey } from '../data/credentials.ts';
 import { currentEnvironment, navigate, withParameters } from '../data/location.ts';
+import { Icon } from '../parts/icons.tsx';
 import { SignInByPasskey } from '../parts/passkeys.tsx';
 import { Logo } from '../parts/shell.tsx';
+import { SignInByMail, useSignInMethods } from '../parts/sign-in-ways.tsx';
 
 /** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
 const isAccepted = async (key: string): Promise<boolean> => {
@@ -23,7 +25,7 @@ const problemOf = (error: unknown): string =>
     : `It could not be checked: ${String(error instanceof Error ? error.message : error)}`;
 
 /** Asks for an API key of the environment. */
-export const SignIn = (): JSX.Element => {
+const SignInByKey = (): JSX.Element => {
   const environment = currentEnvironment();
   const [text, setText] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
@@ -40,42 +42,59 @@ export const SignIn = (): JSX.Element => {
     }
   };
   return (
+    <form class="way" onSubmit={(event) => void enter(event)}>
+      <label>
+        API key
+        <input
+          class="inp mono"
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={`ob_${environment}_…`}
+          value={text}
+          aria-invalid={problem !== null}
+          {...(problem !== null && { 'aria-describedby': 'problem' })}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            setProblem(null);
+          }}
+        />
+      </label>
+      {problem !== null && (
+        <p id="problem" class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <button type="submit" class="btn">
+        <Icon name="key" />
+        Sign in
+      </button>
+      <p class="small">The key stays in this tab, and is sent to this service alone.</p>
+    </form>
+  );
+};
+
+/** Where nobody has signed in: every way that there is. */
+export const SignIn = (): JSX.Element => {
+  const methods = useSignInMethods();
+  return (
     <main class="si">
       <div class="box">
         <Logo />
-        <h1>Outbox</h1>
-        <p class="sub">Sign in with an API key of the {environment} environment.</p>
-        <form class="panel" onSubmit={(event) => void enter(event)}>
-          <label>
-            API key
-            <input
-              class="inp mono"
-              type="password"
-              autocomplete="off"
-              spellcheck={false}
-              placeholder={`ob_${environment}_…`}
-              value={text}
-              aria-invalid={problem !== null}
-              {...(problem !== null && { 'aria-describedby': 'problem' })}
-              onInput={(event) => {
-                setText(event.currentTarget.value);
-                setProblem(null);
-              }}
-            />
-          </label>
-          {problem !== null && (
-            <p id="problem" class="problem" role="alert">
-              {problem}
-            </p>
-          )}
-          <button type="submit" class="btn primary">
-            Sign in
-          </button>
+        <h1>Sign in to Outbox</h1>
+        <p class="sub">{location.host}</p>
+        <div class="panel">
           <SignInByPasskey />
-        </form>
-        <p class="small">The key stays in this tab, and is sent to this service alone.</p>
+          {methods?.mailed_link && (
+            <>
+              <SignInByMail {...methods.mailed_link} />
+              <p class="or">or</p>
+            </>
+          )}
+          <SignInByKey />
+        </div>
         <p class="other-way">
-          Members sign in with a link, which an owner makes under Settings. Whoever runs this service can print one:
+          Locked out? An owner can make a link under Settings, and whoever runs this service can print one:
           <code>npm run outbox -- members invite</code>
         </p>
       </div>

@@ -19,6 +19,8 @@ export const memberEvents = {
     /** SHA-256 of the token, hex; the token itself is nowhere. */
     linkHash: z.string().length(64),
     expiresAt: z.string(),
+    /** The service mailed it to the member, at the request of whoever knows the address. Absent: it was shown to a person. */
+    mailed: z.literal(true).optional(),
   }),
   /** Signed in for the first time. */
   MemberJoined: z.object({ memberId: z.string() }),

@@ -30,6 +30,10 @@ export const MEMBERS_MAX = 200;
 
 /** A mail scanner or a shared screen has no longer. Shorter loses people who are called away. */
 export const LINK_MINUTES = 15;
+/** Links that a member is mailed within an hour. Higher: strangers fill their mailbox. Lower: a mail that gets lost locks them out. */
+export const MAILED_LINKS_MAX = 5;
+const HOUR_MS = 3_600_000;
+
 /** Of the link that the first start prints: whoever installs the service reads a page or two before. */
 export const FIRST_LINK_MINUTES = 60;
 
@@ -63,6 +67,8 @@ export interface Member {
   readonly joinedAt: string | null;
   /** The last link; it may have been used. */
   readonly link: SignInLink | null;
+  /** When the last links were mailed to them, the newest last; `MAILED_LINKS_MAX` at most. */
+  readonly mailedLinksAt: readonly string[];
   /** In the order in which they were added. */
   readonly passkeys: readonly Passkey[];
 }
@@ -96,13 +102,16 @@ export const members: Aggregate<Members, MemberEvent> = {
           invitedAt: occurredAt,
           joinedAt: null,
           link: null,
+          mailedLinksAt: [],
           passkeys: [],
         } as const;
         return { members: { ...state.members, [memberId]: invited } };
       }
       case 'SignInLinkCreated': {
-        const { linkHash, expiresAt } = event.data;
-        return changed(state, memberId, { link: { linkHash, expiresAt } });
+        const { linkHash, expiresAt, mailed } = event.data;
+        const before = state.members[memberId]?.mailedLinksAt ?? [];
+        const mailedLinksAt = mailed ? [...before, occurredAt].slice(-MAILED_LINKS_MAX) : before;
+        return changed(state, memberId, { link: { linkHash, expiresAt }, mailedLinksAt });
       }
       case 'MemberJoined':
         return changed(state, memberId, { status: 'joined', joinedAt: occurredAt });
@@ -182,6 +191,28 @@ export const createSignInLink = (
 ): readonly MemberEvent[] => {
   requireMember(state, memberId);
   return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt } }];
+};
+
+export interface MailSignInLink extends SignInLink {
+  readonly memberId: string;
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+/** @throws {DomainError} `not_found`, `rate_limit_exceeded` they were mailed `MAILED_LINKS_MAX` within an hour. */
+export const mailSignInLink = (
+  state: Members,
+  { memberId, linkHash, expiresAt, now }: MailSignInLink,
+): readonly MemberEvent[] => {
+  const { mailedLinksAt } = requireMember(state, memberId);
+  const oldest = mailedLinksAt.at(-MAILED_LINKS_MAX);
+  const freeAtMs = oldest === undefined ? 0 : Date.parse(oldest) + HOUR_MS;
+  if (freeAtMs > Date.parse(now)) {
+    throw new DomainError('rate_limit_exceeded', `a member is mailed ${MAILED_LINKS_MAX} links an hour`, {
+      retryAfterSeconds: Math.ceil((freeAtMs - Date.parse(now)) / 1000),
+    });
+  }
+  return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt, mailed: true } }];
 };
 
 /** Somebody signed in. Not for the first time: nothing. @throws {DomainError} `not_found`. */

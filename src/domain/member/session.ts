@@ -1,12 +1,11 @@
 /** A session: a browser in which a member has signed in. */
 import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { sha256 } from '../digest.ts';
-import { DomainError } from '../domain-error.ts';
 import type { SessionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { Proof } from './events.ts';
-import { passkeyInvalid } from './passkey.ts';
+import { linkInvalid, passkeyInvalid } from './passkey.ts';
 
 const HOUR_MS = 3_600_000;
 /** After this long without a request a session is over: longer than a working day with its breaks, shorter than a night. */
@@ -72,7 +71,3 @@ export const endSession = (state: Session, organizationId: string): readonly Ses
   const { status, sessionId } = requireOwn(state, organizationId, 'session');
   return status === 'ended' ? [] : [{ type: 'SessionEnded', data: { sessionId } }];
 };
-
-/** Says the same whether a link never existed, was used, was replaced or is over. */
-export const linkInvalid = (): DomainError =>
-  new DomainError('sign_in_link_invalid', 'this link cannot be used: it is used once, for a few minutes');

@@ -5,6 +5,8 @@ export interface Notice {
   readonly subject: string;
   /** Lines of plain text. */
   readonly text: string;
+  /** The same for programs that show it; absent: the text does. */
+  readonly html?: string;
 }
 
 const WHY = {

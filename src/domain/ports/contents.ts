@@ -80,6 +80,8 @@ export interface MessageBody {
   readonly unsubscribe?: UnsubscribeWays | 'managed';
   /** What the sender was answered, where they asked for it: a replay answers the same. */
   readonly analysis?: ToldAnalysis;
+  /** It lets its recipient sign in: nobody else is shown what it says. */
+  readonly confidential?: true;
   /** Of its parts (`domain/message/content-parts.ts`) in their order, base64url; absent: no event is bound to them. */
   readonly salts?: readonly string[];
 }

@@ -3,7 +3,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { KeyCacheState } from '../../domain/key-cache.ts';
-import { type Member, POWERS } from '../../domain/member/member.ts';
+import { type Member, type Members, POWERS } from '../../domain/member/member.ts';
 import type { ExistingSession } from '../../domain/member/session.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
@@ -21,6 +21,10 @@ export interface KeyCacheQueries {
   memberOfLink(linkHash: string): MemberOfOrganization | undefined;
   /** undefined: there is none, or they were removed. */
   memberOf(memberId: string): MemberOfOrganization | undefined;
+  /** All members, by organization. What is unchanged is the same object. */
+  members(): ReadonlyMap<string, Members>;
+  /** Whether any organization has a domain that may send. */
+  canSend(): boolean;
   domainOf(domainId: string): Caller['domain'];
   /** Facts about the sending domain for an analysis. */
   domainFactsOf(domainId: string): DomainFacts;
@@ -137,18 +141,19 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     return id === undefined ? undefined : domainOf(id);
   };
 
+  const memberOf = (memberId: string): MemberOfOrganization | undefined => {
+    const organizationId = state.organizationsOfMembers.get(memberId) ?? '';
+    const member = state.members.get(organizationId)?.members[memberId];
+    return member === undefined ? undefined : { organizationId, member };
+  };
+
   return {
     callerOf,
-    memberOfLink: (linkHash) => {
-      const found = state.links.get(linkHash);
-      const member = found && state.members.get(found.organizationId)?.members[found.memberId];
-      return found === undefined || member === undefined ? undefined : { organizationId: found.organizationId, member };
-    },
-    memberOf: (memberId) => {
-      const organizationId = state.organizationsOfMembers.get(memberId);
-      const member = organizationId && state.members.get(organizationId)?.members[memberId];
-      return organizationId && member ? { organizationId, member } : undefined;
-    },
+    memberOfLink: (linkHash) => memberOf(state.links.get(linkHash) ?? ''),
+    memberOf,
+    members: () => state.members,
+    canSend: () =>
+      state.domains.values().some(({ domain }) => domain.status === 'registered' && isVerified(domain, capturing)),
     domainOf,
     domainFactsOf: (domainId) => {
       const { name, verified } = domainOf(domainId);

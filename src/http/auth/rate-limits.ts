@@ -75,6 +75,25 @@ export const consumeRateLimit = async (
   });
 };
 
+/** Nobody has more tokens than they mistype. Higher: more guesses, each a catch-up with the log at most. */
+const SIGN_INS_MAX = 20;
+
+/**
+ * Counts what a client does without a key, by its network.
+ * @param what counted apart from all else.
+ * @throws {DomainError} `rate_limit_exceeded`.
+ */
+export const consumeSignInLimit = async (
+  { rateLimiter }: Pick<Limiting, 'rateLimiter'>,
+  what: 'sign-in' | 'sign-in-link' | 'oidc',
+  address: string,
+): Promise<void> => {
+  const result = await rateLimiter.take(`${what}:${clientNetworkOf(address)}`, 1, SIGN_INS_MAX);
+  if (result.allowed) return;
+  const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
+  throw new DomainError('rate_limit_exceeded', 'too many attempts to sign in', { retryAfterSeconds });
+};
+
 /**
  * Limits how often unknown keys from one address may cause a catch-up of the key cache. Over the limit no request is
  * refused: the unknown key waits for the next regular read of the log instead.

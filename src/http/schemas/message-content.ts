@@ -18,13 +18,22 @@ export const contentStateOf = (found: StoredHead | undefined): z.infer<typeof co
   return found?.kind === 'message' ? 'stored' : null;
 };
 
-/** @throws {DomainError} `content_gone`: it was removed; `unavailable`: it cannot be read. */
+/** Of a link to sign in, whose recipient alone may have it. @throws {DomainError} `content_gone`. */
+export const requireShowable = ({ confidential }: MessageBody): void => {
+  if (confidential)
+    throw new DomainError('content_gone', 'the message lets its recipient sign in: its content is not shown');
+};
+
+/** @throws {DomainError} `content_gone`: it was removed, or is for nobody else; `unavailable`: it cannot be read. */
 export const requireContent = async (
   contents: Pick<Contents, 'get'>,
   { accepted: { contentId } }: ExistingMessage,
 ): Promise<MessageBody> => {
   const found = (await contents.get([contentId])).get(contentId);
-  if (found?.kind === 'message') return found;
+  if (found?.kind === 'message') {
+    requireShowable(found);
+    return found;
+  }
   if (found !== undefined && isRemoved(found))
     throw new DomainError('content_gone', `the content of the message was removed at ${found.at}`);
   throw new DomainError('unavailable', 'the contents of the message cannot be read just now');

@@ -3,7 +3,7 @@ import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
 import { CHECKPOINT_FILE, checkpointNotice, type ShownCheckpoint } from '../../domain/audit/checkpoint-notice.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Leadership } from '../leadership.ts';
-import { mailNotice, type SendNotices } from '../send-notices.ts';
+import { mailFromDomain, type SendNotices } from '../send-notices.ts';
 import { repeat, type Work } from '../supervise.ts';
 import type { Auditors } from './auditors.ts';
 
@@ -36,7 +36,7 @@ export const mailCheckpoints = (options: MailCheckpoints): Work => {
     const { auditorId, organizationId } = one;
     const { email } = await requireContact(options, one);
     if (email === null) return;
-    await mailNotice(options, {
+    await mailFromDomain(options, {
       organizationId,
       to: email,
       notice: checkpointNotice({ note, ...checkpoint }),

@@ -42,4 +42,11 @@ export const de: Sentences = {
     'Aus Ihrem Netzwerk kamen innerhalb einer Minute sehr viele Anfragen. Bitte warten Sie eine Minute und versuchen Sie es dann noch einmal.',
   faultTitle: 'Etwas ist schiefgegangen',
   fault: 'Der Fehler liegt bei uns und wurde protokolliert. Bitte versuchen Sie es später noch einmal.',
+  signInMailSubject: 'Ihr Link zur Anmeldung bei {organization}',
+  signInMailAsked:
+    'Jemand, vermutlich Sie selbst, hat mit dieser Adresse einen Link zur Anmeldung im Outbox-Dashboard von {organization} angefordert.',
+  signInMailButton: 'Anmelden',
+  signInMailCopy: 'Falls die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse in Ihrem Browser:',
+  signInMailOnce: 'Der Link funktioniert einmal, {minutes} Minuten lang.',
+  signInMailIgnore: 'Waren Sie es nicht, brauchen Sie nichts zu tun: Ohne diese E-Mail kann sich niemand anmelden.',
 };

@@ -32,7 +32,14 @@ export const en = {
   tooMany: 'Many requests came from your network within a minute. Wait a minute, then try again.',
   faultTitle: 'Something went wrong',
   fault: 'The fault is ours and has been logged. Try again later.',
+  signInMailSubject: 'Your link to sign in to {organization}',
+  signInMailAsked:
+    'Somebody, probably you, asked for a link to sign in to the Outbox dashboard of {organization} with this address.',
+  signInMailButton: 'Sign in',
+  signInMailCopy: 'If the button does not work, open this address in your browser:',
+  signInMailOnce: 'The link works once, for {minutes} minutes.',
+  signInMailIgnore: 'If it was not you, do nothing: nobody can sign in without this mail.',
 };
 
-/** Sentences of the pages for recipients. A language that lacks one does not compile. */
+/** Sentences of the pages for recipients, and of mail to members. A language that lacks one does not compile. */
 export type Sentences = Readonly<Record<keyof typeof en, string>>;

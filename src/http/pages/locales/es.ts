@@ -36,4 +36,11 @@ export const es: Sentences = {
   tooMany: 'Se han recibido muchas solicitudes desde su red en un minuto. Espere un minuto y vuelva a intentarlo.',
   faultTitle: 'Algo ha salido mal',
   fault: 'El error es nuestro y ha quedado registrado. Vuelva a intentarlo más tarde.',
+  signInMailSubject: 'Su enlace para iniciar sesión en {organization}',
+  signInMailAsked:
+    'Alguien, probablemente usted, ha pedido con esta dirección un enlace para iniciar sesión en el panel de Outbox de {organization}.',
+  signInMailButton: 'Iniciar sesión',
+  signInMailCopy: 'Si el botón no funciona, abra esta dirección en su navegador:',
+  signInMailOnce: 'El enlace funciona una sola vez, durante {minutes} minutos.',
+  signInMailIgnore: 'Si no ha sido usted, no haga nada: nadie puede iniciar sesión sin este correo.',
 };

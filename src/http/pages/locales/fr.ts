@@ -40,4 +40,11 @@ export const fr: Sentences = {
     'De très nombreuses requêtes sont venues de votre réseau en une minute. Patientez une minute, puis réessayez.',
   faultTitle: 'Une erreur s’est produite',
   fault: 'L’erreur vient de nous et a été enregistrée. Veuillez réessayer plus tard.',
+  signInMailSubject: 'Votre lien de connexion à {organization}',
+  signInMailAsked:
+    'Quelqu’un, probablement vous, a demandé avec cette adresse un lien de connexion au tableau de bord Outbox de {organization}.',
+  signInMailButton: 'Se connecter',
+  signInMailCopy: 'Si le bouton ne fonctionne pas, ouvrez cette adresse dans votre navigateur :',
+  signInMailOnce: 'Le lien fonctionne une seule fois, pendant {minutes} minutes.',
+  signInMailIgnore: 'Si ce n’était pas vous, ne faites rien : personne ne peut se connecter sans cet e-mail.',
 };

@@ -38,4 +38,12 @@ export const ja: Sentences = {
     'お使いのネットワークから 1 分間に多数のリクエストがありました。1 分ほど待ってから、もう一度お試しください。',
   faultTitle: 'エラーが発生しました',
   fault: '当サービス側の不具合です。記録いたしましたので、時間をおいてもう一度お試しください。',
+  signInMailSubject: '{organization} へのサインイン用リンク',
+  signInMailAsked:
+    'このメールアドレスで、{organization} の Outbox ダッシュボードにサインインするためのリンクが請求されました。',
+  signInMailButton: 'サインイン',
+  signInMailCopy: 'ボタンが機能しない場合は、次のアドレスをブラウザーで開いてください：',
+  signInMailOnce: 'このリンクは {minutes} 分間、一度だけ使えます。',
+  signInMailIgnore:
+    'お心当たりがない場合は、何もする必要はありません。このメールがなければ、誰もサインインできません。',
 };

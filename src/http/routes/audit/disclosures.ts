@@ -19,6 +19,7 @@ import { ORIGIN_DAYS } from '../../../domain/ports/request-origins.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { timeSchema } from '../../schemas/envelope.ts';
+import { requireShowable } from '../../schemas/message-content.ts';
 import { requireEvent } from './checkpoints.ts';
 
 const partSchema = z.strictObject({
@@ -76,12 +77,13 @@ const bodyOf = async ({ context: { contents } }: HttpDependencies, id: string): 
   return body;
 };
 
-/** @throws {DomainError} `unavailable` */
+/** @throws {DomainError} `unavailable`, `content_gone` */
 const partsOf = async (body: StoredBody): Promise<readonly Part[]> => {
   if (isRemoved(body)) {
     const { parts = [] } = body;
     return parts.map((part) => (isKeptPart(part) ? disclosed(part) : removedPart(part, body)));
   }
+  if (body.kind === 'message') requireShowable(body);
   const parts = body.kind === 'message' ? await inTurns(saltedParts(body)) : null;
   if (parts === null) throw unavailable();
   return parts.map(disclosed);

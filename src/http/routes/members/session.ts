@@ -2,19 +2,19 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { loadMember } from '../../../commands/member.ts';
 import { endSession, startSession } from '../../../commands/session.ts';
-import { clientNetworkOf } from '../../../domain/address-ranges.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { readSecret } from '../../../domain/api-key/secret.ts';
 import { sha256Hex } from '../../../domain/digest.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { Proof } from '../../../domain/member/events.ts';
 import type { Passkey } from '../../../domain/member/member.ts';
-import { passkeyInvalid } from '../../../domain/member/passkey.ts';
-import { linkInvalid, SESSION_MS } from '../../../domain/member/session.ts';
+import { linkInvalid, passkeyInvalid } from '../../../domain/member/passkey.ts';
+import { SESSION_MS } from '../../../domain/member/session.ts';
 import { lookUp } from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
 import { verifyAssertion } from '../../auth/passkeys.ts';
 import { cookieOf, isSecure, requireSameOrigin, SESSION_COOKIE } from '../../auth/presented.ts';
+import { consumeSignInLimit } from '../../auth/rate-limits.ts';
 import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
 import { keepOrigin, requestOrigin } from '../../request-origin.ts';
 import { type SerializedSession, sessionSchema } from '../../schemas/member.ts';
@@ -46,16 +46,6 @@ const serializeSession = async (
     environment,
     organization: { id: organizationId, name: keyCache.organizationNameOf(organizationId) },
   };
-};
-
-/** Nobody has more tokens than they mistype. Higher: more guesses, each a catch-up with the log at most. */
-const SIGN_INS_MAX = 20;
-
-const consumeRateLimit = async ({ rateLimiter }: RouteContext['auth'], address: string): Promise<void> => {
-  const result = await rateLimiter.take(`sign-in:${clientNetworkOf(address)}`, 1, SIGN_INS_MAX);
-  if (result.allowed) return;
-  const retryAfterSeconds = Math.max(1, result.retryAfterSeconds);
-  throw new DomainError('rate_limit_exceeded', 'too many attempts to sign in', { retryAfterSeconds });
 };
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -145,7 +135,7 @@ export const signInRoute = publicEndpoint(
     requireSameOrigin(request, auth.publicUrl);
     const secure = isSecure(request, auth.publicUrl);
     requireSecure(request.hostname, secure);
-    await consumeRateLimit(auth, request.ip);
+    await consumeSignInLimit(auth, 'sign-in', request.ip);
     const { organizationId, member, proof, counter } =
       passkey === undefined
         ? await proveByLink(route, token, request.ip)

@@ -1,0 +1,100 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { SignInMethods } from '../../http/schemas/sign-in.ts';
+import { ApiFault, request } from '../data/api.ts';
+import { linkTo } from '../data/location.ts';
+import { Icon } from './icons.tsx';
+
+/** Ways to sign in that the service may have. One that it has not is not shown. */
+
+/** null until they are known; also where they cannot be read, which leaves the others. */
+export const useSignInMethods = (): SignInMethods | null => {
+  const [methods, setMethods] = useState<SignInMethods | null>(null);
+  useEffect(() => {
+    const read = request<SignInMethods>('/v1/session/methods', { isSigningIn: true });
+    void read.then(setMethods).catch(() => undefined);
+  }, []);
+  return methods;
+};
+
+const problemOf = (error: unknown): string => {
+  if (error instanceof ApiFault && error.details.email !== undefined) return 'This is no email address.';
+  if (error instanceof ApiFault && error.status === 429) return 'Too many were asked for from here. Wait a minute.';
+  return `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
+};
+
+type Captured = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured'>;
+
+/** Where the link is to be found. */
+const Whereabouts = ({ is_captured }: Captured): JSX.Element =>
+  is_captured ? (
+    <p class="small">
+      Mail does not leave this machine: the link is in the <a href={linkTo('/inbox')}>inbox</a>, which opens with the
+      admin key that the first start printed.
+    </p>
+  ) : (
+    <p class="small">The link works once, for 15 minutes. Nobody learns here whether an address belongs to a member.</p>
+  );
+
+export const SignInByMail = (captured: Captured): JSX.Element => {
+  const [email, setEmail] = useState('');
+  const [problem, setProblem] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const ask = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await request('/v1/session/links', { method: 'POST', body: { email: email.trim() }, isSigningIn: true });
+      setAsked(true);
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+    setBusy(false);
+  };
+  if (isAsked) {
+    return (
+      <div class="way" role="status">
+        <p>
+          <b>A link is on its way</b> if a member has the address <span class="mono">{email.trim()}</span>. Five an hour
+          are sent at most.
+        </p>
+        <Whereabouts {...captured} />
+        <button type="button" class="btn" onClick={() => setAsked(false)}>
+          Use another address
+        </button>
+      </div>
+    );
+  }
+  return (
+    <form class="way" noValidate onSubmit={(event) => void ask(event)}>
+      <label>
+        Email address
+        <input
+          class="inp"
+          type="email"
+          autocomplete="username"
+          spellcheck={false}
+          required
+          value={email}
+          aria-invalid={problem !== null}
+          {...(problem !== null && { 'aria-describedby': 'mail-problem' })}
+          onInput={(event) => {
+            setEmail(event.currentTarget.value);
+            setProblem(null);
+          }}
+        />
+      </label>
+      {problem !== null && (
+        <p id="mail-problem" class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <button type="submit" class="btn" disabled={isBusy}>
+        <Icon name="mail" />
+        Send me a sign-in link
+      </button>
+      <Whereabouts {...captured} />
+    </form>
+  );
+};

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { LINK_MINUTES, MAILED_LINKS_MAX } from '../../../domain/member/member.ts';
+import { requireSameOrigin } from '../../auth/presented.ts';
+import { consumeSignInLimit } from '../../auth/rate-limits.ts';
+import { publicEndpoint } from '../../endpoint.ts';
+import { mailedLinkSchema, signInMethodsSchema } from '../../schemas/sign-in.ts';
+import { bareAddress } from '../messages/send-fields.ts';
+
+/** How members can sign in here, and links that the service mails. */
+
+export const mailSignInLinkRoute = publicEndpoint(
+  'POST /v1/session/links',
+  {
+    summary: 'Have a link to sign in mailed',
+    description:
+      'To the member with this address, if there is one: the answer does not tell. The link works once, for ' +
+      `${LINK_MINUTES} minutes, and the one before ends. A member is mailed ${MAILED_LINKS_MAX} an hour at most. Pages of ` +
+      'this service alone may ask.',
+    body: z.strictObject({ email: bareAddress.describe('One email address without a name.') }),
+    examples: { 'For Ann': { email: 'ann@example.net' } },
+    answer: mailedLinkSchema,
+  },
+  async ({ body: { email }, request }, { auth, signInMail }) => {
+    requireSameOrigin(request, auth.publicUrl);
+    await consumeSignInLimit(auth, 'sign-in-link', request.ip);
+    signInMail.ask(email, request);
+    return { object: 'mailed_sign_in_link', expires_in_minutes: LINK_MINUTES };
+  },
+);
+
+export const getSignInMethodsRoute = publicEndpoint(
+  'GET /v1/session/methods',
+  { summary: 'List how members can sign in', answer: signInMethodsSchema },
+  async (_call, { auth: { keyCache }, deps: { inbox } }) => ({
+    object: 'sign_in_methods',
+    mailed_link: keyCache.canSend() ? { is_captured: inbox !== null } : null,
+  }),
+);
