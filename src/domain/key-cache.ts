@@ -53,13 +53,15 @@ export interface KeyCacheState {
   readonly links: ReadonlyMap<string, string>;
   /** Whose member it is, by the id of the member. */
   readonly organizationsOfMembers: ReadonlyMap<string, string>;
-  /** Sessions that were not ended; some are over by their time. */
+  /** Sessions that were not ended, the first begun first; some are over by their time. */
   readonly sessions: ReadonlyMap<string, ExistingSession>;
 }
 
 export interface KeyCacheProjection extends KeyCacheState {
   /** Applies the next event of the log. @returns the keys it changed. */
   apply(event: RecordedEvent): readonly KeyChange[];
+  /** Forgets sessions that are over, the first begun first. @param nowMs by the log. @returns those forgotten. */
+  forgetSessions(nowMs: number): readonly ExistingSession[];
 }
 
 /**
@@ -168,7 +170,18 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     return NOTHING;
   };
 
+  const forgetSessions = (nowMs: number): readonly ExistingSession[] => {
+    const forgotten: ExistingSession[] = [];
+    for (const one of sessions.values()) {
+      if (Date.parse(one.expiresAt) > nowMs) break;
+      forgotten.push(one);
+    }
+    for (const { sessionId } of forgotten) sessions.delete(sessionId);
+    return forgotten;
+  };
+
   return {
+    forgetSessions,
     organizations,
     domains,
     domainsOfOrganizations,

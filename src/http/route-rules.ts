@@ -32,6 +32,8 @@ export interface GuardedRoute {
   readonly searches?: true;
   /** Changes nothing but the session that asks, or passkeys of its member: members who only read may too. */
   readonly ownSession?: true;
+  /** Pages ask for it as long as they are open: it is no use of a session. */
+  readonly unattended?: true;
   /** For members alone: API keys are refused. */
   readonly membersOnly?: true;
   /** The response holds a secret and must not be cached. */

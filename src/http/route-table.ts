@@ -64,7 +64,7 @@ export const ROUTES = {
 
   ...MANAGED_ROUTES,
 
-  'GET /v1/events': { ...READ, mail: 'masked', errors: LIST },
+  'GET /v1/events': { ...READ, unattended: true, mail: 'masked', errors: LIST },
   'GET /v1/stats': { ...READ, mail: 'masked', ranges: true, errors: [] },
   'GET /v1/requests': { ...READ, errors: LIST },
   'GET /v1/requests/counts': { ...READ, errors: [] },

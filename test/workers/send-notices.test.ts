@@ -11,7 +11,14 @@ import { receiver, service } from './webhooks/opened.ts';
 const originOf = ({ organizationId }: Service) =>
   internalOrigin({ actor: 'operator', organizationId, environment: 'live', causeId: 'test' });
 
-const UNCHANGED = { name: undefined, contentDays: undefined, analysis: undefined, timezone: undefined };
+const UNCHANGED = {
+  name: undefined,
+  contentDays: undefined,
+  analysis: undefined,
+  timezone: undefined,
+  sessionIdleMinutes: undefined,
+  sessionHours: undefined,
+};
 
 const withContact = (outbox: Service) =>
   updateOrganization(outbox.context, originOf(outbox), {

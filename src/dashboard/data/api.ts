@@ -1,3 +1,4 @@
+import { isUnattended } from './attendance.ts';
 import { type Authorization, authorizationFor, forget } from './credentials.ts';
 import { currentEnvironment, type Environment } from './location.ts';
 
@@ -81,6 +82,7 @@ export const send = async (path: string, asked: Asked = {}): Promise<Response> =
   const authorization = isSigningIn ? SIGNING_IN : authorizationFor(environment, key);
   const headers = new Headers({ ...asked.headers, ...authorization.headers });
   if (body !== undefined) headers.set('content-type', 'application/json');
+  if (isUnattended()) headers.set('x-unattended', '1');
   const response = await fetch(urlOf(path, { ...query, ...authorization.query }), {
     method,
     credentials: authorization.credentials,

@@ -41,6 +41,9 @@ const Organization = ({ organization }: { readonly organization: SerializedOrgan
         </Fact>
         <Fact name="Contact">{organization.contact ?? 'nobody'}</Fact>
         <Fact name="Contents of mail are kept">{organization.content_retention_days} days</Fact>
+        <Fact name="Sessions end">
+          after {organization.session_idle_minutes} minutes without use, after {organization.session_hours} hours
+        </Fact>
         <Fact name="Time zone">{organization.timezone}</Fact>
         <Fact name="Since">{times.short(organization.created_at)}</Fact>
       </Facts>

@@ -3,15 +3,28 @@ import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { sha256 } from '../digest.ts';
 import type { SessionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
+import { type OrganizationSettings, SESSION_HOURS } from '../organization/events.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { Proof } from './events.ts';
 import { linkInvalid, passkeyInvalid } from './passkey.ts';
 
-const HOUR_MS = 3_600_000;
-/** After this long without a request a session is over: longer than a working day with its breaks, shorter than a night. */
-export const SESSION_IDLE_MS = 12 * HOUR_MS;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+type Limits = Pick<OrganizationSettings, 'sessionIdleMinutes' | 'sessionHours'>;
+
+/**
+ * After this long without a request a session is over. By default longer than a working day with its breaks, and shorter
+ * than a night.
+ */
+export const idleMsOf = ({ sessionIdleMinutes }: Limits): number => sessionIdleMinutes * MINUTE_MS;
+
 /** After this long a session is over however often it is used. */
-export const SESSION_MS = 7 * 24 * HOUR_MS;
+export const SESSION_MS = SESSION_HOURS.max * HOUR_MS;
+
+/** When a session is over, however often it is used. @param limits of its organization, as they are. */
+export const endOfSession = ({ startedAt, expiresAt }: ExistingSession, { sessionHours }: Limits): Date =>
+  new Date(Math.min(Date.parse(expiresAt), Date.parse(startedAt) + sessionHours * HOUR_MS));
 
 export interface ExistingSession {
   readonly status: 'active' | 'ended';

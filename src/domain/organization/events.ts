@@ -8,6 +8,10 @@ export const ANALYSIS_POLICIES = ['off', 'warn', 'block'] as const;
 /** Longer than a year would keep personal data that nobody asks for any more. */
 export const CONTENT_DAYS_MAX = 365;
 
+/** Of a session of a member; after 12 hours without a request, and after 7 days, it is over anyway. */
+export const SESSION_IDLE_MINUTES = { min: 5, max: 12 * 60 } as const;
+export const SESSION_HOURS = { min: 1, max: 7 * 24 } as const;
+
 const settings = z.object({
   name: z.string(),
   /** The content that holds the contact's address; null: there is no contact. */
@@ -18,6 +22,10 @@ const settings = z.object({
   analysis: z.enum(ANALYSIS_POLICIES),
   /** IANA name. */
   timezone: z.string(),
+  /** After this long without a request a session of a member is over. */
+  sessionIdleMinutes: z.number().int().min(SESSION_IDLE_MINUTES.min).max(SESSION_IDLE_MINUTES.max),
+  /** After this long it is over however often it is used. */
+  sessionHours: z.number().int().min(SESSION_HOURS.min).max(SESSION_HOURS.max),
 });
 
 /** What an organization decides for itself. */

@@ -6,7 +6,7 @@ import type { OrganizationEvent } from '../events.ts';
 import type { Revision } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { CATEGORIES } from '../streams.ts';
-import type { OrganizationSettings } from './events.ts';
+import { type OrganizationSettings, SESSION_HOURS, SESSION_IDLE_MINUTES } from './events.ts';
 
 export type ActiveOrganization = Extract<Organization, { readonly status: 'active' }>;
 
@@ -16,6 +16,8 @@ export const DEFAULT_SETTINGS = {
   contentDays: 30,
   analysis: 'off',
   timezone: 'UTC',
+  sessionIdleMinutes: SESSION_IDLE_MINUTES.max,
+  sessionHours: SESSION_HOURS.max,
 } as const satisfies Partial<OrganizationSettings>;
 
 export type Organization =

@@ -5,10 +5,10 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { readSecret } from '../../domain/api-key/secret.ts';
 import { sha256Hex } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { endOfSession, idleMsOf } from '../../domain/member/session.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
 import type { RateLimiter, RateLimits } from '../../domain/rate-limits.ts';
-
 import type { GuardedRoute } from '../route-rules.ts';
 import type { KeyCache } from './key-cache.ts';
 import { requireOpenFilters, requirePermission } from './permissions.ts';
@@ -122,8 +122,23 @@ const findWorking = async (
   const found = await lookUp(context, address, () => keyCache.find(hash));
   const nowMs = system.now().getTime();
   if (found?.carrier !== carrier || (found.endsAt !== null && Date.parse(found.endsAt) <= nowMs)) return null;
-  if (found.holder.kind === 'session' && (await sessionActivity.isIdle(found.holder.session))) return null;
-  return found;
+  if (found.holder.kind !== 'session') return found;
+  const { session } = found.holder;
+  const limits = keyCache.settingsOf(session.organizationId);
+  if (endOfSession(session, limits).getTime() <= nowMs) return null;
+  return (await sessionActivity.isIdle(session, idleMsOf(limits))) ? null : found;
+};
+
+/** Notes that a credential was used. What a page asks by itself is no use of a session: it is over in the end. */
+const noteUse = (
+  { usageMarks, sessionActivity, system }: Pick<AuthContext, 'usageMarks' | 'sessionActivity' | 'system'>,
+  { holder, secretHash }: Credential,
+  { address, isUnattended }: Pick<Presented, 'isUnattended'> & { readonly address: string },
+): void => {
+  if (holder.kind === 'auditor' || (holder.kind === 'session' && isUnattended)) return;
+  if (holder.kind === 'session') sessionActivity.note(holder.session);
+  const keyId = holder.kind === 'key' ? holder.key.keyId : holder.session.sessionId;
+  usageMarks.mark({ keyId, secretHash, lastUsedAt: system.now(), lastAddress: address });
 };
 
 /**
@@ -137,7 +152,7 @@ export const authenticate = async (
   address: string,
   onKnown: (caller: Caller) => void = () => undefined,
 ): Promise<Authenticated> => {
-  const { keyCache, usageMarks, system } = context;
+  const { keyCache, system } = context;
   const credential = await findWorking(context, presented, address);
   const caller = credential === null ? null : keyCache.callerOf(credential.holder, presented.environment);
   if (credential === null || caller === null) throw unauthorized(presented);
@@ -145,9 +160,7 @@ export const authenticate = async (
   requireAddress(credential, address);
   const { holder } = credential;
   const atMs = system.monotonicMs();
-  if (holder.kind === 'auditor') return { caller, rateLimits: {}, presented, atMs };
-  const keyId = holder.kind === 'key' ? holder.key.keyId : holder.session.sessionId;
-  usageMarks.mark({ keyId, secretHash: credential.secretHash, lastUsedAt: system.now(), lastAddress: address });
+  noteUse(context, credential, { ...presented, address });
   return { caller, rateLimits: holder.kind === 'key' ? holder.key.rateLimits : {}, presented, atMs };
 };
 
@@ -169,7 +182,9 @@ export const authenticateRequest = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const authenticated = await authenticate(auth, presentedIn(request, auth.publicUrl), request.ip, (caller) => {
+  const read = presentedIn(request, auth.publicUrl);
+  const presented = 'unattended' in rule && rule.unattended === true ? { ...read, isUnattended: true } : read;
+  const authenticated = await authenticate(auth, presented, request.ip, (caller) => {
     request.refusedCaller = caller;
   });
   request.caller = authenticated.caller;
@@ -202,7 +217,8 @@ export const reauthenticate = async (
   if (request.isLate) throw new TimedOut('the request was answered before it was done');
   if (upToLog) await auth.keyCache.catchUp();
   else if (auth.system.monotonicMs() - authenticated.atMs < REAUTHENTICATE_AFTER_MS) return authenticated.caller;
-  const again = await authenticate(auth, authenticated.presented, request.ip);
+  // It waits by itself, and counted when it came.
+  const again = await authenticate(auth, { ...authenticated.presented, isUnattended: true }, request.ip);
   request.caller = again.caller;
   request.authenticated = again;
   requirePermission(again.caller, rule, request.method);

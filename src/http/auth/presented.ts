@@ -13,6 +13,8 @@ export interface Presented {
   readonly problem: 'is required' | 'is malformed' | null;
   /** That a member asks for. Keys have their own. */
   readonly environment: Environment;
+  /** A page asked by itself: nobody did anything for it. */
+  readonly isUnattended: boolean;
   /** Why the request is refused once it is known who asks; null: it is not. */
   readonly refusal: DomainError | null;
 }
@@ -23,7 +25,7 @@ const BEARER = /^bearer +(\S+) *$/i;
 export const presentedBearer = (authorization: string | undefined): Presented => {
   const value = BEARER.exec(authorization ?? '')?.[1] ?? null;
   const problem = value !== null ? null : authorization === undefined ? 'is required' : 'is malformed';
-  return { carrier: 'bearer', value, problem, environment: 'live', refusal: null };
+  return { carrier: 'bearer', value, problem, environment: 'live', isUnattended: false, refusal: null };
 };
 
 type Asked = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
@@ -112,6 +114,7 @@ export const presentedIn = (request: Asked, publicUrl: string): Presented => {
     value: others.length > 0 ? null : value,
     problem: null,
     environment: environment ?? 'live',
+    isUnattended: request.headers['x-unattended'] === '1',
     refusal: refusalOf(authorization, environment),
   };
 };

@@ -98,6 +98,9 @@ export const createSecretIndex = (projection: KeyCacheProjection): SecretIndex =
       const before = othersOf(id);
       for (const change of projection.apply(event)) replaceKey(change);
       replace(before, othersOf(id));
+      // With each that begins those before it that are over are forgotten: no number of them fills the memory.
+      if (event.type === 'SessionStarted')
+        replace(projection.forgetSessions(Date.parse(event.metadata.occurredAt)).map(ofSession), NONE);
     },
     find: (secretHash) => secrets.get(secretHash),
   };

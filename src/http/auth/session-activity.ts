@@ -1,4 +1,4 @@
-import { type ExistingSession, SESSION_IDLE_MS } from '../../domain/member/session.ts';
+import type { ExistingSession } from '../../domain/member/session.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
 
@@ -7,8 +7,10 @@ import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
  * this process has not seen the session for as long as a session may rest.
  */
 export interface SessionActivity {
-  /** Whether the session was not used for so long that it is over. If it is not, it counts as used now. */
-  isIdle(session: ExistingSession): Promise<boolean>;
+  /** Whether the session was not used for so long that it is over. @param idleMs how long that is. */
+  isIdle(session: ExistingSession, idleMs: number): Promise<boolean>;
+  /** It is used now: its member does something. */
+  note(session: ExistingSession): void;
 }
 
 /** 100 bytes each. With fewer, sessions that come again cost a query. */
@@ -21,14 +23,14 @@ export const createSessionActivity = ({
   readonly usageMarks: Pick<UsageMarks, 'of'>;
   readonly system: Pick<System, 'now'>;
 }): SessionActivity => {
-  /** When a request of the session last came here; null: it is over for good. */
-  const seen = new Map<string, number | null>();
+  /** When the session was last used, as far as is known here, and whether all processes were asked since. */
+  const seen = new Map<string, { readonly atMs: number; readonly isFinal: boolean }>();
 
-  const note = (sessionId: string, atMs: number | null): void => {
+  const keep = (sessionId: string, atMs: number, isFinal: boolean): void => {
     const oldest = seen.size < SEEN_MAX ? undefined : seen.keys().next().value;
     if (oldest !== undefined) seen.delete(oldest);
     seen.delete(sessionId);
-    seen.set(sessionId, atMs);
+    seen.set(sessionId, { atMs, isFinal });
   };
 
   const lastUsedMs = async ({ sessionId, startedAt }: ExistingSession): Promise<number> => {
@@ -37,14 +39,17 @@ export const createSessionActivity = ({
   };
 
   return {
-    isIdle: async (session) => {
+    isIdle: async (session, idleMs) => {
       const nowMs = system.now().getTime();
       const known = seen.get(session.sessionId);
-      if (known === null) return true;
-      const recent = Math.max(known ?? 0, Date.parse(session.startedAt));
-      const isRecent = nowMs - recent < SESSION_IDLE_MS || nowMs - (await lastUsedMs(session)) < SESSION_IDLE_MS;
-      note(session.sessionId, isRecent ? nowMs : null);
-      return !isRecent;
+      if (nowMs - Math.max(known?.atMs ?? 0, Date.parse(session.startedAt)) < idleMs) return false;
+      // It can have been used elsewhere only as long as it was not over there either.
+      if (known?.isFinal === true) return true;
+      const atMs = await lastUsedMs(session);
+      const isIdle = nowMs - atMs >= idleMs;
+      keep(session.sessionId, atMs, isIdle);
+      return isIdle;
     },
+    note: ({ sessionId }) => keep(sessionId, system.now().getTime(), false),
   };
 };

@@ -5,7 +5,12 @@ import {
   setLegalHold,
   updateOrganization,
 } from '../../commands/organization.ts';
-import { ANALYSIS_POLICIES, CONTENT_DAYS_MAX } from '../../domain/organization/events.ts';
+import {
+  ANALYSIS_POLICIES,
+  CONTENT_DAYS_MAX,
+  SESSION_HOURS,
+  SESSION_IDLE_MINUTES,
+} from '../../domain/organization/events.ts';
 import { ifMatch, setRevision } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
 import { organizationSchema, type SerializedOrganization } from '../schemas/organization.ts';
@@ -23,6 +28,8 @@ const serializeOrganization = ({
   content_retention_days: settings.contentDays,
   default_analysis: settings.analysis,
   timezone: settings.timezone,
+  session_idle_minutes: settings.sessionIdleMinutes,
+  session_hours: settings.sessionHours,
   rate_limit_ceilings: ceilings,
   legal_hold_since: heldSince,
   created_at: createdAt,
@@ -57,6 +64,18 @@ const changes = z.strictObject({
     .optional()
     .describe('The `analysis` of a message that names none, whether sent by HTTP or by SMTP.'),
   timezone: timeZone().optional().describe('IANA time zone of statistics that name none.'),
+  session_idle_minutes: z
+    .int()
+    .min(SESSION_IDLE_MINUTES.min)
+    .max(SESSION_IDLE_MINUTES.max)
+    .optional()
+    .describe('After this long without a request a session of a member is over, those that are open too.'),
+  session_hours: z
+    .int()
+    .min(SESSION_HOURS.min)
+    .max(SESSION_HOURS.max)
+    .optional()
+    .describe('After this long it is over however often it is used.'),
 });
 
 export const updateOrganizationRoute = endpoint(
@@ -69,6 +88,7 @@ export const updateOrganizationRoute = endpoint(
       'Name and contact': { name: 'Example Shop', contact: 'mail-team@example.test' },
       'Keep contents for a week': { content_retention_days: 7 },
       'Refuse messages with errors': { default_analysis: 'block' },
+      'Sessions of a working day': { session_idle_minutes: 60, session_hours: 12 },
       'Days of statistics as in Berlin': { timezone: 'Europe/Berlin' },
     },
     answer: organizationSchema,
@@ -81,6 +101,8 @@ export const updateOrganizationRoute = endpoint(
       contentDays: body.content_retention_days,
       analysis: body.default_analysis,
       timezone,
+      sessionIdleMinutes: body.session_idle_minutes,
+      sessionHours: body.session_hours,
     };
     const changed = await updateOrganization(deps.context, origin, { changes: wanted, ...ifMatch(request) });
     await auth.keyCache.catchUp(); // sends and statistics read the settings there

@@ -72,7 +72,7 @@ export const memberSessionSchema = z
     started_at: timeSchema(),
     last_used_at: timeSchema().describe('To the minute.'),
     last_address: z.string().nullable().describe('Where its last request came from.'),
-    expires_at: timeSchema().describe('After 12 hours without a request it is over earlier.'),
+    expires_at: timeSchema().describe('Without a request for as long as the organization allows it is over earlier.'),
   })
   .meta({ id: 'MemberSession' });
 export type MemberSession = z.infer<typeof memberSessionSchema>;

@@ -11,6 +11,8 @@ export const organizationSchema = z.strictObject({
   content_retention_days: z.int(),
   default_analysis: z.enum(ANALYSIS_POLICIES),
   timezone: z.string(),
+  session_idle_minutes: z.int().describe('After this long without a request a session of a member is over.'),
+  session_hours: z.int().describe('After this long it is over however often it is used.'),
   rate_limit_ceilings: rateLimitsSchema.nullable(),
   legal_hold_since: timeSchema()
     .nullable()

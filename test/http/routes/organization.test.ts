@@ -39,6 +39,8 @@ describe('the settings of an organization', () => {
       content_retention_days: 30,
       default_analysis: 'off',
       timezone: 'UTC',
+      session_idle_minutes: 720,
+      session_hours: 168,
     });
     const changed = await patch({ name: 'Example Shop', contact: 'Mail-Team@Example.TEST', content_retention_days: 0 });
     expect(changed.body).toEqual({
@@ -75,6 +77,11 @@ describe('the settings of an organization', () => {
     [{ content_retention_days: -1 }, 'content_retention_days'],
     [{ content_retention_days: 366 }, 'content_retention_days'],
     [{ content_retention_days: 1.5 }, 'content_retention_days'],
+    [{ session_idle_minutes: 4 }, 'session_idle_minutes'],
+    [{ session_idle_minutes: 721 }, 'session_idle_minutes'],
+    [{ session_hours: 0 }, 'session_hours'],
+    [{ session_hours: 169 }, 'session_hours'],
+    [{ session_hours: '12' }, 'session_hours'],
     [{ default_analysis: 'maybe' }, 'default_analysis must be one of off, warn, block'],
     [{ timezone: 'Mars/Olympus' }, 'timezone must be a time zone by its IANA name'],
     [{ rate_limit_ceilings: null }, 'rate_limit_ceilings'],

@@ -20,9 +20,11 @@ let people = 0;
 
 export const openPeople = async (service: Service) => {
   const keys: string[] = [];
+  const domainIds: string[] = [];
   for (const name of ['one.test', 'other.test']) {
     const organizationId = await service.makeOrganization();
     const domainId = await service.makeDomain(organizationId, name);
+    domainIds.push(domainId);
     keys.push((await service.makeKey(organizationId, domainId, { permissions: ['admin'] })).value);
   }
 
@@ -75,7 +77,18 @@ export const openPeople = async (service: Service) => {
     return { ...person, id: added.json().id };
   };
 
-  return { key: keys[0] ?? '', join, post, challenge, add, enter, list, remove, withPasskey };
+  return {
+    key: keys[0] ?? '',
+    domainId: domainIds[0] ?? '',
+    join,
+    post,
+    challenge,
+    add,
+    enter,
+    list,
+    remove,
+    withPasskey,
+  };
 };
 
 export type People = Awaited<ReturnType<typeof openPeople>>;

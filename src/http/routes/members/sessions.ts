@@ -1,7 +1,7 @@
 import { listMembers, type NamedMember } from '../../../commands/member.ts';
 import { endSession } from '../../../commands/session.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import { type ExistingSession, SESSION_IDLE_MS } from '../../../domain/member/session.ts';
+import { type ExistingSession, endOfSession, idleMsOf } from '../../../domain/member/session.ts';
 import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { type MemberSession, memberSessionSchema } from '../../schemas/member.ts';
@@ -18,11 +18,12 @@ const openSessions = async (
     (await listMembers(context, organizationId)).map((member) => [member.memberId, member]),
   );
   const nowMs = context.system.now().getTime();
+  const limits = keyCache.settingsOf(organizationId);
   const found = [...(await keyCache.load()).sessions.values()].filter(
     (session) =>
       session.organizationId === organizationId &&
       members.has(session.memberId) &&
-      Date.parse(session.expiresAt) > nowMs,
+      endOfSession(session, limits).getTime() > nowMs,
   );
   const marks = new Map(
     (await usageMarks.of(found.map(({ sessionId }) => sessionId))).map((mark) => [mark.keyId, mark]),
@@ -38,12 +39,12 @@ const openSessions = async (
       started_at: session.startedAt,
       last_used_at: mark?.lastUsedAt.toISOString() ?? session.startedAt,
       last_address: mark?.lastAddress ?? null,
-      expires_at: session.expiresAt,
+      expires_at: endOfSession(session, limits).toISOString(),
     };
   };
   return found
     .map(serialize)
-    .filter(({ last_used_at }) => nowMs - Date.parse(last_used_at) < SESSION_IDLE_MS)
+    .filter(({ last_used_at }) => nowMs - Date.parse(last_used_at) < idleMsOf(limits))
     .sort((one, other) => (one.started_at < other.started_at ? 1 : -1));
 };
 
