@@ -103,6 +103,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   PasskeyRemoved: 'append-other',
   SessionStarted: 'append-other',
   SessionEnded: 'append-other',
+  PresenceProven: 'append-other',
   DataRead: 'append-other',
   AdminKeysReleased: 'append-other',
 

@@ -7,6 +7,7 @@ import { members } from '../domain/member/member.ts';
 import { acceptProof } from '../domain/member/passkey.ts';
 import {
   endSession as decideEndSession,
+  provePresence as decideProvePresence,
   startSession as decideStartSession,
   type ExistingSession,
   SESSION_MS,
@@ -64,6 +65,37 @@ export const startSession = async (
     known: { state: session.initial, revision: 'no-stream' },
   });
   return { session: { sessionId, expiresAt }, value };
+};
+
+export interface ProvePresence extends StartSession {
+  /** Of the session whose member is present. */
+  readonly sessionId: string;
+}
+
+/**
+ * Puts on record that the member of a session has proved again who they are.
+ * @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid` the proof was used before or is withdrawn; `not_found`
+ * the member was removed.
+ */
+export const provePresence = async (
+  context: Context,
+  origin: Origin,
+  { sessionId, memberId, proof, counter = 0 }: ProvePresence,
+): Promise<void> => {
+  const metadata = eventContext({ ...origin, environment: null }, context.system.now().toISOString());
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: metadata,
+    decide: (state) => acceptProof(state, { memberId, proof, counter }),
+  });
+  await execute(context, {
+    aggregate: session,
+    stream: sessionStream(sessionIdOf(proof)),
+    context: metadata,
+    decide: (state) => decideProvePresence(state, { sessionId, memberId, proof }),
+    known: { state: session.initial, revision: 'no-stream' },
+  });
 };
 
 /** Ends a session; one that ended already stays so. @throws {DomainError} `not_found`, `other_organization`. */

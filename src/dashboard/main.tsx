@@ -7,6 +7,7 @@ import { environmentOf, followLinks, usePlace } from './data/location.ts';
 import { readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
 import { LoadedScreen } from './parts/loaded-screen.tsx';
+import { PresenceDialog } from './parts/presence.tsx';
 import { Shell } from './parts/shell.tsx';
 import { Empty, Fault } from './parts/states.tsx';
 import { SignIn } from './screens/sign-in.tsx';
@@ -40,6 +41,7 @@ const Dashboard = (): JSX.Element | null => {
       <div key={environment}>
         {screen === undefined ? <Nowhere /> : <LoadedScreen key={screen.title} screen={screen} id={id} />}
       </div>
+      <PresenceDialog />
     </Shell>
   );
 };

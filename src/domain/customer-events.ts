@@ -78,6 +78,7 @@ const kindsOf = (
     case 'PasskeyRemoved':
     case 'SessionStarted':
     case 'SessionEnded':
+    case 'PresenceProven':
     case 'DataRead':
     case 'ErasureRequested':
       return null;

@@ -35,6 +35,11 @@ export const ERROR_CATALOGUE = {
     meaning: 'The key lacks the permission that the endpoint requires.',
     remedy: 'Use a key that has the permission named in the message.',
   },
+  presence_required: {
+    meaning:
+      'A member asks for what a browser that was left open must not allow, and last proved who they are more than 10 minutes ago.',
+    remedy: 'Prove it with a passkey or a fresh link at `POST /v1/session/presence`, and repeat the request.',
+  },
   wider_than_own_key: {
     meaning: 'The request would create, widen or rotate a key with more rights than the key that asks.',
     remedy: 'Stay within the bounds named in `details`, or use a key with more rights.',

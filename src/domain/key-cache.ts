@@ -163,7 +163,17 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     return NOTHING;
   };
 
+  /** @param presentAt ISO 8601. */
+  const notePresence = (sessionId: string, presentAt: string): void => {
+    const known = sessions.get(sessionId);
+    if (known !== undefined) sessions.set(sessionId, { ...known, presentAt });
+  };
+
   const applySession = (id: string, event: RecordedEvent<SessionEvent>): readonly KeyChange[] => {
+    if (event.type === 'PresenceProven') {
+      notePresence(event.data.sessionId, event.metadata.occurredAt);
+      return NOTHING;
+    }
     const state = session.evolve(sessions.get(id) ?? session.initial, event, event.metadata);
     if (state.status === 'active') sessions.set(id, state);
     else sessions.delete(id);

@@ -10,6 +10,7 @@ import type { ErrorCode } from '../domain/error-catalogue.ts';
 import { type AuthContext, authenticateRequest, reauthenticate, requireKnownHeaders } from './auth/authenticate.ts';
 import type { MemberAddresses } from './auth/member-addresses.ts';
 import { seesContents } from './auth/permissions.ts';
+import { requirePresence } from './auth/presence.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
@@ -164,6 +165,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     const caller = await callerNow(); // validation of HTML may have taken long
     deps.eventLoop?.touch(workOf(request));
     const { id = '' } = request.params as { readonly id?: string };
+    await requirePresence(auth, rule, { caller, id, body: read.body, callerNow: () => callerNow('up to the log') });
     const origin = await keptOriginOf(deps, rule, caller, request);
     const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
     // As they are now: a handler that waits checks again who asks.

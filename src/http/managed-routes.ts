@@ -5,6 +5,7 @@ import {
   LIST,
   LOOK,
   MANAGE,
+  MANAGE_KEYS,
   MANAGE_LIVE,
   ONE,
   ONE_CHANGED,
@@ -13,28 +14,29 @@ import {
   READ,
   type RouteRule,
   SEND,
+  STEP_UP,
   WIDENING,
 } from './route-rules.ts';
 
 /** Rows of the route table (`route-table.ts`) for what an organization sets up: keys, domains, webhooks, templates and lists. */
 export const MANAGED_ROUTES = {
-  'POST /v1/api-keys': { ...MANAGE, status: 201, secret: true, errors: [...BODY, ...ONE, ...WIDENING] },
+  'POST /v1/api-keys': { ...MANAGE_KEYS, status: 201, secret: true, errors: [...BODY, ...ONE, ...WIDENING] },
   'GET /v1/api-keys': { ...LOOK, errors: LIST },
   'GET /v1/api-keys/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/api-keys/:id': {
-    ...MANAGE,
+    ...MANAGE_KEYS,
     errors: [...BODY, ...ONE_CHANGED, 'wider_than_own_key', 'key_not_active', 'last_admin_key'],
   },
-  'DELETE /v1/api-keys/:id': { ...MANAGE, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
+  'DELETE /v1/api-keys/:id': { ...MANAGE_KEYS, status: 204, errors: [...BODY, ...ONE_CHANGED, 'last_admin_key'] },
   'GET /v1/api-keys/:id/history': { ...LOOK, errors: [...ONE, ...LIST] },
   'GET /v1/api-keys/:id/secrets': { ...LOOK, errors: [...ONE, ...LIST] },
   'POST /v1/api-keys/:id/rotate': {
-    ...MANAGE,
+    ...MANAGE_KEYS,
     secret: true,
     errors: [...BODY, ...ONE_CHANGED, ...WIDENING, 'key_not_active', 'too_many_live_secrets'],
   },
   'POST /v1/api-keys/:id/revoke': {
-    ...MANAGE,
+    ...MANAGE_KEYS,
     errors: [...BODY, ...ONE_CHANGED, 'environment_not_allowed', 'key_not_active', 'last_admin_key'],
   },
 
@@ -156,22 +158,32 @@ export const MANAGED_ROUTES = {
 
   'GET /v1/session': { ...READ, mail: 'none', errors: [] },
   'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
+  'POST /v1/session/presence': {
+    ...READ,
+    mail: 'none',
+    ownSession: true,
+    membersOnly: true,
+    secret: true,
+    errors: [...BODY, 'sign_in_link_invalid', 'passkey_invalid', 'resource_conflict'],
+  },
   'GET /v1/passkeys': { ...OWN_PASSKEYS, errors: ['not_found', 'environment_not_allowed'] },
   'POST /v1/passkeys': {
     ...OWN_PASSKEYS,
     kind: 'manage',
+    presence: 'always',
     status: 201,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'too_many_passkeys', 'resource_conflict'],
   },
   'DELETE /v1/passkeys/:passkey': {
     ...OWN_PASSKEYS,
     kind: 'manage',
+    presence: 'always',
     status: 204,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
   },
   'GET /v1/members': { ...PEOPLE, errors: ['environment_not_allowed'] },
   'POST /v1/members': {
-    ...ADMIN_CHANGE_LIVE,
+    ...STEP_UP,
     status: 201,
     secret: true,
     errors: [
@@ -185,16 +197,16 @@ export const MANAGED_ROUTES = {
   },
   'GET /v1/members/:id': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
   'PATCH /v1/members/:id': {
-    ...ADMIN_CHANGE_LIVE,
+    ...STEP_UP,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'last_owner', 'resource_conflict'],
   },
   'DELETE /v1/members/:id': {
-    ...ADMIN_CHANGE_LIVE,
+    ...STEP_UP,
     status: 204,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'last_owner', 'resource_conflict'],
   },
   'POST /v1/members/:id/links': {
-    ...ADMIN_CHANGE_LIVE,
+    ...STEP_UP,
     status: 201,
     secret: true,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'resource_conflict'],

@@ -30,6 +30,7 @@ import {
   listPasskeysRoute,
   removePasskeyRoute,
 } from './routes/members/passkeys.ts';
+import { provePresenceRoute } from './routes/members/presence.ts';
 import { getSessionRoute, signInRoute, signOutRoute } from './routes/members/session.ts';
 import { endMemberSessionRoute, getMemberSessionRoute, listMemberSessionsRoute } from './routes/members/sessions.ts';
 import { getSignInMethodsRoute, mailSignInLinkRoute } from './routes/members/sign-in-ways.ts';
@@ -68,6 +69,7 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   getSignInMethodsRoute,
   getSessionRoute,
   signOutRoute,
+  provePresenceRoute,
   listPasskeysRoute,
   addPasskeyRoute,
   removePasskeyRoute,

@@ -36,6 +36,11 @@ export interface GuardedRoute {
   readonly unattended?: true;
   /** For members alone: API keys are refused. */
   readonly membersOnly?: true;
+  /**
+   * Members must have proved who they are within the last minutes (`PRESENCE_MINUTES`): always, or where the request is
+   * about a key that holds `admin`, or is to. Keys are unaffected.
+   */
+  readonly presence?: 'always' | 'ofAdminKeys';
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
   /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
@@ -70,6 +75,9 @@ export const GUARDED_ERRORS = [
   'unavailable',
 ] as const satisfies readonly ErrorCode[];
 
+/** Error codes of every route that members must be present for. */
+export const PRESENCE_ERRORS = ['presence_required'] as const satisfies readonly ErrorCode[];
+
 export const BOTH = ['live', 'test'] as const;
 export const LIVE = ['live'] as const;
 export const BODY = ['invalid_json', 'body_too_large', 'unsupported_media_type'] as const;
@@ -97,6 +105,8 @@ export const SENDING = [
 export const SEND = { permission: 'send', kind: 'send', environments: BOTH, status: 200 } as const;
 export const READ = { permission: 'read', kind: 'read', environments: BOTH, status: 200 } as const;
 export const MANAGE = { permission: 'manage', kind: 'manage', environments: BOTH, status: 200 } as const;
+/** Changes of keys: those of an admin key need a member to be present. */
+export const MANAGE_KEYS = { ...MANAGE, presence: 'ofAdminKeys' } as const;
 export const MANAGE_LIVE = { ...MANAGE, environments: LIVE } as const;
 /** Reads of resources that `manage` manages. */
 export const LOOK = { permission: 'manage', kind: 'read', environments: BOTH, status: 200 } as const;
@@ -134,6 +144,8 @@ export const SIGN_IN_ERRORS = [
   'unavailable',
   ...BODY,
 ] as const;
+/** A change by `admin` of who may act for the organization, which a browser that was left open must not allow. */
+export const STEP_UP = { ...ADMIN_CHANGE_LIVE, presence: 'always' } as const;
 /** About passkeys of the member who asks. */
 export const OWN_PASSKEYS = { ...READ, mail: 'none', environments: LIVE, ownSession: true, membersOnly: true } as const;
 export const CHALLENGE_ERRORS = [

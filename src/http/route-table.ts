@@ -24,6 +24,7 @@ import {
   SEND,
   SENDING,
   SIGN_IN_ERRORS,
+  STEP_UP,
   TRACKED_ERRORS,
 } from './route-rules.ts';
 
@@ -94,6 +95,7 @@ export const ROUTES = {
   'GET /v1/audit/consistency': { ...AUDIT, ranges: true, errors: ['environment_not_allowed', 'not_signed_yet'] },
   'GET /v1/audit/export': {
     ...AUDIT,
+    presence: 'always',
     ranges: true,
     errors: ['environment_not_allowed', 'not_signed_yet', 'resource_conflict'],
   },
@@ -105,7 +107,7 @@ export const ROUTES = {
   'GET /v1/audit/reports/api-keys/:id': { ...ADMIN_LIVE, mail: 'none', errors: [...ONE, 'environment_not_allowed'] },
   'GET /v1/audit/reports/messages/:id': { ...ADMIN_LIVE, contents: true, errors: [...ONE, 'environment_not_allowed'] },
   'POST /v1/audit/auditors': {
-    ...ADMIN_CHANGE_LIVE,
+    ...STEP_UP,
     status: 201,
     secret: true,
     errors: [...BODY, 'environment_not_allowed', 'wider_than_own_key', 'too_many_auditors'],
@@ -124,7 +126,7 @@ export const ROUTES = {
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },
   'POST /v1/erasures': {
-    ...ADMIN_CHANGE_LIVE,
+    ...STEP_UP,
     status: 202,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
   },

@@ -57,10 +57,11 @@ afterAll(async () => {
 
 const guard = z.looseObject({ 'x-permission': permissionSchema, 'x-environments': z.array(environmentSchema) });
 
-/** Operations that need a key, and what key. */
 /** Of members alone: there is no key for them. */
-const isOfMembers = ({ path }: Located): boolean => path.startsWith('/v1/passkeys');
+const isOfMembers = ({ path }: Located): boolean =>
+  path.startsWith('/v1/passkeys') || path === '/v1/session/presence';
 
+/** Operations that need a key, and what key. */
 const guarded = () =>
   operationsOf(document).flatMap((located) => {
     const { data } = guard.safeParse(located.operation);

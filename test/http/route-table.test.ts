@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ERROR_CATALOGUE } from '../../src/domain/error-catalogue.ts';
 import { buildServer } from '../../src/http/build-server.ts';
 import { ERROR_STATUSES } from '../../src/http/errors/error-response.ts';
+import { PRESENCE_ERRORS } from '../../src/http/route-rules.ts';
 import { isRouteName, methodAndUrl, methodsOf, ROUTES } from '../../src/http/route-table.ts';
 import { createInMemoryInbox } from '../support/in-memory/inbox.ts';
 import { type Service, startService } from './support/service.ts';
@@ -39,7 +40,7 @@ describe('the route table', () => {
       'header_not_allowed',
     ];
     const limits = ['rate_limit_exceeded', 'internal_error', 'unavailable'];
-    const known = new Set([...anywhere, ...declared, ...always, ...limits]);
+    const known = new Set([...anywhere, ...declared, ...always, ...limits, ...PRESENCE_ERRORS]);
     expect(Object.keys(ERROR_CATALOGUE).filter((code) => !known.has(code))).toEqual([]);
     expect(Object.keys(ERROR_STATUSES).sort()).toEqual(Object.keys(ERROR_CATALOGUE).sort());
   });

@@ -1,6 +1,7 @@
 import { isUnattended } from './attendance.ts';
 import { type Authorization, authorizationFor, forget } from './credentials.ts';
 import { currentEnvironment, type Environment } from './location.ts';
+import { askForPresence } from './presence-asked.ts';
 
 /** Requests to `/v1`, and what may become of them. */
 
@@ -76,8 +77,21 @@ const faultOf = async (response: Response): Promise<ApiFault> => {
 
 const SIGNING_IN: Authorization = { headers: {}, query: {}, credentials: 'same-origin' };
 
+const isForPresence = (fault: ApiFault, { key, isSigningIn }: Asked): boolean =>
+  fault.code === 'presence_required' && key === undefined && isSigningIn === undefined;
+
+/**
+ * Where the member has to be present, asks them to prove it and repeats the request.
+ * @throws {ApiFault}
+ */
+export const send = async (path: string, asked: Asked = {}): Promise<Response> =>
+  sendOnce(path, asked).catch(async (error: unknown) => {
+    if (!(error instanceof ApiFault) || !isForPresence(error, asked) || !(await askForPresence())) throw error;
+    return sendOnce(path, asked);
+  });
+
 /** @throws {ApiFault} */
-export const send = async (path: string, asked: Asked = {}): Promise<Response> => {
+const sendOnce = async (path: string, asked: Asked = {}): Promise<Response> => {
   const { method = 'GET', query, body, signal, environment = currentEnvironment(), key, isSigningIn } = asked;
   const authorization = isSigningIn ? SIGNING_IN : authorizationFor(environment, key);
   const headers = new Headers({ ...asked.headers, ...authorization.headers });

@@ -8,7 +8,8 @@ import type { List } from '../../http/schemas/envelope.ts';
 import type { SerializedChallenge, SerializedPasskey } from '../../http/schemas/passkey.ts';
 import { request } from './api.ts';
 import { session } from './credentials.ts';
-import { signInWith } from './session.ts';
+import { provePresence } from './presence.ts';
+import { type Proof, signInWith } from './session.ts';
 
 /** Passkeys of the member. Loaded when they are needed: nobody else has to wait for it. */
 
@@ -16,6 +17,9 @@ const PATH = '/v1/passkeys';
 
 const challenge = (): Promise<SerializedChallenge> =>
   request('/v1/session/challenges', { method: 'POST', body: {}, isSigningIn: true });
+
+/** An authenticator need not send it where it is told which credential to use (WebAuthn §5.2.2). */
+const handleOf = (memberId: string): string => bufferToBase64URLString(new TextEncoder().encode(memberId).buffer);
 
 /** Whether this browser can, at this address. */
 export const arePossible = (): boolean => browserSupportsWebAuthn() && !/^[\d.]+$|^\[/.test(location.hostname);
@@ -32,7 +36,7 @@ export const add = async (): Promise<void> => {
       challenge: asked,
       rp: { id: rp_id, name: 'Outbox' },
       user: {
-        id: bufferToBase64URLString(new TextEncoder().encode(member.id).buffer),
+        id: handleOf(member.id),
         name: member.email ?? member.name,
         displayName: member.name,
       },
@@ -47,19 +51,29 @@ export const add = async (): Promise<void> => {
   await request(PATH, { method: 'POST', environment: 'live', body });
 };
 
-/** @throws {Error} as `add`. */
-export const signIn = async (): Promise<void> => {
+/** What a passkey answers to a challenge. @param own ids of credentials; default: any that is for this service. */
+const answer = async (own: readonly string[] = []): Promise<Proof> => {
   const { challenge: asked, rp_id } = await challenge();
-  const optionsJSON = { challenge: asked, rpId: rp_id, userVerification: 'required' } as const;
+  const allowCredentials = own.map((id) => ({ id, type: 'public-key' as const }));
+  const optionsJSON = { challenge: asked, rpId: rp_id, userVerification: 'required', allowCredentials } as const;
   const { id, response } = await startAuthentication({ optionsJSON });
-  const { clientDataJSON, authenticatorData, signature, userHandle = '' } = response;
-  await signInWith({
+  const { clientDataJSON, authenticatorData, signature, userHandle } = response;
+  return {
     passkey: {
       credential_id: id,
       client_data: clientDataJSON,
       authenticator_data: authenticatorData,
       signature,
-      user_handle: userHandle,
+      user_handle: userHandle ?? handleOf(session.get()?.member?.id ?? ''),
     },
-  });
+  };
+};
+
+/** @throws {Error} as `add`. */
+export const signIn = async (): Promise<void> => signInWith(await answer());
+
+/** Proves again who it is. @throws {Error} as `add`. */
+export const prove = async (): Promise<void> => {
+  const { data } = await list();
+  await provePresence(await answer(data.map(({ credential_id }) => credential_id)));
 };

@@ -11,10 +11,10 @@ import { Empty, Fault, Skeleton } from './states.tsx';
 
 /** Passkeys: signing in with one, the offer of one, and those of the member. */
 
-const loaded = () => import('../data/passkeys.ts');
+export const loaded = () => import('../data/passkeys.ts');
 
 /** Whether this browser can, at this address; false until that is known. */
-const usePossible = (): boolean => {
+export const usePossible = (): boolean => {
   const [isPossible, setPossible] = useState(false);
   useEffect(() => void loaded().then(({ arePossible }) => setPossible(arePossible())), []);
   return isPossible;
@@ -31,7 +31,7 @@ const problemOf = (error: unknown): string | null => {
 };
 
 /** A button, and what went wrong. */
-const PasskeyButton = ({
+export const PasskeyButton = ({
   word,
   tone = '',
   act,

@@ -67,4 +67,9 @@ export const sessionEvents = {
     expiresAt: z.string(),
   }),
   SessionEnded: z.object({ sessionId: z.string() }),
+  /**
+   * The member has proved again who they are. In the stream of the session that the proof would have started: a proof does
+   * one thing, once.
+   */
+  PresenceProven: z.object({ sessionId: z.string(), memberId: z.string(), proof: proofSchema }),
 };

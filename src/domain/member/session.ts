@@ -1,6 +1,7 @@
 /** A session: a browser in which a member has signed in. */
 import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { sha256 } from '../digest.ts';
+import { DomainError } from '../domain-error.ts';
 import type { SessionEvent } from '../events.ts';
 import { formatId } from '../ids.ts';
 import { type OrganizationSettings, SESSION_HOURS } from '../organization/events.ts';
@@ -25,6 +26,8 @@ export const SESSION_MS = SESSION_HOURS.max * HOUR_MS;
 /** When a session is over, however often it is used. @param limits of its organization, as they are. */
 export const endOfSession = ({ startedAt, expiresAt }: ExistingSession, { sessionHours }: Limits): Date =>
   new Date(Math.min(Date.parse(expiresAt), Date.parse(startedAt) + sessionHours * HOUR_MS));
+/** How long a proof of presence serves. Longer: whoever finds the browser open can do more. Shorter: people are asked more. */
+export const PRESENCE_MINUTES = 10;
 
 export interface ExistingSession {
   readonly status: 'active' | 'ended';
@@ -35,19 +38,32 @@ export interface ExistingSession {
   readonly secretHash: string;
   readonly proof: Proof;
   readonly startedAt: string;
+  /** When the member last proved who they are. ISO 8601. */
+  readonly presentAt: string;
   /** ISO 8601. */
   readonly expiresAt: string;
 }
 
-export type Session = { readonly status: 'absent' } | ExistingSession;
+/** Spent: its proof showed that the member of another session was present. It never starts. */
+export type Session =
+  | { readonly status: 'absent' }
+  | ExistingSession
+  | { readonly status: 'spent'; readonly organizationId: string };
 
 export const session: Aggregate<Session, SessionEvent> = {
   category: CATEGORIES.session,
   initial: { status: 'absent' },
   evolve: (state, event, { organizationId, occurredAt }) => {
-    if (event.type === 'SessionStarted')
-      return { status: 'active', ...event.data, organizationId, startedAt: occurredAt };
-    return state.status === 'absent' ? state : { ...state, status: 'ended' };
+    switch (event.type) {
+      case 'SessionStarted':
+        return { status: 'active', ...event.data, organizationId, startedAt: occurredAt, presentAt: occurredAt };
+      case 'SessionEnded':
+        return state.status === 'active' ? { ...state, status: 'ended' } : state;
+      case 'PresenceProven':
+        return { status: 'spent', organizationId };
+      default:
+        return event satisfies never;
+    }
   },
 };
 
@@ -62,6 +78,17 @@ const usedOnce = (proof: Proof): string => {
   }
 };
 
+const usedBefore = ({ kind }: Proof): DomainError => {
+  switch (kind) {
+    case 'link':
+      return linkInvalid();
+    case 'passkey':
+      return passkeyInvalid();
+    default:
+      return kind satisfies never;
+  }
+};
+
 /**
  * Follows from the link, or from the challenge that a passkey signed, so that of two who use it at once one starts the
  * session, and the stream refuses the other.
@@ -71,16 +98,48 @@ export const sessionIdOf = (proof: Proof): string => formatId('ses', sha256(`ses
 export type StartSession = Pick<ExistingSession, 'sessionId' | 'memberId' | 'secretHash' | 'proof' | 'expiresAt'>;
 
 /** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`: the proof was used before. */
+const requireUnused = ({ status }: Session, proof: Proof): void => {
+  if (status !== 'absent') throw usedBefore(proof);
+};
+
+/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`: the proof was used before. */
 export const startSession = (
   state: Session,
   { sessionId, memberId, secretHash, proof, expiresAt }: StartSession,
 ): readonly SessionEvent[] => {
-  if (state.status !== 'absent') throw proof.kind === 'link' ? linkInvalid() : passkeyInvalid();
+  requireUnused(state, proof);
   return [{ type: 'SessionStarted', data: { sessionId, memberId, secretHash, proof, expiresAt } }];
 };
 
 /** One that ended already stays so. @throws {DomainError} `not_found`, `other_organization`. */
 export const endSession = (state: Session, organizationId: string): readonly SessionEvent[] => {
-  const { status, sessionId } = requireOwn(state, organizationId, 'session');
-  return status === 'ended' ? [] : [{ type: 'SessionEnded', data: { sessionId } }];
+  const own = requireOwn(state, organizationId, 'session');
+  if (own.status === 'spent') throw new DomainError('not_found', 'session not found');
+  return own.status === 'ended' ? [] : [{ type: 'SessionEnded', data: { sessionId: own.sessionId } }];
 };
+
+export interface ProvePresence {
+  /** Of the session whose member is present. */
+  readonly sessionId: string;
+  readonly memberId: string;
+  readonly proof: Proof;
+}
+
+/**
+ * @param state of the session that the proof would start.
+ * @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`: the proof was used before.
+ */
+export const provePresence = (
+  state: Session,
+  { sessionId, memberId, proof }: ProvePresence,
+): readonly SessionEvent[] => {
+  requireUnused(state, proof);
+  return [{ type: 'PresenceProven', data: { sessionId, memberId, proof } }];
+};
+
+/** Whether the member has proved who they are not long ago. */
+export const isPresent = ({ presentAt }: Pick<ExistingSession, 'presentAt'>, now: Date): boolean =>
+  now.getTime() < presentUntil(presentAt).getTime();
+
+/** @param presentAt ISO 8601. */
+export const presentUntil = (presentAt: string): Date => new Date(Date.parse(presentAt) + PRESENCE_MINUTES * 60_000);

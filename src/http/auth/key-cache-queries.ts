@@ -39,6 +39,8 @@ export interface KeyCacheQueries {
   organizationNameOf(organizationId: string): string;
   /** What the organization decides for itself. */
   settingsOf(organizationId: string): Omit<OrganizationSettings, 'name'>;
+  /** Whether the organization has such a key and it holds `admin`. */
+  isAdminKey(organizationId: string, keyId: string): boolean;
   /** Whether the key ended with its domain. */
   endedWithDomain(keyId: string): boolean;
 }
@@ -94,7 +96,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
   });
 
   const callerOfSession = (
-    { sessionId, memberId, organizationId }: ExistingSession,
+    { sessionId, memberId, organizationId, presentAt }: ExistingSession,
     environment: Environment,
   ): Caller | null => {
     const member = state.members.get(organizationId)?.members[memberId];
@@ -102,7 +104,13 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     const { permissions, withoutContents, safeMethodsOnly } = POWERS[member.role];
     return {
       keyId: memberId,
-      member: { sessionId, role: member.role, withoutContents, safeMethodsOnly },
+      member: {
+        sessionId,
+        role: member.role,
+        presentAt,
+        withoutContents,
+        safeMethodsOnly,
+      },
       secret: 1,
       organizationId,
       environment,
@@ -174,6 +182,10 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     settingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.settings : DEFAULT_SETTINGS;
+    },
+    isAdminKey: (organizationId, keyId) => {
+      const key = state.keys.get(keyId)?.key;
+      return key?.organizationId === organizationId && key.permissions.includes('admin');
     },
     endedWithDomain: (keyId) => state.keys.get(keyId)?.endedWithDomain === true,
   };

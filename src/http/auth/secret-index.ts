@@ -94,7 +94,7 @@ export const createSecretIndex = (projection: KeyCacheProjection): SecretIndex =
 
   return {
     apply: (event) => {
-      const id = idOf(event.stream);
+      const id = event.type === 'PresenceProven' ? event.data.sessionId : idOf(event.stream);
       const before = othersOf(id);
       for (const change of projection.apply(event)) replaceKey(change);
       replace(before, othersOf(id));

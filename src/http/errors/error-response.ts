@@ -21,6 +21,7 @@ export const ERROR_STATUSES = {
   passkey_invalid: 401,
   permission_missing: 403,
   cross_site_request: 403,
+  presence_required: 403,
   wider_than_own_key: 403,
   environment_not_allowed: 403,
   address_not_allowed: 403,

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
-import { GUARDED_ERRORS, type RouteRule } from '../route-rules.ts';
+import { GUARDED_ERRORS, PRESENCE_ERRORS, type RouteRule } from '../route-rules.ts';
 import { ROUTES, type RouteName } from '../route-table.ts';
 
 /** Part of the document. */
@@ -55,7 +55,9 @@ export const ruleOf = (name: RouteName): RouteRule => ROUTES[name];
 
 /** All error codes of a route. */
 export const errorsOf = (rule: RouteRule): readonly ErrorCode[] =>
-  rule.permission === null ? rule.errors : [...new Set([...GUARDED_ERRORS, ...rule.errors])].sort();
+  rule.permission === null
+    ? rule.errors
+    : [...new Set([...GUARDED_ERRORS, ...(rule.presence === undefined ? [] : PRESENCE_ERRORS), ...rule.errors])].sort();
 
 /** Collects operations of the routes registered from now on, in order. */
 export const collectOperations = (server: FastifyInstance): readonly Operation[] => {

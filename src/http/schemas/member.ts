@@ -53,6 +53,11 @@ export const sessionSchema = z
     permissions: z.array(permissionSchema),
     contents: z.boolean().describe('Whether addresses, subjects and bodies of mail are shown.'),
     changes: z.boolean().describe('Whether anything may be changed.'),
+    present_until: timeSchema()
+      .nullable()
+      .describe(
+        'Until then the member counts as present, and what needs that is not refused (`presence_required`); null: an API key.',
+      ),
     environment: environmentSchema.describe(
       'That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise.',
     ),

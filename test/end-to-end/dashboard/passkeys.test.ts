@@ -4,6 +4,9 @@ import { look, openWindow, type Window } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
 
+/** Sets the clock of the service ahead when it is told to. */
+const CLOCK = new URL('../../support/clock-ahead.ts', import.meta.url).href;
+
 /** A phone or a key, as Chromium pretends to have it. */
 const AUTHENTICATOR = {
   protocol: 'ctap2',
@@ -15,13 +18,13 @@ const AUTHENTICATOR = {
 } as const;
 
 describe.skipIf(chromiumIsMissing)('passkeys', () => {
-  const dashboard = startDashboard();
+  const dashboard = startDashboard(undefined, async () => ({ NODE_OPTIONS: `--import=${CLOCK}` }));
   let people = 0;
 
-  const invite = async (): Promise<string> => {
+  const invite = async (role = 'auditor'): Promise<string> => {
     people += 1;
     const email = `person${people}@example.net`;
-    const { body } = await dashboard.api.post('/v1/members', { email, name: `<b>Ann</b> ${people}`, role: 'auditor' });
+    const { body } = await dashboard.api.post('/v1/members', { email, name: `<b>Ann</b> ${people}`, role });
     return `/dashboard/sign-in${new URL(body.link.url).hash}`;
   };
 
@@ -74,6 +77,65 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await press(page, 'Sign in with a passkey');
     await page.getByRole('alert').getByText('This passkey was removed').waitFor();
     expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
+    await close();
+  });
+
+  const inviteSomebody = async (page: Page, email: string): Promise<void> => {
+    await press(page, 'Invite');
+    await page.getByLabel('Email address').fill(email);
+    await page.getByRole('dialog', { name: 'Invite a person' }).getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('heading', { name: 'Is it still you?' }).waitFor();
+  };
+
+  test.each([WIDE, { theme: 'dark', width: 390 } as const])(
+    'show that it is still the member, $theme, $width pixels wide',
+    async (size) => {
+      const { page, complaints, close } = await open(size, size === WIDE ? { keepsPolicy: true } : {});
+      const name = `${size.theme}-${size.width}`;
+      await page.goto(await invite('owner'));
+      await press(page, 'Sign in');
+      await press(page, 'Add a passkey');
+      await page.waitForURL(/\/dashboard$/);
+      await page.goto('/dashboard/settings');
+      await page.getByRole('list', { name: 'Your passkeys' }).waitFor();
+      dashboard.program.child.kill('SIGUSR2');
+      await inviteSomebody(page, `late-${name}@example.net`);
+      await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+      if (size !== WIDE) expect(await look(page, `presence-${name}`)).toEqual(FINE);
+      await press(page, 'Use a passkey');
+      await page.getByText(/#ob_link_\w{49}/).waitFor(); // what was asked for was done
+      await press(page, 'It is handed over');
+      await page.getByText(`late-${name}@example.net`).first().waitFor();
+      expect(complaints.filter((text) => !text.includes('403'))).toEqual([]);
+      await close();
+    },
+  );
+
+  test('are not needed by a member who has a fresh link, and nothing is done for one who would rather not', async () => {
+    const { page, close } = await open(WIDE);
+    await page.goto(await invite('owner'));
+    await press(page, 'Sign in');
+    await press(page, 'Not now');
+    await page.waitForURL(/\/dashboard$/);
+    await page.goto('/dashboard/settings');
+    await page.getByText('No passkeys').waitFor();
+    const email = `person${people}@example.net`;
+    dashboard.program.child.kill('SIGUSR2');
+    await inviteSomebody(page, 'other@example.net');
+    const dialog = page.getByRole('dialog', { name: 'Is it still you?' });
+    await dialog.getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('dialog', { name: 'Invite a person' }).getByText('prove again who you are').waitFor();
+    await page.getByRole('dialog', { name: 'Invite a person' }).getByRole('button', { name: 'Invite' }).click();
+    const { data } = (await dashboard.api.get('/v1/members')).body;
+    const { id } = data.find((member: { readonly email: string }) => member.email === email);
+    const { body } = await dashboard.api.post(`/v1/members/${id}/links`, {});
+    await dialog.getByLabel('A fresh link').fill('http://localhost/dashboard/sign-in#<b>');
+    await dialog.getByRole('button', { name: 'Use the link' }).click();
+    await dialog.getByText('This is no link to sign in.').waitFor();
+    expect(await look(page, 'presence-by-link')).toEqual(FINE);
+    await dialog.getByLabel('A fresh link').fill(body.url);
+    await dialog.getByRole('button', { name: 'Use the link' }).click();
+    await page.getByText(/#ob_link_\w{49}/).waitFor();
     await close();
   });
 

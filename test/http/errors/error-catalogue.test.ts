@@ -56,17 +56,13 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>Hello</p>' };
-const SEND = '/v1/messages/send';
 const MEMBER = { email: 'ann@example.net', role: 'analyst' };
-const TEMPLATE = {
-  alias: 'draft',
-  name: 'Draft',
-  subject: 'Hello',
-  html: '<p>{{ name }}</p>',
-  variables: [{ name: 'name', type: 'string' }],
-};
+const NAME = [{ name: 'name', type: 'string' }];
+const TEMPLATE = { alias: 'draft', name: 'Draft', subject: 'Hello', html: '<p>{{ name }}</p>', variables: NAME };
+const SIGNED = ['credential_id', 'client_data', 'authenticator_data', 'signature', 'user_handle'];
+const ASSERTION = Object.fromEntries(SIGNED.map((field) => [field, 'AA']));
 const LIMITED = { default: { ...BUILT_IN_PLANS.default, hardLimit: 10 }, offered: [] };
-const ORGANIZATION = { url: '/v1/organization' };
+const SEND = '/v1/messages/send';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 const whileLogFailsWith = async (made: (append: Append) => Error) => {
@@ -98,9 +94,9 @@ const PROVOKED = {
   invalid_json: () => post(SEND, '{', { headers: JSON_TYPE }),
   invalid_cursor: () => ask({ url: '/v1/inbox?after=x' }),
   invalid_html: () => post(SEND, { ...MESSAGE, html: '<div>' }),
-  header_not_allowed: () => ask({ ...ORGANIZATION, headers: { 'idempotency-key': 'x' } }),
-  unauthorized: () => ask({ ...ORGANIZATION, by: 'nobody' }),
-  permission_missing: () => ask({ ...ORGANIZATION, by: 'reader' }),
+  header_not_allowed: () => ask({ url: '/v1/organization', headers: { 'idempotency-key': 'x' } }),
+  unauthorized: () => ask({ url: '/v1/organization', by: 'nobody' }),
+  permission_missing: () => ask({ url: '/v1/organization', by: 'reader' }),
   wider_than_own_key: () =>
     ask({
       method: 'POST',
@@ -110,7 +106,7 @@ const PROVOKED = {
       remoteAddress: '192.0.2.1',
     }),
   environment_not_allowed: () => post('/v1/domains', { name: 'new.test' }, { by: 'test' }),
-  address_not_allowed: () => ask({ ...ORGANIZATION, by: 'elsewhere' }),
+  address_not_allowed: () => ask({ url: '/v1/organization', by: 'elsewhere' }),
   from_domain_mismatch: () => post(SEND, { ...MESSAGE, from: 'a@other.test' }),
   other_organization: () => ask({ url: `/v1/domains/${ids.domain}`, by: 'foreign' }),
   not_found: () => ask({ url: '/v1/domains/nothing' }),
@@ -160,11 +156,8 @@ const PROVOKED = {
   },
   cross_site_request: () => post('/v1/session', { token: 'x' }, { headers: { 'sec-fetch-site': 'cross-site' } }),
   sign_in_link_invalid: () => signInWith(service, 'http://localhost/#nothing'),
-  passkey_invalid: () => {
-    const [credential_id, client_data, authenticator_data, signature, user_handle] = Array(5).fill('AA');
-    const passkey = { credential_id, client_data, authenticator_data, signature, user_handle };
-    return post('/v1/session', { passkey }, { headers: SAME_ORIGIN });
-  },
+  passkey_invalid: () => post('/v1/session', { passkey: ASSERTION }, { headers: SAME_ORIGIN }),
+  presence_required: async () => (await openPeople(service)).askWhenLate(),
   too_many_passkeys: async () => {
     const { withPasskey, add } = await openPeople(service);
     const person = await withPasskey();
@@ -209,7 +202,7 @@ const PROVOKED = {
     return after(once('One'), () => once('Other'));
   },
   rate_limit_exceeded: () => {
-    const read = () => ask({ ...ORGANIZATION, by: 'slow' });
+    const read = () => ask({ url: '/v1/organization', by: 'slow' });
     return after(read(), read);
   },
   unavailable: () => whileLogFailsWith(() => new StoreUnavailable('away')),

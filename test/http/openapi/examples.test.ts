@@ -91,8 +91,9 @@ const examples = operationsOf(document).flatMap((located) =>
   })),
 );
 
-/** It answers a challenge that is made at the time, and members alone can. */
-const isOfMembers = ({ located }: (typeof examples)[number]): boolean => located.operation.operationId === 'addPasskey';
+/** Members alone can, with what is made at the time. */
+const isOfMembers = ({ located }: (typeof examples)[number]): boolean =>
+  ['addPasskey', 'provePresence'].includes(located.operation.operationId);
 
 describe('every example of the document', () => {
   const check = answerCheck(document);

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { createAuthenticator } from './authenticator.ts';
 import type { Service } from './service.ts';
 import { cookieOf, nextAddress, SAME_ORIGIN, signInWith } from './sign-in.ts';
@@ -70,6 +70,14 @@ export const openPeople = async (service: Service) => {
   const remove = ({ cookie }: Person, id: string) =>
     service.request({ method: 'DELETE', url: `/v1/passkeys/${id}`, headers: { cookie, ...SAME_ORIGIN } });
 
+  /** Asks a quarter of an hour after signing in for what needs a member to be present. */
+  const askWhenLate = async () => {
+    const person = await join();
+    const later = new Date(service.deps.context.system.now().getTime() + 15 * 60_000);
+    const clock = vi.spyOn(service.deps.context.system, 'now').mockReturnValue(later);
+    return remove(person, 'psk_aaaaaaaaaaaaaaaaaaaaaaaaaa').finally(() => clock.mockRestore());
+  };
+
   const withPasskey = async (role?: string, organization?: number): Promise<Person & { readonly id: string }> => {
     const person = await join(role, organization);
     const added = await add(person);
@@ -88,6 +96,7 @@ export const openPeople = async (service: Service) => {
     list,
     remove,
     withPasskey,
+    askWhenLate,
   };
 };
 

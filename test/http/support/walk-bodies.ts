@@ -81,6 +81,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'PUT /v1/organization/holds': () => ({ active: false }),
   'POST /v1/organization/release': () => ({}),
   'POST /v1/members': () => newMember(),
+  'POST /v1/session/presence': () => ({ token: 'x' }),
   'POST /v1/passkeys': () => ({ credential_id: 'AA', client_data: 'AA', attestation_object: 'AA' }),
   'PATCH /v1/members/:id': () => ({ role: 'developer' }),
   'POST /v1/members/:id/links': () => ({}),

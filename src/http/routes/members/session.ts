@@ -9,7 +9,7 @@ import { DomainError } from '../../../domain/domain-error.ts';
 import type { Proof } from '../../../domain/member/events.ts';
 import type { Passkey } from '../../../domain/member/member.ts';
 import { linkInvalid, passkeyInvalid } from '../../../domain/member/passkey.ts';
-import { SESSION_MS } from '../../../domain/member/session.ts';
+import { presentUntil, SESSION_MS } from '../../../domain/member/session.ts';
 import { lookUp } from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
 import { verifyAssertion } from '../../auth/passkeys.ts';
@@ -23,7 +23,7 @@ import { expectedIn } from './passkeys.ts';
 
 /** Signing in with a link or a passkey, who is signed in, and signing out. */
 
-const serializeSession = async (
+export const serializeSession = async (
   { deps: { context }, auth: { keyCache } }: RouteContext,
   caller: Caller,
 ): Promise<SerializedSession> => {
@@ -43,6 +43,7 @@ const serializeSession = async (
     permissions: [...permissions],
     contents: calling?.withoutContents !== true,
     changes: calling?.safeMethodsOnly !== true,
+    present_until: calling === undefined ? null : presentUntil(calling.presentAt).toISOString(),
     environment,
     organization: { id: organizationId, name: keyCache.organizationNameOf(organizationId) },
   };
@@ -59,7 +60,7 @@ const requireSecure = (hostname: string, secure: boolean): void => {
   );
 };
 
-/** Who signs in, and what proved it. */
+/** Who somebody is, and what proved it. */
 interface Proven extends MemberOfOrganization {
   readonly proof: Proof;
   /** Of a passkey. */
@@ -108,6 +109,27 @@ const proveByPasskey = async (
 
 const TOKEN_CHARACTERS_MAX = 100;
 
+const proofFields = z.strictObject({
+  token: z.string().max(TOKEN_CHARACTERS_MAX).optional().describe('What follows `#` in the link.'),
+  passkey: assertionSchema
+    .optional()
+    .describe('What `navigator.credentials.get` answered to a challenge (`POST /v1/session/challenges`).'),
+});
+
+/** What proves who somebody is. */
+export const proofBody = proofFields.refine(({ token, passkey }) => (token === undefined) !== (passkey === undefined), {
+  message: 'must be sent, or passkey instead of it',
+  path: ['token'],
+});
+
+/** @throws {DomainError} as `proveByLink` and `proveByPasskey`. */
+export const prove = (
+  route: RouteContext,
+  { token = '', passkey }: z.infer<typeof proofBody>,
+  request: FastifyRequest,
+): Promise<Proven> =>
+  passkey === undefined ? proveByLink(route, token, request.ip) : proveByPasskey(route, passkey, request);
+
 export const signInRoute = publicEndpoint(
   'POST /v1/session',
   {
@@ -116,30 +138,17 @@ export const signInRoute = publicEndpoint(
       'Spends the token of a link, or takes what a passkey answered to a challenge, and sets the cookie of a session: over ' +
       'HTTPS `__Host-outbox_session`, on loopback without TLS `outbox_session`. Pages of this service alone may ask ' +
       '(`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session is over after 7 days, or 12 hours without a request.',
-    body: z
-      .strictObject({
-        token: z.string().max(TOKEN_CHARACTERS_MAX).optional().describe('What follows `#` in the link.'),
-        passkey: assertionSchema
-          .optional()
-          .describe('What `navigator.credentials.get` answered to a challenge (`POST /v1/session/challenges`).'),
-      })
-      .refine(({ token, passkey }) => (token === undefined) !== (passkey === undefined), {
-        message: 'must be sent, or passkey instead of it',
-        path: ['token'],
-      }),
+    body: proofBody,
     examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
     answer: sessionSchema,
   },
-  async ({ body: { token = '', passkey }, request, reply }, route) => {
+  async ({ body, request, reply }, route) => {
     const { auth, deps } = route;
     requireSameOrigin(request, auth.publicUrl);
     const secure = isSecure(request, auth.publicUrl);
     requireSecure(request.hostname, secure);
     await consumeSignInLimit(auth, 'sign-in', request.ip);
-    const { organizationId, member, proof, counter } =
-      passkey === undefined
-        ? await proveByLink(route, token, request.ip)
-        : await proveByPasskey(route, passkey, request);
+    const { organizationId, member, proof, counter } = await prove(route, body, request);
     const { memberId } = member;
     const origin = await keepOrigin(
       deps,

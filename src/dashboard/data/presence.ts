@@ -1,0 +1,11 @@
+import type { SerializedSession } from '../../http/schemas/member.ts';
+import { request } from './api.ts';
+import { noteSession } from './credentials.ts';
+import type { Proof } from './session.ts';
+
+/** @throws {ApiFault} */
+export const provePresence = async (proof: Proof): Promise<void> =>
+  noteSession(
+    // What is wrong with the proof does not end the session.
+    await request<SerializedSession>('/v1/session/presence', { method: 'POST', body: proof, isSigningIn: true }),
+  );

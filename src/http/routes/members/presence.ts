@@ -1,0 +1,34 @@
+import { provePresence } from '../../../commands/session.ts';
+import { linkInvalid, passkeyInvalid } from '../../../domain/member/passkey.ts';
+import { PRESENCE_MINUTES } from '../../../domain/member/session.ts';
+import { consumeSignInLimit } from '../../auth/rate-limits.ts';
+import { endpoint } from '../../endpoint.ts';
+import { keepOrigin } from '../../request-origin.ts';
+import { sessionSchema } from '../../schemas/member.ts';
+import { proofBody, prove, serializeSession } from './session.ts';
+
+export const provePresenceRoute = endpoint(
+  'POST /v1/session/presence',
+  {
+    summary: 'Prove again who you are',
+    description:
+      'With a passkey, or with the token of a fresh link, which is spent. What needs a member to be present ' +
+      `(\`presence_required\`) is then done in this session for ${PRESENCE_MINUTES} minutes, as after signing in.`,
+    body: proofBody,
+    examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
+    answer: sessionSchema,
+    etag: false,
+  },
+  async ({ caller, callerNow, origin, body, request }, route) => {
+    const { auth, deps } = route;
+    const { keyId: memberId, member: calling } = caller;
+    if (calling === undefined) throw new Error('the route is for members alone');
+    await consumeSignInLimit(auth, 'sign-in', request.ip);
+    const { member, proof, counter } = await prove(route, body, request);
+    // Somebody else's is neither taken nor spent.
+    if (member.memberId !== memberId) throw proof.kind === 'link' ? linkInvalid() : passkeyInvalid();
+    const kept = await keepOrigin(deps, { ...origin, environment: null }, request);
+    await provePresence(deps.context, kept, { sessionId: calling.sessionId, memberId, proof, counter });
+    return serializeSession(route, await callerNow('up to the log'));
+  },
+);
