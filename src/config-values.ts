@@ -68,7 +68,7 @@ export const addressOf = (mailbox: string): string => {
   return typeof parsed === 'string' ? mailbox : parsed.address;
 };
 
-export const isUnder = (address: string | undefined, domain: string | undefined): boolean =>
+const isUnder = (address: string | undefined, domain: string | undefined): boolean =>
   address !== undefined && domain !== undefined && address.toLowerCase().endsWith(`@${domain.toLowerCase()}`);
 
 /** `capture`: mail goes to the inbox and does not leave the machine; `direct`: to the recipients' mail servers. */
@@ -95,3 +95,58 @@ export const limits = text(
   (value) => readLimits(value) !== undefined,
   'set three rising percentages, such as `2,4,5`, or `off`',
 ).transform((value) => readLimits(value) ?? null);
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+const isIssuer = (value: string): boolean => {
+  const read = URL.parse(value);
+  if (read === null || read.username + read.password + read.search + read.hash !== '') return false;
+  return read.protocol === 'https:' || (read.protocol === 'http:' && LOOPBACK.has(read.hostname));
+};
+
+/** Of an OpenID provider (OpenID Connect Discovery §3); plain HTTP on this machine only. */
+export const issuer = text(
+  isIssuer,
+  'set the https URL of the provider, such as `https://accounts.example.com`',
+).optional();
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What is wrong between variables. They are checked even when values are wrong, so that one start shows all problems. */
+export const CONFLICTS: readonly {
+  readonly variable: string;
+  readonly problem: string;
+  isIn(given: Environment): boolean;
+}[] = [
+  {
+    variable: 'TLS_KEY_FILE',
+    problem: 'set both TLS_CERT_FILE and TLS_KEY_FILE, or neither',
+    isIn: (given) => (given.TLS_CERT_FILE === undefined) !== (given.TLS_KEY_FILE === undefined),
+  },
+  {
+    variable: 'WEBHOOK_KEY_FILE',
+    problem: 'set both WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE, or neither',
+    isIn: (given) => (given.WEBHOOK_CERT_FILE === undefined) !== (given.WEBHOOK_KEY_FILE === undefined),
+  },
+  {
+    variable: 'OIDC_ISSUER',
+    problem: 'set OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET, or none of them',
+    isIn: ({ OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET }) =>
+      new Set([OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET].map((each) => each === undefined)).size > 1,
+  },
+  {
+    variable: 'POSTMASTER',
+    problem: 'set an address outside BOUNCE_DOMAIN: mail to that domain comes back to this service',
+    isIn: ({ POSTMASTER, BOUNCE_DOMAIN }) => isUnder(POSTMASTER && addressOf(POSTMASTER), BOUNCE_DOMAIN),
+  },
+  {
+    variable: 'PREVIOUS_SECRET_KEY',
+    problem: 'is the same as SECRET_KEY: set the key that was SECRET_KEY before, or leave it out',
+    isIn: (given) => given.PREVIOUS_SECRET_KEY !== undefined && given.PREVIOUS_SECRET_KEY === given.SECRET_KEY,
+  },
+  {
+    variable: 'SECRET_KEY',
+    problem: 'is required with DATABASE_URL: set the output of `openssl rand -hex 32`, the same for every process',
+    isIn: (given) => given.DATABASE_URL !== undefined && given.SECRET_KEY === undefined,
+  },
+];

@@ -3,13 +3,15 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import {
   addressOf,
+  CONFLICTS,
+  type Environment,
   EVENT_STORE,
   flag,
   HOST_NAME,
   host,
   hour,
   integer,
-  isUnder,
+  issuer,
   limits,
   list,
   listOf,
@@ -141,6 +143,10 @@ const SETTINGS = {
   auditCheckHour: ['AUDIT_CHECK_HOUR', hour.default(3)],
   /** Path of a tlog-policy file. Absent: no witness is asked. */
   auditWitnesses: ['AUDIT_WITNESSES', z.string().optional()],
+  /** OpenID provider at which members may sign in. Absent, all three: none. */
+  oidcIssuer: ['OIDC_ISSUER', issuer],
+  oidcClientId: ['OIDC_CLIENT_ID', z.string().optional()],
+  oidcClientSecret: ['OIDC_CLIENT_SECRET', z.string().optional()],
   /** 0: a free port. Absent: no submission over SMTP. */
   submissionPort: ['SUBMISSION_PORT', port(587).optional()],
   /** With TLS from the first byte. 0: a free port. Absent: none. */
@@ -183,38 +189,6 @@ export interface Config extends Omit<Parsed, Combined> {
   /** Port of mail servers in direct delivery. Absent: 25. Set by tests only: servers on the internet use no other. */
   readonly mxPort: number | undefined;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What is wrong between variables. They are checked even when values are wrong, so that one start shows all problems. */
-const CONFLICTS: readonly { readonly variable: string; readonly problem: string; isIn(given: Environment): boolean }[] =
-  [
-    {
-      variable: 'TLS_KEY_FILE',
-      problem: 'set both TLS_CERT_FILE and TLS_KEY_FILE, or neither',
-      isIn: (given) => (given.TLS_CERT_FILE === undefined) !== (given.TLS_KEY_FILE === undefined),
-    },
-    {
-      variable: 'WEBHOOK_KEY_FILE',
-      problem: 'set both WEBHOOK_CERT_FILE and WEBHOOK_KEY_FILE, or neither',
-      isIn: (given) => (given.WEBHOOK_CERT_FILE === undefined) !== (given.WEBHOOK_KEY_FILE === undefined),
-    },
-    {
-      variable: 'POSTMASTER',
-      problem: 'set an address outside BOUNCE_DOMAIN: mail to that domain comes back to this service',
-      isIn: ({ POSTMASTER, BOUNCE_DOMAIN }) => isUnder(POSTMASTER && addressOf(POSTMASTER), BOUNCE_DOMAIN),
-    },
-    {
-      variable: 'PREVIOUS_SECRET_KEY',
-      problem: 'is the same as SECRET_KEY: set the key that was SECRET_KEY before, or leave it out',
-      isIn: (given) => given.PREVIOUS_SECRET_KEY !== undefined && given.PREVIOUS_SECRET_KEY === given.SECRET_KEY,
-    },
-    {
-      variable: 'SECRET_KEY',
-      problem: 'is required with DATABASE_URL: set the output of `openssl rand -hex 32`, the same for every process',
-      isIn: (given) => given.DATABASE_URL !== undefined && given.SECRET_KEY === undefined,
-    },
-  ];
 
 /** Compose files pass unset variables as empty ones. */
 const givenIn = (environment: Environment): Environment =>

@@ -4,6 +4,7 @@ import { createAnalyzer } from '../adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../adapters/html/html-checker.ts';
 import { createTextAlternatives } from '../adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
+import { createOpenIdConnect } from '../adapters/identity-provider/openid-connect.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createMessageSources } from '../adapters/mail/compose/signed-message.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
@@ -21,6 +22,7 @@ import { type CountUsed, createSendingQuotas } from '../commands/message/enforce
 import type { Config } from '../config.ts';
 import { requirePeriod } from '../domain/billing/period.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
+import type { IdentityProvider } from '../domain/ports/identity-provider.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
@@ -67,6 +69,12 @@ const openKeyStore = async (
     await openEventStore(undefined, { ...engines, contents: context.contents }),
   );
   return withCopyForFolding({ store: logGuard.guard(keyStore), db: pool, logger: engines.logger });
+};
+
+const openIdentityProvider = (config: Config, { system, logger }: Engines): IdentityProvider | null => {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
+  return createOpenIdConnect({ issuer, clientId, clientSecret, system, logger });
 };
 
 /** Counts what the log holds at the time of the call. */
@@ -130,6 +138,7 @@ export const startApi = async (
     logger,
     trackingKeys,
     sendingLimits: config.sendingLimits,
+    identityProvider: openIdentityProvider(config, engines),
     witnessPolicy: await readWitnessPolicy(config.auditWitnesses),
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),

@@ -3,7 +3,7 @@ import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { keys, session } from './data/credentials.ts';
 import { follow } from './data/live.ts';
-import { environmentOf, followLinks, usePlace } from './data/location.ts';
+import { environmentOf, followLinks, type Place, usePlace } from './data/location.ts';
 import { readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
 import { LoadedScreen } from './parts/loaded-screen.tsx';
@@ -12,6 +12,7 @@ import { Shell } from './parts/shell.tsx';
 import { Empty, Fault } from './parts/states.tsx';
 import { SignIn } from './screens/sign-in.tsx';
 import { SignInLink, tokenInAddress } from './screens/sign-in-link.tsx';
+import { isBackFromProvider, SignInReturn } from './screens/sign-in-return.tsx';
 import { SCREENS } from './screens/table.ts';
 
 const Nowhere = (): JSX.Element => (
@@ -19,6 +20,13 @@ const Nowhere = (): JSX.Element => (
     The address may be of another version of the service.
   </Empty>
 );
+
+/** What a link or an identity provider led to; null: neither did. */
+const entranceAt = (place: Place): JSX.Element | null => {
+  const token = tokenInAddress(place);
+  if (token !== null) return <SignInLink token={token} />;
+  return isBackFromProvider(place) ? <SignInReturn /> : null;
+};
 
 const Dashboard = (): JSX.Element | null => {
   const place = usePlace();
@@ -29,8 +37,8 @@ const Dashboard = (): JSX.Element | null => {
   const isSignedIn = member === null ? hasKey : member !== undefined;
   useEffect(() => void readSession().catch(setFault), []);
   useEffect(() => (isSignedIn ? follow(environment) : undefined), [environment, isSignedIn]);
-  const token = tokenInAddress(place);
-  if (token !== null) return <SignInLink token={token} />;
+  const entrance = entranceAt(place);
+  if (entrance !== null) return entrance;
   if (fault !== null) return <Fault error={fault} retry={() => location.reload()} />;
   if (member === undefined) return null;
   if (!isSignedIn) return <SignIn />;

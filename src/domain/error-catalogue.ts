@@ -175,6 +175,20 @@ export const ERROR_CATALOGUE = {
       'The passkey is unknown or was removed, its answer was used before or came too late, or the person was not verified.',
     remedy: 'Try again, use another passkey, or sign in with a link.',
   },
+  oidc_invalid: {
+    meaning:
+      'The sign-in at the identity provider was used before, took longer than ten minutes, began in another browser, or the provider did not confirm it.',
+    remedy: 'Begin again on the sign-in page, or sign in with a link or a passkey.',
+  },
+  oidc_address_unverified: {
+    meaning: 'The identity provider has not verified an address of the person (`email_verified`).',
+    remedy: 'Verify the address at the provider, or sign in with a link or a passkey.',
+  },
+  oidc_no_member: {
+    meaning:
+      'No member has the address that the identity provider verified, or members of several organizations have it.',
+    remedy: 'Ask an owner to invite this address; with several organizations, sign in with a link or a passkey.',
+  },
   too_many_passkeys: {
     meaning: 'The member has as many passkeys as they can have.',
     remedy: 'Remove passkeys of devices that are used no more.',

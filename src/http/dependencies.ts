@@ -4,6 +4,7 @@ import type { Policy } from '../domain/audit/tlog-policy.ts';
 import type { Analyzer } from '../domain/ports/analyzer.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { HtmlChecker } from '../domain/ports/html-checker.ts';
+import type { IdentityProvider } from '../domain/ports/identity-provider.ts';
 import type { Inbox } from '../domain/ports/inbox.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { HtmlTracker, MessageSources, TextAlternatives } from '../domain/ports/mail-transport.ts';
@@ -62,6 +63,8 @@ export interface HttpDependencies {
   readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;
   /** Addresses and networks whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
+  /** Where members may sign in; null: at none. */
+  readonly identityProvider: IdentityProvider | null;
   /** Prove tracked links. */
   readonly trackingKeys: TrackingKeys;
   /** Rates from which the bulk mail of a sender is restricted. */

@@ -24,6 +24,7 @@ import {
   listMembersRoute,
   removeMemberRoute,
 } from './routes/members/members.ts';
+import { startOidcRoute } from './routes/members/oidc.ts';
 import {
   addPasskeyRoute,
   createChallengeRoute,
@@ -66,6 +67,7 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   signInRoute,
   createChallengeRoute,
   mailSignInLinkRoute,
+  startOidcRoute,
   getSignInMethodsRoute,
   getSessionRoute,
   signOutRoute,

@@ -137,6 +137,9 @@ export const SIGN_IN_ERRORS = [
   'header_not_allowed',
   'sign_in_link_invalid',
   'passkey_invalid',
+  'oidc_invalid',
+  'oidc_address_unverified',
+  'oidc_no_member',
   'cross_site_request',
   'rate_limit_exceeded',
   'resource_conflict',
@@ -157,5 +160,6 @@ export const CHALLENGE_ERRORS = [
   ...BODY,
 ] as const;
 export const MAIL_LINK_ERRORS = [...CHALLENGE_ERRORS, 'rate_limit_exceeded'] as const;
+export const OIDC_ERRORS = [...MAIL_LINK_ERRORS, 'not_found'] as const;
 /** Tracked links and images cost no read of anything. */
 export const TRACKED_ERRORS = ['not_found', 'internal_error'] as const;

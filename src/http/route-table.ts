@@ -13,6 +13,7 @@ import {
   LIST,
   LOOK,
   MAIL_LINK_ERRORS,
+  OIDC_ERRORS,
   ONE,
   ONE_CHANGED,
   OPEN,
@@ -147,6 +148,7 @@ export const ROUTES = {
   'POST /v1/session': { ...OPEN, secret: true, errors: SIGN_IN_ERRORS },
   'POST /v1/session/challenges': { ...OPEN, secret: true, errors: CHALLENGE_ERRORS },
   'POST /v1/session/links': { ...OPEN, status: 202, errors: MAIL_LINK_ERRORS },
+  'POST /v1/session/oidc': { ...OPEN, secret: true, errors: OIDC_ERRORS },
   'GET /v1/session/methods': { ...OPEN, errors: ['invalid_request', 'header_not_allowed', 'internal_error'] },
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },

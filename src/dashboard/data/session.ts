@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { SerializedSession } from '../../http/schemas/member.ts';
 import type { assertionSchema } from '../../http/schemas/passkey.ts';
+import type { OidcAnswer } from '../../http/schemas/sign-in.ts';
 import { ApiFault, request } from './api.ts';
 import { forgetKeys, noteSession, session } from './credentials.ts';
 import { client } from './queries.ts';
@@ -19,8 +20,11 @@ export const readSession = async (): Promise<void> => {
   noteSession(found);
 };
 
-/** What proves who it is: the token of a link, or what a passkey answered. */
-export type Proof = { readonly token: string } | { readonly passkey: z.input<typeof assertionSchema> };
+/** What proves who it is: the token of a link, what a passkey answered, or what an identity provider led back with. */
+export type Proof =
+  | { readonly token: string }
+  | { readonly passkey: z.input<typeof assertionSchema> }
+  | { readonly oidc: OidcAnswer };
 
 /** @throws {ApiFault} */
 export const signInWith = async (proof: Proof): Promise<void> => {

@@ -6,6 +6,7 @@ import { currentEnvironment, navigate, withParameters } from '../data/location.t
 import { Icon } from '../parts/icons.tsx';
 import { SignInByPasskey } from '../parts/passkeys.tsx';
 import { Logo } from '../parts/shell.tsx';
+import { ProviderProblem, SignInAtProvider } from '../parts/sign-in-provider.tsx';
 import { SignInByMail, useSignInMethods } from '../parts/sign-in-ways.tsx';
 
 /** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
@@ -84,10 +85,17 @@ export const SignIn = (): JSX.Element => {
         <h1>Sign in to Outbox</h1>
         <p class="sub">{location.host}</p>
         <div class="panel">
+          <ProviderProblem />
           <SignInByPasskey />
           {methods?.mailed_link && (
             <>
               <SignInByMail {...methods.mailed_link} />
+              <p class="or">or</p>
+            </>
+          )}
+          {methods?.oidc && (
+            <>
+              <SignInAtProvider {...methods.oidc} />
               <p class="or">or</p>
             </>
           )}

@@ -52,6 +52,13 @@ const proofSchema = z.discriminatedUnion('kind', [
     /** SHA-256 of the challenge that was signed, hex. */
     challengeHash: z.string().length(64),
   }),
+  z.object({
+    kind: z.literal('oidc'),
+    /** That verified their address. */
+    issuer: z.string(),
+    /** SHA-256 of the state of the transaction, hex. */
+    transactionHash: z.string().length(64),
+  }),
 ]);
 export type Proof = Readonly<z.infer<typeof proofSchema>>;
 

@@ -61,6 +61,7 @@ export const acceptProof = (state: Members, { memberId, proof, counter }: Accept
     if (requireMember(state, memberId).link?.linkHash !== proof.linkHash) throw linkInvalid();
     return joinMember(state, memberId);
   }
+  if (proof.kind === 'oidc') return joinMember(state, memberId);
   const { passkeyId } = proof;
   const passkey = state.members[memberId]?.passkeys.find((one) => one.passkeyId === passkeyId);
   if (passkey === undefined) throw passkeyInvalid();

@@ -73,6 +73,8 @@ const usedOnce = (proof: Proof): string => {
       return proof.linkHash;
     case 'passkey':
       return proof.challengeHash;
+    case 'oidc':
+      return proof.transactionHash;
     default:
       return proof satisfies never;
   }
@@ -84,14 +86,16 @@ const usedBefore = ({ kind }: Proof): DomainError => {
       return linkInvalid();
     case 'passkey':
       return passkeyInvalid();
+    case 'oidc':
+      return oidcInvalid();
     default:
       return kind satisfies never;
   }
 };
 
 /**
- * Follows from the link, or from the challenge that a passkey signed, so that of two who use it at once one starts the
- * session, and the stream refuses the other.
+ * Follows from the link, from the challenge that a passkey signed, or from the transaction with a provider, so that of two
+ * who use it at once one starts the session, and the stream refuses the other.
  */
 export const sessionIdOf = (proof: Proof): string => formatId('ses', sha256(`session of ${usedOnce(proof)}`));
 
@@ -143,3 +147,7 @@ export const isPresent = ({ presentAt }: Pick<ExistingSession, 'presentAt'>, now
 
 /** @param presentAt ISO 8601. */
 export const presentUntil = (presentAt: string): Date => new Date(Date.parse(presentAt) + PRESENCE_MINUTES * 60_000);
+
+/** Says the same whatever is wrong with the answer of a provider. */
+export const oidcInvalid = (): DomainError =>
+  new DomainError('oidc_invalid', 'this sign-in cannot be completed: begin again, in the same browser');

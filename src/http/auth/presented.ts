@@ -41,14 +41,19 @@ export const isSecure = ({ protocol }: Pick<Asked, 'protocol'>, publicUrl: strin
 export const SESSION_COOKIE = 'outbox_session';
 /** A random value that challenges for passkeys are bound to. */
 export const BROWSER_COOKIE = 'outbox_browser';
-type CookieName = typeof SESSION_COOKIE | typeof BROWSER_COOKIE;
+/** A sign-in at the identity provider, until the browser is back. */
+export const OIDC_COOKIE = 'outbox_oidc';
+type CookieName = typeof SESSION_COOKIE | typeof BROWSER_COOKIE | typeof OIDC_COOKIE;
+
+/** The browser comes back from another site: what it brings is posted by a page, but some browsers count that as theirs. */
+const sameSiteOf = (cookie: CookieName): string => (cookie === OIDC_COOKIE ? 'Lax' : 'Strict');
 
 /** RFC 6265bis §4.1.3.2: no other host and no subdomain can set it. */
 const nameOf = (cookie: CookieName, secure: boolean): string => (secure ? `__Host-${cookie}` : cookie);
 
 /** @param value empty: the cookie is removed. @param seconds until the browser forgets it. */
 export const cookieOf = (cookie: CookieName, secure: boolean, value: string, seconds: number): string =>
-  `${nameOf(cookie, secure)}=${value}; HttpOnly; ${secure ? 'Secure; ' : ''}SameSite=Strict; Path=/; Max-Age=${seconds}`;
+  `${nameOf(cookie, secure)}=${value}; HttpOnly; ${secure ? 'Secure; ' : ''}SameSite=${sameSiteOf(cookie)}; Path=/; Max-Age=${seconds}`;
 
 /** Values of a cookie; more than one: somebody else has set another. */
 export const cookiesIn = (

@@ -12,11 +12,13 @@ import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
 import { TOPICS_MAX } from '../../../src/http/routes/topics.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
+import { openOidc } from '../support/oidc-sign-in.ts';
 import { openPeople } from '../support/passkey-people.ts';
 import { createMemoryStore, type Service, startService } from '../support/service.ts';
 import { SAME_ORIGIN, signInWith } from '../support/sign-in.ts';
 
 let service: Service;
+let oidc: Awaited<ReturnType<typeof openOidc>>;
 /** What the log does with an append just now instead of its work. */
 let fault: ((append: Append) => Error) | null = null;
 const keys: Record<string, string> = {};
@@ -34,6 +36,7 @@ beforeAll(async () => {
   const append = (asked: Append) => (fault === null ? store.append(asked) : Promise.reject(fault(asked)));
   const publicUrl = 'http://localhost:3000';
   service = await startService({ publicUrl, context: { contents, store: { ...store, append }, capturing: false } });
+  oidc = await openOidc();
   const own = await service.makeOrganization();
   const foreign = await service.makeOrganization();
   ids.domain = await service.makeDomain(own, 'example.test');
@@ -53,7 +56,7 @@ beforeAll(async () => {
   await post(`/v1/api-keys/${ids.revoked}/revoke`);
   await post('/v1/templates', TEMPLATE);
 });
-afterAll(() => service.close());
+afterAll(() => Promise.all([service.close(), oidc.close()]));
 
 const MESSAGE = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello', html: '<p>Hello</p>' };
 const MEMBER = { email: 'ann@example.net', role: 'analyst' };
@@ -157,6 +160,9 @@ const PROVOKED = {
   cross_site_request: () => post('/v1/session', { token: 'x' }, { headers: { 'sec-fetch-site': 'cross-site' } }),
   sign_in_link_invalid: () => signInWith(service, 'http://localhost/#nothing'),
   passkey_invalid: () => post('/v1/session', { passkey: ASSERTION }, { headers: SAME_ORIGIN }),
+  oidc_invalid: () => oidc.end({ code: 'x', state: 'x' }, ''),
+  oidc_address_unverified: () => oidc.enter({ email: 'ann@example.net' }),
+  oidc_no_member: () => oidc.enter({ email: 'ann@example.net', email_verified: true }),
   presence_required: async () => (await openPeople(service)).askWhenLate(),
   too_many_passkeys: async () => {
     const { withPasskey, add } = await openPeople(service);

@@ -2,7 +2,9 @@ import type { InjectOptions } from 'fastify';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { answerCheck } from '../../support/openapi/answer-check.ts';
 import { type Located, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
+import { startOpenIdProvider } from '../../support/openid-provider.ts';
 import { startDatabaseService } from '../support/database-service.ts';
+import { connect } from '../support/oidc-sign-in.ts';
 import { type Service, startService } from '../support/service.ts';
 import { SAME_ORIGIN } from '../support/sign-in.ts';
 
@@ -91,6 +93,13 @@ const examples = operationsOf(document).flatMap((located) =>
   })),
 );
 
+/** The way to an identity provider needs one. */
+const withProvider = async () => {
+  const provider = await startOpenIdProvider('http://localhost/dashboard/sign-in/oidc');
+  onTestFinished(() => provider.close());
+  return { identityProvider: connect(provider) };
+};
+
 /** Members alone can, with what is made at the time. */
 const isOfMembers = ({ located }: (typeof examples)[number]): boolean =>
   ['addPasskey', 'provePresence'].includes(located.operation.operationId);
@@ -99,7 +108,8 @@ describe('every example of the document', () => {
   const check = answerCheck(document);
   test.each(examples.filter((example) => !isOfMembers(example)))('succeeds: $what', async ({ located, value }) => {
     const readsModels = ['replayWebhook', 'previewErasure', 'cancelMessages'].includes(located.operation.operationId);
-    const service = await (readsModels ? startDatabaseService() : startService());
+    const parts = located.operation.operationId === 'startOidc' ? await withProvider() : {};
+    const service = await (readsModels ? startDatabaseService() : startService(parts));
     onTestFinished(() => service.close());
     const place = await newPlace(service);
     const method = located.method as NonNullable<InjectOptions['method']>;

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { loadMember } from '../../../commands/member.ts';
 import { endSession, startSession } from '../../../commands/session.ts';
@@ -19,9 +19,11 @@ import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
 import { keepOrigin, requestOrigin } from '../../request-origin.ts';
 import { type SerializedSession, sessionSchema } from '../../schemas/member.ts';
 import { assertionSchema } from '../../schemas/passkey.ts';
+import { type OidcAnswer, oidcAnswerSchema } from '../../schemas/sign-in.ts';
+import { proveByOidc } from './oidc.ts';
 import { expectedIn } from './passkeys.ts';
 
-/** Signing in with a link or a passkey, who is signed in, and signing out. */
+/** Signing in with a link, a passkey or at a provider, who is signed in, and signing out. */
 
 export const serializeSession = async (
   { deps: { context }, auth: { keyCache } }: RouteContext,
@@ -116,11 +118,24 @@ const proofFields = z.strictObject({
     .describe('What `navigator.credentials.get` answered to a challenge (`POST /v1/session/challenges`).'),
 });
 
-/** What proves who somebody is. */
-export const proofBody = proofFields.refine(({ token, passkey }) => (token === undefined) !== (passkey === undefined), {
-  message: 'must be sent, or passkey instead of it',
-  path: ['token'],
-});
+interface Proofs extends z.infer<typeof proofFields> {
+  readonly oidc?: OidcAnswer | undefined;
+}
+
+const isOne = ({ token, passkey, oidc }: Proofs): boolean =>
+  [token, passkey, oidc].filter((each) => each !== undefined).length === 1;
+const oneOf = (others: string) => ({ message: `must be sent, or ${others} instead of it`, path: ['token'] });
+
+/** What proves who somebody is. A provider may know somebody since long ago: that shows nobody to be present. */
+export const proofBody = proofFields.refine(isOne, oneOf('passkey'));
+
+const signInBody = proofFields
+  .extend({
+    oidc: oidcAnswerSchema
+      .optional()
+      .describe('What the identity provider sent the browser back with (`POST /v1/session/oidc`).'),
+  })
+  .refine(isOne, oneOf('passkey or oidc'));
 
 /** @throws {DomainError} as `proveByLink` and `proveByPasskey`. */
 export const prove = (
@@ -130,15 +145,23 @@ export const prove = (
 ): Promise<Proven> =>
   passkey === undefined ? proveByLink(route, token, request.ip) : proveByPasskey(route, passkey, request);
 
+/** @throws {DomainError} as `prove` and `proveByOidc`. */
+const proveToSignIn = (
+  route: RouteContext,
+  { oidc, ...others }: z.infer<typeof signInBody>,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<Proven> =>
+  oidc === undefined ? prove(route, others, request) : proveByOidc(route, oidc, { request, reply });
+
 export const signInRoute = publicEndpoint(
   'POST /v1/session',
   {
     summary: 'Sign in to the dashboard',
     description:
-      'Spends the token of a link, or takes what a passkey answered to a challenge, and sets the cookie of a session: over ' +
-      'HTTPS `__Host-outbox_session`, on loopback without TLS `outbox_session`. Pages of this service alone may ask ' +
-      '(`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session is over after 7 days, or 12 hours without a request.',
-    body: proofBody,
+      'Spends the token of a link, or takes what a passkey answered to a challenge or what the identity provider sent the ' +
+      'browser back with, and sets the cookie of a session: over HTTPS `__Host-outbox_session`, on loopback without TLS `outbox_session`. Pages of this service alone may ask ' +
+      '(`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session is over after 7 days, or 12 hours without a request, or earlier where its organization says so.',
+    body: signInBody,
     examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
     answer: sessionSchema,
   },
@@ -148,7 +171,7 @@ export const signInRoute = publicEndpoint(
     const secure = isSecure(request, auth.publicUrl);
     requireSecure(request.hostname, secure);
     await consumeSignInLimit(auth, 'sign-in', request.ip);
-    const { organizationId, member, proof, counter } = await prove(route, body, request);
+    const { organizationId, member, proof, counter } = await proveToSignIn(route, body, { request, reply });
     const { memberId } = member;
     const origin = await keepOrigin(
       deps,

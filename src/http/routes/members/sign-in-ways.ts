@@ -31,8 +31,9 @@ export const mailSignInLinkRoute = publicEndpoint(
 export const getSignInMethodsRoute = publicEndpoint(
   'GET /v1/session/methods',
   { summary: 'List how members can sign in', answer: signInMethodsSchema },
-  async (_call, { auth: { keyCache }, deps: { inbox } }) => ({
+  async (_call, { auth: { keyCache }, deps: { inbox, identityProvider } }) => ({
     object: 'sign_in_methods',
     mailed_link: keyCache.canSend() ? { is_captured: inbox !== null } : null,
+    oidc: identityProvider === null ? null : { host: identityProvider.host },
   }),
 );
