@@ -16,7 +16,7 @@ import {
 } from '../domain/member/session.ts';
 import { membersStream, sessionStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { execute } from './execute.ts';
+import { execute, load } from './execute.ts';
 
 type Context = Pick<CommandContext, 'store' | 'system'>;
 
@@ -26,6 +26,11 @@ export interface StartSession {
   readonly proof: Proof;
   /** Of a passkey; default: 0, it does not count. */
   readonly counter?: number | undefined;
+  /**
+   * For the cookie, if it follows from the proof and from what the browser made up: the same again within minutes is
+   * answered with the same session, because the answer may have been lost. Default: random.
+   */
+  readonly value?: string | undefined;
 }
 
 /** A session and the value for its cookie, which is nowhere else. */
@@ -42,29 +47,37 @@ export interface StartedSession {
 export const startSession = async (
   context: Context,
   origin: Origin,
-  { memberId, proof, counter = 0 }: StartSession,
+  {
+    memberId,
+    proof,
+    counter = 0,
+    value = formatSecret('session', context.system.randomBytes(SECRET_RANDOM_BYTES)),
+  }: StartSession,
 ): Promise<StartedSession> => {
-  const { system } = context;
+  const { store, system } = context;
   const now = system.now();
-  const value = formatSecret('session', system.randomBytes(SECRET_RANDOM_BYTES));
   const sessionId = sessionIdOf(proof);
   const expiresAt = new Date(now.getTime() + SESSION_MS).toISOString();
   const metadata = eventContext({ ...origin, environment: null, session: sessionId }, now.toISOString());
   const secretHash = sha256Hex(value);
-  await execute(context, {
-    aggregate: members,
-    stream: membersStream(origin.organizationId),
-    context: metadata,
-    decide: (state) => acceptProof(state, { memberId, proof, counter }),
-  });
-  await execute(context, {
+  const stream = sessionStream(sessionId);
+  const known = await load(store, session, stream);
+  // What was used before proves nothing again, and a passkey has counted on.
+  if (known.state.status === 'absent')
+    await execute(context, {
+      aggregate: members,
+      stream: membersStream(origin.organizationId),
+      context: metadata,
+      decide: (state) => acceptProof(state, { memberId, proof, counter }),
+    });
+  const { state } = await execute(context, {
     aggregate: session,
-    stream: sessionStream(sessionId),
+    stream,
     context: metadata,
-    decide: (state) => decideStartSession(state, { sessionId, memberId, secretHash, proof, expiresAt }),
-    known: { state: session.initial, revision: 'no-stream' },
+    decide: (found) => decideStartSession(found, { sessionId, memberId, secretHash, proof, expiresAt, now }),
+    known,
   });
-  return { session: { sessionId, expiresAt }, value };
+  return { session: { sessionId, expiresAt: state.status === 'active' ? state.expiresAt : expiresAt }, value };
 };
 
 export interface ProvePresence extends StartSession {

@@ -26,9 +26,39 @@ export type Proof =
   | { readonly passkey: z.input<typeof assertionSchema> }
   | { readonly oidc: OidcAnswer };
 
+const NONCE_BYTES = 32;
+const ATTEMPTS = 3;
+const RETRY_MS = 1_000;
+
+/** A proof works once: with the same nonce it is answered again where the answer was lost. */
+let last = { proof: '', nonce: '' };
+
+const nonceFor = (proof: string): string => {
+  if (last.proof !== proof) {
+    const bytes = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+    const nonce = btoa(String.fromCharCode(...bytes));
+    last = { proof, nonce: nonce.replaceAll('+', '-').replaceAll('/', '_').replace('=', '') };
+  }
+  return last.nonce;
+};
+
+const mayComeBack = (error: unknown): boolean => error instanceof ApiFault && error.isTransient && error.status !== 429;
+
+/** @throws {ApiFault} */
+const spend = async (proof: Proof, attempt = 1): Promise<SerializedSession> => {
+  const body = { ...proof, nonce: nonceFor(JSON.stringify(proof)) };
+  try {
+    return await request<SerializedSession>(PATH, { method: 'POST', body, isSigningIn: true });
+  } catch (error) {
+    if (attempt === ATTEMPTS || !mayComeBack(error)) throw error;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    return spend(proof, attempt + 1);
+  }
+};
+
 /** @throws {ApiFault} */
 export const signInWith = async (proof: Proof): Promise<void> => {
-  const answer = await request<SerializedSession>(PATH, { method: 'POST', body: proof, isSigningIn: true });
+  const answer = await spend(proof);
   forgetKeys();
   client.clear();
   noteSession(answer);

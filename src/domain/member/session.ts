@@ -67,7 +67,7 @@ export const session: Aggregate<Session, SessionEvent> = {
   },
 };
 
-const usedOnce = (proof: Proof): string => {
+export const usedOnce = (proof: Proof): string => {
   switch (proof.kind) {
     case 'link':
       return proof.linkHash;
@@ -99,18 +99,29 @@ const usedBefore = ({ kind }: Proof): DomainError => {
  */
 export const sessionIdOf = (proof: Proof): string => formatId('ses', sha256(`session of ${usedOnce(proof)}`));
 
-export type StartSession = Pick<ExistingSession, 'sessionId' | 'memberId' | 'secretHash' | 'proof' | 'expiresAt'>;
+export interface StartSession
+  extends Pick<ExistingSession, 'sessionId' | 'memberId' | 'secretHash' | 'proof' | 'expiresAt'> {
+  readonly now: Date;
+}
 
-/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`: the proof was used before. */
+/** How long a browser that lost the answer can ask again. Longer: so can whoever has its request. */
+const REPEAT_MS = 2 * MINUTE_MS;
+
+/** Whether it is asked for again by the same browser, which alone can have the value. */
+const isRepeated = (state: Session, { secretHash, now }: StartSession): boolean =>
+  state.status === 'active' &&
+  state.secretHash === secretHash &&
+  now.getTime() - Date.parse(state.startedAt) < REPEAT_MS;
+
+/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`, `oidc_invalid`: the proof was used before. */
 const requireUnused = ({ status }: Session, proof: Proof): void => {
   if (status !== 'absent') throw usedBefore(proof);
 };
 
-/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`: the proof was used before. */
-export const startSession = (
-  state: Session,
-  { sessionId, memberId, secretHash, proof, expiresAt }: StartSession,
-): readonly SessionEvent[] => {
+/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`, `oidc_invalid`: the proof was used before. */
+export const startSession = (state: Session, command: StartSession): readonly SessionEvent[] => {
+  const { sessionId, memberId, secretHash, proof, expiresAt } = command;
+  if (isRepeated(state, command)) return [];
   requireUnused(state, proof);
   return [{ type: 'SessionStarted', data: { sessionId, memberId, secretHash, proof, expiresAt } }];
 };

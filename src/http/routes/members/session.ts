@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { loadMember } from '../../../commands/member.ts';
 import { endSession, startSession } from '../../../commands/session.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
-import { readSecret } from '../../../domain/api-key/secret.ts';
-import { sha256Hex } from '../../../domain/digest.ts';
+import { formatSecret, readSecret } from '../../../domain/api-key/secret.ts';
+import { keyedBytes, sha256Hex } from '../../../domain/digest.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import type { Proof } from '../../../domain/member/events.ts';
 import type { Passkey } from '../../../domain/member/member.ts';
 import { linkInvalid, passkeyInvalid } from '../../../domain/member/passkey.ts';
-import { presentUntil, SESSION_MS } from '../../../domain/member/session.ts';
+import { presentUntil, SESSION_MS, usedOnce } from '../../../domain/member/session.ts';
+import type { TrackingKeys } from '../../../domain/tracking/tracking-token.ts';
 import { lookUp } from '../../auth/authenticate.ts';
 import type { MemberOfOrganization } from '../../auth/key-cache-queries.ts';
 import { verifyAssertion } from '../../auth/passkeys.ts';
@@ -129,11 +130,22 @@ const oneOf = (others: string) => ({ message: `must be sent, or ${others} instea
 /** What proves who somebody is. A provider may know somebody since long ago: that shows nobody to be present. */
 export const proofBody = proofFields.refine(isOne, oneOf('passkey'));
 
+/** 32 bytes. */
+const NONCE = /^[\w-]{43}$/;
+
 const signInBody = proofFields
   .extend({
     oidc: oidcAnswerSchema
       .optional()
       .describe('What the identity provider sent the browser back with (`POST /v1/session/oidc`).'),
+    nonce: z
+      .string()
+      .regex(NONCE, 'must be 32 bytes in base64url without padding')
+      .optional()
+      .describe(
+        '32 random bytes that the browser made, base64url: where the answer was lost, the same request within two ' +
+          'minutes is answered with the same session.',
+      ),
   })
   .refine(isOne, oneOf('passkey or oidc'));
 
@@ -152,6 +164,10 @@ const proveToSignIn = (
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ): Promise<Proven> =>
   oidc === undefined ? prove(route, others, request) : proveByOidc(route, oidc, { request, reply });
+
+/** Of a session that was asked for in this way: whoever lacks the key of this service cannot know it. */
+const sessionValue = ([{ bytes }]: TrackingKeys, asked: string): string =>
+  formatSecret('session', keyedBytes(bytes, 'session value', asked));
 
 export const signInRoute = publicEndpoint(
   'POST /v1/session',
@@ -173,17 +189,19 @@ export const signInRoute = publicEndpoint(
     await consumeSignInLimit(auth, 'sign-in', request.ip);
     const { organizationId, member, proof, counter } = await proveToSignIn(route, body, { request, reply });
     const { memberId } = member;
+    const value =
+      body.nonce === undefined ? undefined : sessionValue(deps.trackingKeys, `${usedOnce(proof)}\0${body.nonce}`);
     const origin = await keepOrigin(
       deps,
       { ...requestOrigin(request), actor: `member:${memberId}`, organizationId, environment: null },
       request,
     );
-    const { session, value } = await startSession(deps.context, origin, { memberId, proof, counter });
+    const started = await startSession(deps.context, origin, { memberId, proof, counter, value });
     await auth.keyCache.catchUp();
-    const holder = auth.keyCache.find(sha256Hex(value))?.holder;
+    const holder = auth.keyCache.find(sha256Hex(started.value))?.holder;
     const caller = holder === undefined ? null : auth.keyCache.callerOf(holder, 'live');
-    if (caller === null) throw new DomainError('unavailable', `session ${session.sessionId} is not known yet`);
-    reply.header('set-cookie', cookieOf(SESSION_COOKIE, secure, value, SESSION_MS / 1000));
+    if (caller === null) throw new DomainError('unavailable', `session ${started.session.sessionId} is not known yet`);
+    reply.header('set-cookie', cookieOf(SESSION_COOKIE, secure, started.value, SESSION_MS / 1000));
     return serializeSession(route, caller);
   },
 );
