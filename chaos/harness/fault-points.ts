@@ -98,6 +98,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   MemberJoined: 'append-other',
   MemberRoleChanged: 'append-other',
   MemberRemoved: 'append-other',
+  OperatorGranted: 'append-other',
+  OperatorWithdrawn: 'append-other',
   PasskeyAdded: 'append-other',
   PasskeyCounted: 'append-other',
   PasskeyRemoved: 'append-other',

@@ -7,6 +7,7 @@ import { createPool } from '../adapters/postgres/pool.ts';
 import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createSystem } from '../adapters/system.ts';
 import { resetRecording } from '../composition/copy-log.ts';
+import { noteBackup } from '../composition/last-backup.ts';
 import { type Closers, createClosers } from '../composition/lifecycle.ts';
 import { openDatabase } from '../composition/open-database.ts';
 import { openEventStore } from '../composition/open-engines.ts';
@@ -52,13 +53,14 @@ export const backupCommand: OperatorCommand = {
   usage: '<new folder> [--after FOLDER]',
   summary:
     'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it; --after takes full partitions over from an earlier backup',
-  run: async ({ databaseUrl, secretKeys, system, log }, invocation, { eventStoreUrl }) => {
+  run: async ({ databaseUrl, secretKeys, system, log, context }, invocation, { eventStoreUrl }) => {
     const folder = folderOf(invocation, 'backup <new folder> [--after FOLDER]');
     // Before the vault is read: contents are stored before the events that name them.
     const elsewhere = eventStoreUrl === undefined ? undefined : { id: await log.logId(), position: await log.head() };
     const after = optional(invocation, 'after');
     const parts = { databaseUrl, folder, after, secretKeys, system, version: await version(), elsewhere };
     const manifest = await backUp({ ...parts, onTable: printTable });
+    await noteBackup(context.secrets, system.now());
     const next = 'keep SECRET_KEY (for the built-in database: the file secret-key of DATA_DIR) in another place';
     return { folder, ...summaryOf(manifest), next: elsewhere === undefined ? next : `${SEPARATE_LOG}; ${next}` };
   },

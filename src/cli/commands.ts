@@ -21,7 +21,13 @@ import {
   listPartitionsCommand,
   reencryptCommand,
 } from './maintenance.ts';
-import { inviteMemberCommand, listMembersCommand, removeMemberCommand } from './members.ts';
+import {
+  grantOperatorCommand,
+  inviteMemberCommand,
+  listMembersCommand,
+  removeMemberCommand,
+  withdrawOperatorCommand,
+} from './members.ts';
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
 import { dropReplayCommand, listReplaysCommand, replayCommand } from './replay.ts';
@@ -46,6 +52,8 @@ export const COMMANDS: readonly Command[] = [
   inviteMemberCommand,
   listMembersCommand,
   removeMemberCommand,
+  grantOperatorCommand,
+  withdrawOperatorCommand,
   createAnalystCommand,
   listAnalystsCommand,
   removeAnalystCommand,

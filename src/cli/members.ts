@@ -6,6 +6,7 @@ import {
   type MadeLink,
   type NamedMember,
   removeMember,
+  setOperator,
 } from '../commands/member.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import { baseUrlOf } from '../composition/lifecycle.ts';
@@ -40,11 +41,12 @@ const checked = (option: string, text: string, schema: z.ZodType<string>): strin
 
 const CHARACTERS_MAX = 100;
 
-const shown = ({ memberId, name, email, role, status }: NamedMember) => ({
+const shown = ({ memberId, name, email, role, status, isOperator }: NamedMember) => ({
   member_id: memberId,
   name,
   email,
   role,
+  operator: isOperator,
   status,
 });
 
@@ -101,3 +103,27 @@ export const removeMemberCommand: OperatorCommand = {
     return { member_id: memberId, status: 'removed' };
   },
 };
+
+/** @param verb of the command's name. */
+const operatorCommand = (verb: 'grant' | 'withdraw', summary: string): OperatorCommand => ({
+  name: `members ${verb}-operator`,
+  usage: '--member MEMBER_ID [--organization ORG_ID]',
+  summary,
+  run: async (operator, invocation) => {
+    const { context } = operator;
+    const origin = await operatorOrigin(context, await organizationOf(operator, invocation));
+    const memberId = required(invocation, 'member');
+    const isOperator = verb === 'grant';
+    await setOperator(context, origin, { memberId, isOperator });
+    return { member_id: memberId, operator: isOperator };
+  },
+});
+
+export const grantOperatorCommand = operatorCommand(
+  'grant',
+  'lets a member read the health of the service, which shows no data of any organization',
+);
+export const withdrawOperatorCommand = operatorCommand(
+  'withdraw',
+  'takes the health of the service away from a member, in open sessions within a second',
+);

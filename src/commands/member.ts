@@ -9,6 +9,7 @@ import {
   createSignInLink as decideCreateSignInLink,
   inviteMember as decideInviteMember,
   removeMember as decideRemoveMember,
+  setOperator as decideSetOperator,
   LINK_MINUTES,
   type Member,
   type MemberAuthority,
@@ -206,6 +207,20 @@ export const changeMemberRole = async (
   const [changed] = await named(context, [requireMember(state, change.memberId)]);
   if (changed === undefined) throw new Error('one member has one name');
   return changed;
+};
+
+/** Lets a member read the health of the whole service, or no longer. @throws {DomainError} `not_found`, `resource_conflict`. */
+export const setOperator = async (
+  context: Context,
+  origin: Origin,
+  change: Pick<Member, 'memberId' | 'isOperator'>,
+): Promise<void> => {
+  await execute(context, {
+    aggregate: members,
+    stream: membersStream(origin.organizationId),
+    context: contextOf(context, origin),
+    decide: (state) => decideSetOperator(state, change),
+  });
 };
 
 /** Ends all sessions of the member. @throws {DomainError} `not_found`, `last_owner`, `resource_conflict`. */

@@ -35,6 +35,7 @@ import { migrate } from '../projections/migrate.ts';
 import type { AttemptTimes } from '../workers/delivery/claim.ts';
 import type { WebhookTimes } from '../workers/webhooks/post-webhook.ts';
 import type { Closers } from './lifecycle.ts';
+import { type AppendTimes, measureAppends } from './measure-appends.ts';
 import { type OpenDatabaseOptions, openDatabase } from './open-database.ts';
 import type { StoreParts } from './open-eventstoredb.ts';
 import { readPlans } from './read-service-config.ts';
@@ -100,6 +101,8 @@ export interface Engines {
   /** The vault on other connections: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
   readonly contentsCodec: ContentsCodec;
+  /** Of this process's appends. */
+  appendTimes(): AppendTimes;
   /** How often contents were asked for in vain, although an event names them. */
   missingContents(): number;
   /** For ports that a role opens; those above are decorated already. */
@@ -160,7 +163,9 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
   });
   const { secrets, contents } = vaultOn(pool);
   const storeParts = { databaseUrl: database.url, system, logger, contents, contentsCodec };
-  const log = closers.keep('event store', decorate.store(await openEventStore(config.eventStoreUrl, storeParts)));
+  const opened = await openEventStore(config.eventStoreUrl, storeParts);
+  const { store: measured, appendTimes } = measureAppends(decorate.store(opened), system);
+  const log = closers.keep('event store', measured);
   const logGuard = closers.keep('guard of the log', await createLogGuard({ store: log, system, logger }));
   const guarded = logGuard.guard(log);
   const logFollower = closers.keep('log follower', createLogFollower({ store: guarded, system }));
@@ -215,6 +220,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     vaultOn,
     contentsCodec,
     missingContents: () => missing,
+    appendTimes,
     decorate,
     places: [database.place, ...logPlace],
   };

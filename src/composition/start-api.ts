@@ -33,7 +33,9 @@ import { baseUrlOf, listenRefused, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
 import { readWitnessPolicy } from './read-service-config.ts';
+import { healthParts } from './service-health.ts';
 import { startSubmission } from './start-submission.ts';
+import type { OpenedWorkers } from './start-workers.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
 
 export interface RunningApi extends RunningRole {
@@ -90,6 +92,8 @@ export interface ApiOptions {
   readonly registry?: Registry | undefined;
   /** Absent: the event loop is not watched. */
   readonly eventLoop?: EventLoopWatch | undefined;
+  /** Absent: this process has no role `workers`. */
+  readonly workers?: OpenedWorkers | undefined;
   /** Whether the whole start has succeeded; until then the readiness probe fails. */
   isStarted?(): boolean;
 }
@@ -98,7 +102,7 @@ export interface ApiOptions {
 export const startApi = async (
   config: Config,
   engines: Engines,
-  { registry, eventLoop, isStarted = () => true }: ApiOptions = {},
+  { registry, eventLoop, workers, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
   const { pool, store, logGuard, system, logger, closers, trackingKeys } = engines;
   const rateLimiter = closers.keep('rate limiter', await openRateLimiter(config, engines));
@@ -152,6 +156,7 @@ export const startApi = async (
     get publicUrl() {
       return baseUrl();
     },
+    health: healthParts({ config, engines, readModels, eventLoop, workers }),
     probes: {
       database: () => pool.query('select 1'),
       log: () => store.head(),

@@ -1,5 +1,5 @@
 import { createPool, orUnavailable } from '../adapters/postgres/pool.ts';
-import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lock.ts';
+import { ADVISORY_LOCKS, keepSessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import { retry, retryWhileAway } from '../async/retry.ts';
 import type { Config } from '../config.ts';
@@ -10,12 +10,14 @@ import { isInLog, requireReached, requireSameLog } from '../projections/checkpoi
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';
 import { type FirstKeys, firstStart, noteKeysShown } from './first-start.ts';
+import { instanceMark } from './instances.ts';
 import { baseUrlOf, createClosers, type RoleEvents, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEngines, type ServiceOverrides } from './open-engines.ts';
 import { noteApiUrl, noteMailSettings } from './open-operator.ts';
 import { type RunningApi, startApi } from './start-api.ts';
 import { startMetrics } from './start-metrics.ts';
 import { openWorkers } from './start-workers.ts';
+import { version } from './version.ts';
 import { watchEventLoop } from './watch-event-loop.ts';
 
 /**
@@ -86,8 +88,9 @@ const RECORDED_BEYOND =
   'the log is an older copy: it ends before the last event that webhooks were recorded from. Connect the newer log, or continue at the end of this one with "npm run outbox -- projections rebuild webhook-recording"';
 
 /** Refuses a log that is being copied, or that differs from the one read models and webhooks were derived from. */
-const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines): Promise<void> => {
-  const lock = await takeSessionLock(databaseUrl, ADVISORY_LOCKS.log, 'shared');
+const claimLog = async ({ databaseUrl, pool, log, system, closers }: Engines, config: Config): Promise<void> => {
+  const name = instanceMark(config, await version());
+  const lock = await keepSessionLock({ url: databaseUrl, lock: ADVISORY_LOCKS.log, name, system });
   if (lock === null) throw new StartRefused('the log is being copied: start again afterwards');
   closers.add('log lock', lock.release);
   const logId = await retryWhileAway({ system }, log.logId);
@@ -118,7 +121,9 @@ const startRoles = async (
   const links = { publicUrl: () => baseUrl, registry, overrides };
   const workers = roles.has('workers') ? await openWorkers(config, engines, events, links) : undefined;
   if (workers !== undefined) closers.add('workers', workers.stop);
-  const api = roles.has('api') ? await startApi(config, engines, { registry, eventLoop, isStarted }) : undefined;
+  const api = roles.has('api')
+    ? await startApi(config, engines, { registry, eventLoop, workers, isStarted })
+    : undefined;
   if (api !== undefined) {
     baseUrl = api.baseUrl;
     closers.add('API', api.stop);
@@ -151,7 +156,7 @@ export const startService = async (
   const closers = createClosers(logger);
   try {
     const engines = await openEngines({ config, logger, closers, owner: { onLost: events.onFatal }, overrides });
-    await claimLog(engines);
+    await claimLog(engines, config);
     const { roles } = config;
     // Projections do not need the mail settings.
     if (roles.has('api') || roles.has('workers')) await noteMail(engines, config);

@@ -19,6 +19,7 @@ import {
   createWorkers,
   LOCAL_ATTEMPT_TIMES,
   REMOTE_ATTEMPT_TIMES,
+  type Workers,
   type WorkersDependencies,
 } from '../workers/create-workers.ts';
 import { noteAuditCheck } from './last-audit-check.ts';
@@ -31,7 +32,10 @@ import { measureAuditFaults, measureDeliveries, measureExpiry } from './start-me
 
 const SECOND_MS = 1_000;
 
-const openQueues = async ({ redisUrl }: Config, { databaseUrl, system, logger }: Engines): Promise<Queues> => {
+export const openQueues = async (
+  { redisUrl }: Config,
+  { databaseUrl, system, logger }: Pick<Engines, 'databaseUrl' | 'system' | 'logger'>,
+): Promise<Queues> => {
   if (redisUrl === undefined) return createPostgresQueues(databaseUrl, { system, logger });
   try {
     return await createRedisQueues(redisUrl, { system, logger });
@@ -66,6 +70,8 @@ const nightlyCheck = (
 export interface OpenedWorkers extends RunningRole {
   /** Nothing is sent before. */
   begin(): void;
+  readonly isLeader: Workers['isLeader'];
+  readonly queues: Workers['queues'];
 }
 
 /** Opens delivery, webhooks and the other background jobs. @throws {StartRefused} */
@@ -160,5 +166,5 @@ export const openWorkers = async (
     ...(overrides.webhookTimes === undefined ? {} : { webhookTimes: overrides.webhookTimes }),
   });
   await startInboundReport(config, engines, { transport: mail.live, registry });
-  return { begin: workers.start, stop: workers.stop };
+  return { begin: workers.start, stop: workers.stop, isLeader: workers.isLeader, queues: workers.queues };
 };

@@ -3,9 +3,17 @@ import type { Logger } from '../domain/ports/logger.ts';
 import type { System } from '../domain/ports/system.ts';
 import type { LoopWork } from '../http/dependencies.ts';
 
+/** In milliseconds. */
+export interface LoopDelays {
+  readonly mean: number;
+  readonly max: number;
+}
+
 export interface EventLoopWatch {
   /** Call when a request's work begins or continues. */
   touch(work: LoopWork): void;
+  /** Delays of the last minute. */
+  recent(): LoopDelays;
   stop(): void;
 }
 
@@ -23,6 +31,8 @@ const HELD_MS = 250;
 const BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Stages kept per interval; more do not begin in so short a time. */
 const STAGES_MAX = 1_000;
+/** Kept for `recent`, one for each second. */
+const SECONDS_KEPT = 60;
 const MICROSECONDS_PER_MS = 1000;
 const MS_PER_SECOND = 1000;
 
@@ -40,6 +50,38 @@ const longestOf = (stages: readonly Stage[], endMs: number): LoopWork | undefine
     if (tookMs > longestMs) [longest, longestMs] = [work, tookMs];
   }
   return longestMs >= HELD_MS / 2 ? longest : undefined;
+};
+
+interface SecondOfDelays {
+  readonly second: number;
+  readonly sum: number;
+  readonly count: number;
+  readonly max: number;
+}
+
+/** Delays of the last minute, added up by second. */
+const createRecentDelays = () => {
+  const kept: SecondOfDelays[] = [];
+  const secondOf = (ms: number): number => Math.floor(ms / MS_PER_SECOND);
+  return {
+    note: (delayMs: number, nowMs: number): void => {
+      const second = secondOf(nowMs);
+      const at = second % SECONDS_KEPT;
+      const before = kept[at]?.second === second ? kept[at] : { sum: 0, count: 0, max: 0 };
+      kept[at] = {
+        second,
+        sum: before.sum + delayMs,
+        count: before.count + 1,
+        max: Math.max(before.max, delayMs),
+      };
+    },
+    recent: (nowMs: number): LoopDelays => {
+      const seconds = kept.filter(({ second }) => second > secondOf(nowMs) - SECONDS_KEPT);
+      const count = seconds.reduce((sum, one) => sum + one.count, 0);
+      const total = seconds.reduce((sum, one) => sum + one.sum, 0);
+      return { mean: count === 0 ? 0 : total / count, max: Math.max(0, ...seconds.map(({ max }) => max)) };
+    },
+  };
 };
 
 const threadCpuMs = (): number => {
@@ -61,6 +103,7 @@ export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptio
           buckets: BUCKETS_SECONDS,
           registers: [registry],
         });
+  const delays = createRecentDelays();
   let stages: Stage[] = [];
   let lookedMs = system.monotonicMs();
   let lookedCpuMs = threadCpuMs();
@@ -78,6 +121,7 @@ export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptio
     const delayMs = Math.max(0, nowMs - lookedMs - INTERVAL_MS);
     const cpuMs = threadCpuMs();
     delay?.observe(delayMs / MS_PER_SECOND);
+    delays.note(delayMs, nowMs);
     if (delayMs > HELD_MS) report(delayMs, cpuMs - lookedCpuMs, nowMs);
     stages = [];
     [lookedMs, lookedCpuMs] = [nowMs, cpuMs];
@@ -88,6 +132,7 @@ export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptio
     touch: (work) => {
       if (stages.length < STAGES_MAX) stages.push({ work, atMs: system.monotonicMs() });
     },
+    recent: () => delays.recent(system.monotonicMs()),
     stop: () => clearInterval(timer),
   };
 };

@@ -73,6 +73,8 @@ const kindsOf = (
     case 'MemberJoined':
     case 'MemberRoleChanged':
     case 'MemberRemoved':
+    case 'OperatorGranted':
+    case 'OperatorWithdrawn':
     case 'PasskeyAdded':
     case 'PasskeyCounted':
     case 'PasskeyRemoved':

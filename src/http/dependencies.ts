@@ -21,6 +21,7 @@ import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import type { LiveFeed } from '../projections/events/live-feed.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
+import type { HealthParts } from './service-health.ts';
 
 /** A request at a stage that is about to occupy the event loop. */
 export interface LoopWork {
@@ -75,6 +76,8 @@ export interface HttpDependencies {
   readonly publicUrl: string;
   /** Readiness probes by name; each rejects if its dependency is unavailable. */
   readonly probes: Readonly<Record<string, () => Promise<unknown>>>;
+  /** What `GET /v1/service` asks for the health of each part. */
+  readonly health: HealthParts;
   /** Notified of each stage of a request; absent: event loop delay is not measured. */
   readonly eventLoop?: { touch(work: LoopWork): void };
   /** Memory for bodies in flight. Default: `BODY_LIMITS`. */

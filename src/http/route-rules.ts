@@ -36,6 +36,8 @@ export interface GuardedRoute {
   readonly unattended?: true;
   /** For members alone: API keys are refused. */
   readonly membersOnly?: true;
+  /** For members whom the command line made operators; implies `membersOnly`. */
+  readonly operatorsOnly?: true;
   /**
    * Members must have proved who they are within the last minutes (`PRESENCE_MINUTES`): always, or where the request is
    * about a key that holds `admin`, or is to. Keys are unaffected.

@@ -144,6 +144,7 @@ export const ROUTES = {
   },
 
   'GET /v1/search': { ...READ, searches: true, errors: [] },
+  'GET /v1/service': { ...READ, membersOnly: true, operatorsOnly: true, errors: [] },
 
   'POST /v1/session': { ...OPEN, secret: true, errors: SIGN_IN_ERRORS },
   'POST /v1/session/challenges': { ...OPEN, secret: true, errors: CHALLENGE_ERRORS },

@@ -48,6 +48,7 @@ import {
 import { searchRoute } from './routes/search.ts';
 import { getDomainReputationRoute, releaseSendingRoute } from './routes/sender-reputation.ts';
 import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
+import { getServiceRoute } from './routes/service-health.ts';
 import { getStatsRoute } from './routes/stats.ts';
 import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
 import { listOptInsRoute, optInRoute } from './routes/suppressions/opt-ins.ts';
@@ -184,6 +185,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   readEventsRoute,
   getStatsRoute,
   searchRoute,
+  getServiceRoute,
   listRefusedRequestsRoute,
   countRefusedRequestsRoute,
   getRefusedRequestRoute,

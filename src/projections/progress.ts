@@ -67,6 +67,8 @@ export interface ProjectionLag {
   readonly seconds: number;
   /** Events that could not be applied and wait for `retryParked`. */
   readonly parkedEvents: number;
+  /** How far of the log is in it. */
+  readonly position: Position;
 }
 
 const CHECKPOINTS_AND_PARKED = `
@@ -104,6 +106,7 @@ export const createLagReader = ({ pool, store, system }: LagOptions): (() => Pro
       name,
       seconds: ages.get(position) ?? 0,
       parkedEvents: parked,
+      position,
     }));
   };
 };

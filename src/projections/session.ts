@@ -82,6 +82,22 @@ const RUNNING = 7_310_011;
 const REBUILDING = 7_310_012;
 const REPLAYING = 7_310_013;
 
+/** Advisory locks with two keys have `objsubid` 2; the second key is the hash of the name. */
+const REBUILT = `
+  select objid::bigint as hash from pg_locks
+  where locktype = 'advisory' and objsubid = 2 and classid = ${REBUILDING} and granted
+    and database = (select oid from pg_database where datname = current_database())`;
+const HASHES = 'select name, hashtext(name)::bigint & 4294967295 as hash from unnest($1::text[]) name';
+
+/** Those of the read models that some process is rebuilding. */
+export const rebuiltNow = async (db: Database, names: readonly string[]): Promise<ReadonlySet<string>> => {
+  const { rows } = await db.query<{ name: string }>(
+    `select h.name from (${HASHES}) h join (${REBUILT}) r using (hash)`,
+    [names],
+  );
+  return new Set(rows.map(({ name }) => name));
+};
+
 const TRY_LOCK = 'select pg_try_advisory_lock($1, hashtext($2)) as locked';
 
 const tryLock = async (db: Database, key: number, name: string): Promise<boolean> => {

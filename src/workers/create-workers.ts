@@ -28,7 +28,13 @@ import type { AttemptTimes } from './delivery/claim.ts';
 import { createDestinationLimits } from './delivery/destination-concurrency-limits.ts';
 import { createDestinationQueues } from './delivery/destination-queues.ts';
 import { createAcceptedCache, dispatchMessages } from './delivery/dispatch.ts';
-import { createRecentlyQueued, type DeliveryJob, type Destinations, MESSAGE_CLASSES } from './delivery/due.ts';
+import {
+  createRecentlyQueued,
+  type DeliveryQueues,
+  type Destinations,
+  MESSAGE_CLASSES,
+  openDeliveryQueues,
+} from './delivery/due.ts';
 import { createFindReleased, type HeldMail } from './delivery/released.ts';
 import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
 import { checkDomains, createCheckSchedule } from './domains/check-domains.ts';
@@ -111,6 +117,9 @@ export interface Workers {
   start(): void;
   /** Finishes or gives back what is under way, within 10 s. The dependencies stay open. */
   stop(): Promise<void>;
+  /** Whether it does what one process does for all. */
+  isLeader(): boolean;
+  readonly queues: DeliveryQueues;
 }
 
 /** Jobs worked at once by a process, of each message class: lone messages, a job each, use half of the concurrency. */
@@ -123,10 +132,7 @@ export const LOCAL_ATTEMPT_TIMES: AttemptTimes = { attemptMs: 10_000, leaseMs: 2
 
 export const createWorkers = (deps: WorkersDependencies): Workers => {
   const { store, system, queues } = deps;
-  const deliveryQueues = {
-    transactional: queues.open<DeliveryJob>('deliver-messages'),
-    bulk: queues.open<DeliveryJob>('deliver-bulk-messages'),
-  };
+  const deliveryQueues = openDeliveryQueues(queues);
   const leadership = createLeadership();
   const formerSecrets = createFormerSecrets();
   const organizations = createOrganizations();
@@ -229,9 +235,10 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
   };
 
   return {
+    isLeader: leadership.isLeader,
+    queues: deliveryQueues,
     start: () => {
-      // It fails only if the service ends first.
-      startDelivery().catch(() => undefined);
+      startDelivery().catch(() => undefined); // it fails only if the service ends first
       for (const [name, work] of Object.entries(jobs)) loops.push(supervise(deps, name, work));
     },
     stop: async () => {

@@ -59,7 +59,7 @@ const guard = z.looseObject({ 'x-permission': permissionSchema, 'x-environments'
 
 /** Of members alone: there is no key for them. */
 const isOfMembers = ({ path }: Located): boolean =>
-  path.startsWith('/v1/passkeys') || path === '/v1/session/presence';
+  path.startsWith('/v1/passkeys') || ['/v1/service', '/v1/session/presence'].includes(path);
 
 /** Operations that need a key, and what key. */
 const guarded = () =>

@@ -7,7 +7,7 @@ import { startService } from './support/service.ts';
 
 test('the metrics server exports lag by projection and durations by route, never by path', async () => {
   const registry = new Registry();
-  const lag = async () => [{ name: 'messages', seconds: 1.5, parkedEvents: 2 }];
+  const lag = async () => [{ name: 'messages', seconds: 1.5, parkedEvents: 2, position: '1' }];
   const service = await startService({ registry });
   const metrics = createMetricsServer({ registry, lag }).listen(0, '127.0.0.1');
   await once(metrics, 'listening');

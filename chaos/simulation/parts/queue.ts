@@ -129,6 +129,12 @@ export const processQueues = (ground: Ground, engine: QueueEngine, process: Proc
         work: async () => engine.waiting.size + engine.running.size,
         fate: ground.fateUnless('queue refuses', away),
       }),
+    counts: () =>
+      process.call({
+        what: 'asks for the jobs of the queue',
+        work: async () => ({ waiting: engine.waiting.size, active: engine.running.size }),
+        fate: ground.fateUnless('queue refuses', away),
+      }),
     work: (handler, { concurrency }) => {
       const pump = (): void => {
         if (closing || engine.waiting.size <= taking || running.count() + taking >= concurrency) return;

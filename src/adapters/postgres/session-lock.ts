@@ -1,4 +1,7 @@
 import { Client } from 'pg';
+import { pause } from '../../async/with-timeout.ts';
+import type { System } from '../../domain/ports/system.ts';
+import { KEEP_ALIVE_MS } from './pool.ts';
 
 /**
  * Numbers of the session locks that processes of this service agree by. (A lock belongs to one database.) Migrations use
@@ -15,6 +18,8 @@ export const ADVISORY_LOCKS = {
 
 export interface SessionLock {
   release(): Promise<void>;
+  /** Resolves when the session ends, whoever ends it. */
+  readonly ended: Promise<void>;
 }
 
 type Mode = 'waited for' | 'shared' | 'alone';
@@ -24,6 +29,8 @@ const ASK: Readonly<Record<Mode, string>> = {
   shared: 'select pg_try_advisory_lock_shared($1) as taken',
   alone: 'select pg_try_advisory_lock($1) as taken',
 };
+
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS } as const;
 
 /** For the server's farewell: shorter leaves a busy one no time, longer keeps whoever releases waiting for a dead one. */
 const FAREWELL_MS = 2_000;
@@ -38,12 +45,59 @@ const endSession = async (client: Client): Promise<void> => {
  * A lock on a session of its own: it goes with the session, whatever happens to the process.
  * @returns null: somebody else holds it, so that it cannot be shared or had alone.
  */
-export const takeSessionLock = async (url: string, lock: number, mode: Mode): Promise<SessionLock | null> => {
-  const client = new Client({ connectionString: url, application_name: 'outbox lock' });
+export const takeSessionLock = async (
+  url: string,
+  lock: number,
+  mode: Mode,
+  name = 'outbox lock',
+): Promise<SessionLock | null> => {
+  const client = new Client({ connectionString: url, application_name: name, ...KEEP_ALIVE });
+  const ended = new Promise<void>((resolve) => client.once('end', resolve));
   client.on('error', () => undefined); // the session's end is the lock's
   await client.connect();
   const { rows } = await client.query<{ taken: boolean }>(ASK[mode], [lock]);
-  if (rows[0]?.taken === true) return { release: () => endSession(client) };
+  if (rows[0]?.taken === true) return { release: () => endSession(client), ended };
   await endSession(client);
   return null;
+};
+
+/** Shorter asks a server that is away too often, longer is longer without the lock. */
+const AGAIN_MS = 1_000;
+
+export interface KeptLock {
+  readonly url: string;
+  readonly lock: number;
+  /** Of the session, in `pg_stat_activity`. */
+  readonly name: string;
+  readonly system: Pick<System, 'sleep'>;
+}
+
+/**
+ * A shared lock that is taken again after its session was lost: the server may have restarted.
+ * @returns null: somebody holds it alone.
+ */
+export const keepSessionLock = async (options: KeptLock): Promise<Pick<SessionLock, 'release'> | null> => {
+  const { url, lock, name, system } = options;
+  const take = (): Promise<SessionLock | null> => takeSessionLock(url, lock, 'shared', name);
+  const first = await take();
+  if (first === null) return null;
+  const released = new AbortController();
+  let held: SessionLock | null = first;
+
+  const keep = async (): Promise<void> => {
+    while (!released.signal.aborted) {
+      await held?.ended;
+      await pause(system, AGAIN_MS, released.signal);
+      if (!released.signal.aborted) held = await take().catch(() => null);
+    }
+    await held?.release();
+  };
+  keep().catch(() => undefined); // it ends with the release
+
+  return {
+    release: async () => {
+      released.abort();
+      await held?.release();
+    },
+  };
 };

@@ -1,4 +1,11 @@
-import { type NewJob, type Queue, type QueueName, type Queues, QueueUnavailable } from '../../domain/ports/queue.ts';
+import {
+  type NewJob,
+  type Queue,
+  type QueueCounts,
+  type QueueName,
+  type Queues,
+  QueueUnavailable,
+} from '../../domain/ports/queue.ts';
 import type { BulkJob, BullmqEngine, BullmqSettings, Producer } from './bullmq-engine.ts';
 import { answerWithin, createBullmqWorker, createFaultLog } from './bullmq-worker.ts';
 
@@ -15,6 +22,7 @@ const openQueue = <Job>(engine: BullmqEngine, name: QueueName, settings: BullmqS
   return {
     add: producer.add,
     depth: producer.depth,
+    counts: producer.counts,
     work: (handler, { concurrency }) => {
       if (worker !== undefined) throw new Error(`queue ${name} has its worker already`);
       worker = createBullmqWorker(engine, { name, handler, concurrency }, settings);
@@ -112,6 +120,11 @@ export const createBullmqProducer = <Job>(
     for (const { data, opts } of jobs) await producer.add(name, data, opts);
   };
 
+  const counts = async (): Promise<QueueCounts> => {
+    const found = await answered('counting jobs of', (producer) => producer.getJobCounts('waiting', 'active'));
+    return { waiting: found.waiting ?? 0, active: found.active ?? 0 };
+  };
+
   return {
     add: async (jobs: readonly NewJob<Job>[]): Promise<void> => {
       for (let start = 0; start < jobs.length; start += BULK_JOBS) {
@@ -119,9 +132,10 @@ export const createBullmqProducer = <Job>(
         await answered('adding jobs to', (producer) => addSome(producer, some));
       }
     },
+    counts,
     depth: async (): Promise<number> => {
-      const counts = await answered('counting jobs of', (producer) => producer.getJobCounts('waiting', 'active'));
-      return (counts.waiting ?? 0) + (counts.active ?? 0);
+      const { waiting, active } = await counts();
+      return waiting + active;
     },
     close: async (): Promise<void> => {
       closed = true;

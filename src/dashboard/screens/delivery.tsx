@@ -3,15 +3,18 @@ import type { SerializedBacklog, SerializedSuspension } from '../../http/schemas
 import type { List } from '../../http/schemas/envelope.ts';
 import type { SerializedOrganizationReputation } from '../../http/schemas/sender-reputation.ts';
 import { urlOf } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
 import { currentEnvironment } from '../data/location.ts';
 import { useDomains } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
 import type { Stats } from '../data/statistics.ts';
+import { useStore } from '../data/store.ts';
 import { count, duration, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { Destinations, perMinute, rowsOf, Suspended } from '../parts/destinations.tsx';
 import { Figure, Figures } from '../parts/figures.tsx';
 import { ReputationGauge } from '../parts/reputation-gauge.tsx';
+import { ServiceHealth } from '../parts/service-health.tsx';
 import { Fault, Skeleton } from '../parts/states.tsx';
 import { WarmUps } from '../parts/warm-ups.tsx';
 
@@ -99,6 +102,7 @@ export const Delivery = (): JSX.Element => {
   });
   const suspended = isLive ? (listed.data?.data ?? []) : [];
   const domains = useDomains();
+  const isOperator = useStore(session)?.operator === true;
   return (
     <>
       <div class="head">
@@ -107,7 +111,14 @@ export const Delivery = (): JSX.Element => {
           <p class="sub">What waits, where, and why</p>
         </div>
         <div class="acts">
-          <ApiButton requests={['/v1/destinations/backlog', '/v1/destinations', urlOf('/v1/stats', hour)]} />
+          <ApiButton
+            requests={[
+              '/v1/destinations/backlog',
+              '/v1/destinations',
+              urlOf('/v1/stats', hour),
+              ...(isOperator ? ['/v1/service'] : []),
+            ]}
+          />
         </div>
       </div>
       {error !== null && <Fault error={error} retry={() => void refetch()} />}
@@ -121,6 +132,7 @@ export const Delivery = (): JSX.Element => {
           {isLive && <OrganizationReputation />}
         </div>
       )}
+      {isOperator && <ServiceHealth />}
     </>
   );
 };

@@ -12,6 +12,8 @@ import type { Permission } from './events.ts';
 export interface CallingMember extends Pick<Powers, 'withoutContents' | 'safeMethodsOnly'> {
   readonly sessionId: string;
   readonly role: Role;
+  /** May read the health of the whole service. */
+  readonly isOperator: boolean;
   /** When they last proved who they are. ISO 8601. */
   readonly presentAt: string;
 }

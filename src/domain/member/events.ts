@@ -26,6 +26,9 @@ export const memberEvents = {
   MemberJoined: z.object({ memberId: z.string() }),
   MemberRoleChanged: z.object({ memberId: z.string(), role: roleSchema }),
   MemberRemoved: z.object({ memberId: z.string() }),
+  /** The member may read the health of the whole service. The command line alone grants and withdraws it. */
+  OperatorGranted: z.object({ memberId: z.string() }),
+  OperatorWithdrawn: z.object({ memberId: z.string() }),
   PasskeyAdded: z.object({
     memberId: z.string(),
     passkeyId: z.string(),

@@ -61,6 +61,8 @@ export interface Member {
   /** The content that holds name and e-mail address. */
   readonly contactId: string;
   readonly role: Role;
+  /** May read the health of the whole service, beside what the role may. */
+  readonly isOperator: boolean;
   /** Invited: they have never signed in. */
   readonly status: 'invited' | 'joined';
   readonly invitedAt: string;
@@ -98,6 +100,7 @@ export const members: Aggregate<Members, MemberEvent> = {
       case 'MemberInvited': {
         const invited = {
           ...event.data,
+          isOperator: false,
           status: 'invited',
           invitedAt: occurredAt,
           joinedAt: null,
@@ -117,6 +120,10 @@ export const members: Aggregate<Members, MemberEvent> = {
         return changed(state, memberId, { status: 'joined', joinedAt: occurredAt });
       case 'MemberRoleChanged':
         return changed(state, memberId, { role: event.data.role });
+      case 'OperatorGranted':
+        return changed(state, memberId, { isOperator: true });
+      case 'OperatorWithdrawn':
+        return changed(state, memberId, { isOperator: false });
       case 'MemberRemoved': {
         const { [memberId]: _, ...others } = state.members;
         return { members: others };
@@ -228,6 +235,15 @@ export const changeRole = (
   if (member.role === role) return [];
   requireOwnerBeside(state, member);
   return [{ type: 'MemberRoleChanged', data: { memberId, role } }];
+};
+
+/** What is so already is nothing. @throws {DomainError} `not_found`. */
+export const setOperator = (
+  state: Members,
+  { memberId, isOperator }: Pick<Member, 'memberId' | 'isOperator'>,
+): readonly MemberEvent[] => {
+  if (requireMember(state, memberId).isOperator === isOperator) return [];
+  return [{ type: isOperator ? 'OperatorGranted' : 'OperatorWithdrawn', data: { memberId } }];
 };
 
 /** @throws {DomainError} `not_found`, `last_owner`. */

@@ -23,6 +23,12 @@ export interface NewJob<Job> {
  */
 export type JobHandler<Job> = (job: Job, signal: AbortSignal) => Promise<void>;
 
+/** Jobs of a queue. */
+export interface QueueCounts {
+  readonly waiting: number;
+  readonly active: number;
+}
+
 export interface Queue<Job> {
   /**
    * Adds jobs, each under an id of its own, so that a job that is added again is always a new one.
@@ -35,6 +41,9 @@ export interface Queue<Job> {
    * @throws {QueueUnavailable} within seconds.
    */
   depth(): Promise<number>;
+
+  /** The same, apart. @throws {QueueUnavailable} within seconds. */
+  counts(): Promise<QueueCounts>;
 
   /**
    * Starts working jobs, up to `concurrency` at a time, until the queue closes; goes on by itself after the engine was

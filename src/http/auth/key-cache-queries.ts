@@ -107,6 +107,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       member: {
         sessionId,
         role: member.role,
+        isOperator: member.isOperator,
         presentAt,
         withoutContents,
         safeMethodsOnly,

@@ -46,7 +46,7 @@ export const requireOpenFilters = (
 
 type Requirement = Pick<
   GuardedRoute,
-  'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession' | 'membersOnly'
+  'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession' | 'membersOnly' | 'operatorsOnly'
 >;
 
 /** What a member is kept from whatever their permissions say. @throws {DomainError} `permission_missing`. */
@@ -65,11 +65,16 @@ const requireWithinRole = (
 };
 
 /** What somebody lacks who is no member. @throws {DomainError} `permission_missing`. */
-const requireKind = ({ auditor, member }: Caller, { auditors, membersOnly }: Requirement): void => {
+const requireKind = ({ auditor, member }: Caller, { auditors, membersOnly, operatorsOnly }: Requirement): void => {
   if (auditor !== undefined && auditors !== true)
     throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
   if (membersOnly === true && member === undefined)
     throw new DomainError('permission_missing', 'members alone can do this: sign in to the dashboard');
+  if (operatorsOnly === true && member?.isOperator !== true)
+    throw new DomainError(
+      'permission_missing',
+      'operators alone can do this: `npm run outbox -- members grant-operator` makes a member one',
+    );
 };
 
 /** @param method of the request. @throws {DomainError} `permission_missing`, `environment_not_allowed`. */

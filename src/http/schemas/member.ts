@@ -14,6 +14,9 @@ export const memberSchema = z
     name: z.string(),
     email: z.string().nullable().describe('null: the first owner, whom nobody has named.'),
     role: roleSchema,
+    operator: z
+      .boolean()
+      .describe('May read the health of the service. Only the command line of the service grants it.'),
     status: z.enum(['invited', 'joined']).describe('`invited`: they have never signed in.'),
     invited_at: timeSchema(),
     joined_at: timeSchema().nullable(),
@@ -36,6 +39,7 @@ export const serializeMember = (member: NamedMember): SerializedMember => ({
   name: member.name,
   email: member.email,
   role: member.role,
+  operator: member.isOperator,
   status: member.status,
   invited_at: member.invitedAt,
   joined_at: member.joinedAt,
@@ -53,6 +57,7 @@ export const sessionSchema = z
     permissions: z.array(permissionSchema),
     contents: z.boolean().describe('Whether addresses, subjects and bodies of mail are shown.'),
     changes: z.boolean().describe('Whether anything may be changed.'),
+    operator: z.boolean().describe('Whether `GET /v1/service` is answered.'),
     present_until: timeSchema()
       .nullable()
       .describe(

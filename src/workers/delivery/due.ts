@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Environment } from '../../domain/environment.ts';
-import type { NewJob, Queue } from '../../domain/ports/queue.ts';
+import type { NewJob, Queue, Queues } from '../../domain/ports/queue.ts';
 import type { System } from '../../domain/ports/system.ts';
 
 /**
@@ -28,6 +28,10 @@ export interface DeliveryQueues {
   readonly bulk: DeliveryQueue;
 }
 export type MessageClass = keyof DeliveryQueues;
+export const openDeliveryQueues = ({ open }: Pick<Queues, 'open'>): DeliveryQueues => ({
+  transactional: open<DeliveryJob>('deliver-messages'),
+  bulk: open<DeliveryJob>('deliver-bulk-messages'),
+});
 /** Highest priority first. */
 export const MESSAGE_CLASSES: readonly MessageClass[] = ['transactional', 'bulk'];
 

@@ -136,6 +136,7 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       );
       await until(() => running === 2);
       expect(await queue.depth()).toBe(3);
+      expect(await queue.counts()).toEqual({ waiting: 1, active: 2 });
       release.resolve();
       await until(async () => (await queue.depth()) === 0);
     });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { apiClient, eventually } from '../../support/api-client.ts';
-import { look } from '../../support/browser.ts';
+import { look, openWindow } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
-import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+import { operator } from '../../support/operator.ts';
+import { FINE, type Size, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
   const dashboard = startDashboard(async ({ api, program }) => {
@@ -36,6 +37,51 @@ describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
     await page.goto('/dashboard/delivery?environment=test&show=all');
     await page.getByText('Asked to wait').nth(1).waitFor();
     expect(await look(page, `delivery-${name}`)).toEqual(FINE);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('shows operators, and nobody else, how the whole service is', async () => {
+    const signIn = async (size: Size, prepare: (id: string) => Promise<unknown>) => {
+      const { body } = await dashboard.api.post('/v1/members', { email: `${size.theme}@example.net`, role: 'owner' });
+      await prepare(body.id);
+      const shown = await openWindow(dashboard.browser, { baseUrl: dashboard.program.baseUrl, ...size });
+      await shown.page.goto(`/dashboard/sign-in${new URL(body.link.url).hash}`);
+      await shown.page.getByRole('button', { name: 'Sign in' }).click();
+      await shown.page.getByRole('button', { name: 'Sign out' }).waitFor();
+      await shown.page.goto('/dashboard/delivery');
+      return shown;
+    };
+    const grant = (id: string) => operator(dashboard.place, 'members', 'grant-operator', '--member', id);
+    const other = await signIn({ theme: 'dark', width: 1280 }, async () => undefined);
+    await other.page.getByText('Nothing was asked to wait').waitFor();
+    expect(await other.page.getByRole('heading', { name: 'The whole service' }).count()).toBe(0);
+    await other.close();
+
+    const { page, complaints, close } = await signIn(WIDE, grant);
+    const health = page.getByRole('region', { name: 'The whole service' });
+    const processes = health.getByRole('region', { name: 'Processes' });
+    await processes.getByText('1 up').waitFor();
+    await health.getByText('Current', { exact: true }).waitFor();
+    for (const { theme, width } of WINDOWS) {
+      await page.setViewportSize({ width, height: 1600 });
+      await page.emulateMedia({ colorScheme: theme });
+      expect(await look(page, `delivery-operator-${theme}-${width}`)).toEqual(FINE);
+    }
+    const answer = await page.evaluate(async () => (await fetch('/v1/service')).text());
+    expect(JSON.parse(answer)).toMatchObject({
+      object: 'service',
+      parts: {
+        instances: { status: 'ok', facts: { data: [{ roles: ['api', 'projections', 'workers'] }] } },
+        queues: { facts: { data: [{ name: 'transactional_mail', active: 0 }, {}, {}, {}] } },
+        process: { facts: { is_leader: true } },
+        database: { facts: { connections: expect.any(Number) } },
+      },
+    });
+    for (const ofTenant of ['example.test', 'example.net', 'sandbox', 'org_', 'dom_', 'msg_', '@'])
+      expect(answer).not.toContain(ofTenant);
+    const read = page.waitForResponse('**/v1/service');
+    expect((await read).status()).toBe(200); // it is read again by itself
     expect(complaints).toEqual([]);
     await close();
   });

@@ -36,6 +36,7 @@ import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook
 import { createInMemoryEventStore } from '../../support/in-memory-event-store.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { TRACKING_KEYS } from '../../support/tracking-keys.ts';
+import { HEALTHY } from './health.ts';
 import { recordAnswers } from './recorded-answers.ts';
 
 export interface Service {
@@ -114,6 +115,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     identityProvider: null,
     witnessPolicy: NO_POLICY,
     probes: {},
+    health: HEALTHY,
     ...overrides,
     context,
   };

@@ -86,6 +86,7 @@ const openQueue = <Job>(line: Line, name: QueueName, options: Required<Options>)
       }
     },
     depth: async () => line.waiting.size + line.running,
+    counts: async () => ({ waiting: line.waiting.size, active: line.running }),
     work: (handler, { concurrency }) => {
       worker = { handler, concurrency };
       line.wakes.add(pump);

@@ -29,6 +29,7 @@ const takingQueue = (taken: string[]): DeliveryQueue => ({
     taken.push(...jobs.flatMap(({ data }) => data.due.map(({ messageId }) => messageId)));
   },
   depth: async () => 0,
+  counts: async () => ({ waiting: 0, active: 0 }),
   work: () => undefined,
   close: async () => undefined,
 });

@@ -46,6 +46,7 @@ export const serializeSession = async (
     permissions: [...permissions],
     contents: calling?.withoutContents !== true,
     changes: calling?.safeMethodsOnly !== true,
+    operator: calling?.isOperator === true,
     present_until: calling === undefined ? null : presentUntil(calling.presentAt).toISOString(),
     environment,
     organization: { id: organizationId, name: keyCache.organizationNameOf(organizationId) },

@@ -207,6 +207,7 @@ describe('a role', () => {
     const { permissions, withoutContents, safeMethodsOnly } = POWERS[role];
     const has = permissions.includes('admin') || permissions.includes(rule.permission);
     const mayChange = !safeMethodsOnly || method === 'GET' || rule.ownSession === true;
+    if (rule.operatorsOnly === true) return false;
     return has && mayChange && !(withoutContents && rule.contents === true);
   };
 

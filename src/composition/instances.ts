@@ -1,0 +1,47 @@
+import { hostname } from 'node:os';
+import type { Pool } from 'pg';
+import type { Config } from '../config.ts';
+
+/**
+ * The processes of a service find each other in the database: each holds a session for as long as it runs (the lock on the
+ * log), and the session's name says what it is.
+ */
+
+export type Role = 'api' | 'projections' | 'workers';
+
+export interface Instance {
+  /** Host and process id. */
+  readonly name: string;
+  readonly version: string;
+  readonly roles: readonly Role[];
+  readonly since: Date;
+}
+
+const LETTERS: Readonly<Record<Role, string>> = { api: 'a', projections: 'p', workers: 'w' };
+const ROLES = Object.keys(LETTERS) as readonly Role[];
+/** PostgreSQL cuts longer names off, and replaces what is not ASCII. */
+const NAME_BYTES_MAX = 63;
+const MARK = /^outbox instance (?<letters>[apw]+) (?<version>\S+) (?<name>\S+)$/;
+
+/** Name of the session of this process. */
+export const instanceMark = ({ roles }: Pick<Config, 'roles'>, version: string): string => {
+  const letters = ROLES.filter((role) => roles.has(role)).map((role) => LETTERS[role]);
+  const begin = `outbox instance ${letters.join('')} ${version} `;
+  const end = `:${process.pid}`;
+  return `${begin}${hostname().slice(0, NAME_BYTES_MAX - begin.length - end.length)}${end}`;
+};
+
+const SESSIONS = `
+  select application_name as mark, backend_start as since from pg_stat_activity
+  where datname = current_database() and application_name like 'outbox instance %'
+  order by backend_start limit 100`;
+
+/** The longest connected first. */
+export const readInstances = async (pool: Pick<Pool, 'query'>): Promise<readonly Instance[]> => {
+  const { rows } = await pool.query<{ mark: string; since: Date }>(SESSIONS);
+  return rows.flatMap(({ mark, since }) => {
+    const { letters = '', version = '', name = '' } = MARK.exec(mark)?.groups ?? {};
+    const roles = ROLES.filter((role) => letters.includes(LETTERS[role]));
+    return roles.length === 0 ? [] : [{ name, version, roles, since }];
+  });
+};
