@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { keys, session } from './data/credentials.ts';
 import { follow } from './data/live.ts';
 import { environmentOf, followLinks, type Place, usePlace } from './data/location.ts';
-import { readSession } from './data/session.ts';
+import { noteSignedOut, readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
 import { LoadedScreen } from './parts/loaded-screen.tsx';
 import { PresenceDialog } from './parts/presence.tsx';
@@ -36,7 +36,8 @@ const Dashboard = (): JSX.Element | null => {
   const [fault, setFault] = useState<Error | null>(null);
   const isSignedIn = member === null ? hasKey : member !== undefined;
   useEffect(() => void readSession().catch(setFault), []);
-  useEffect(() => (isSignedIn ? follow(environment) : undefined), [environment, isSignedIn]);
+  const sessionId = member?.id;
+  useEffect(() => (isSignedIn ? follow(environment, noteSignedOut) : undefined), [environment, isSignedIn, sessionId]);
   const entrance = entranceAt(place);
   if (entrance !== null) return entrance;
   if (fault !== null) return <Fault error={fault} retry={() => location.reload()} />;

@@ -2,7 +2,7 @@ import type { InfiniteQueryObserverResult } from '@tanstack/query-core';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SerializedListedMessage, SerializedMessage } from '../../http/schemas/message.ts';
 import { request } from './api.ts';
-import { onEvent } from './live.ts';
+import { onEvents } from './live.ts';
 import { client, type Pages } from './queries.ts';
 
 /** Changes of a second are shown together: a busy service has hundreds. */
@@ -14,7 +14,10 @@ const TOP_PIXELS = 80;
 
 type Message = SerializedListedMessage;
 
-const patch = (changed: SerializedMessage): void => {
+/** All at once: each would draw the list. */
+const patch = (messages: readonly SerializedMessage[]): void => {
+  const changed = new Map(messages.map((message) => [message.id, message]));
+  if (changed.size === 0) return;
   client.setQueriesData<Pages<Message>>({ queryKey: ['/v1/messages'] }, (found) =>
     found === undefined
       ? found
@@ -22,7 +25,7 @@ const patch = (changed: SerializedMessage): void => {
           ...found,
           pages: found.pages.map((page) => ({
             ...page,
-            data: page.data.map((one) => (one.id === changed.id ? { ...one, ...changed } : one)),
+            data: page.data.map((one) => ({ ...one, ...changed.get(one.id) })),
           })),
         },
   );
@@ -46,10 +49,13 @@ export const useMessageUpdates = (
     const changed = new Set<string>();
     let added = new Set<string>();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const showChanged = (): void => {
+    const showChanged = async (): Promise<void> => {
       const shown = latest.current.messages.filter(({ id }) => changed.has(id)).slice(0, READ_MAX);
-      for (const { id } of shown) request<SerializedMessage>(`/v1/messages/${id}`).then(patch, () => undefined);
       changed.clear();
+      const read = await Promise.all(
+        shown.map(({ id }) => request<SerializedMessage>(`/v1/messages/${id}`).catch(() => null)),
+      );
+      patch(read.filter((message) => message !== null));
     };
     const showAdded = (): void => {
       const { size } = added;
@@ -60,15 +66,18 @@ export const useMessageUpdates = (
     };
     const show = (): void => {
       timer = undefined;
-      showChanged();
+      void showChanged();
       showAdded();
     };
-    const stop = onEvent((event) => {
-      if (!event.type.startsWith('message.') || !('message_id' in event.data)) return;
-      const id = event.data.message_id;
-      if (event.type === 'message.accepted') added.add(id);
-      else changed.add(id);
+    const note = (type: string, id: string): void => {
+      const those = type === 'message.accepted' ? added : changed;
+      those.add(id);
       timer ??= setTimeout(show, TOGETHER_MS);
+    };
+    const stop = onEvents((events) => {
+      for (const { type, data } of events) {
+        if (type.startsWith('message.') && 'message_id' in data) note(type, data.message_id);
+      }
     });
     return () => {
       stop();

@@ -4,6 +4,7 @@ import type { assertionSchema } from '../../http/schemas/passkey.ts';
 import type { OidcAnswer } from '../../http/schemas/sign-in.ts';
 import { ApiFault, request } from './api.ts';
 import { forgetKeys, noteSession, session } from './credentials.ts';
+import { announceSignOut } from './live.ts';
 import { client } from './queries.ts';
 
 /** Signing in and out as a member. */
@@ -64,10 +65,18 @@ export const signInWith = async (proof: Proof): Promise<void> => {
   noteSession(answer);
 };
 
-/** Ends the session, or forgets the keys. */
-export const signOut = async (): Promise<void> => {
-  if (session.get()) await request(PATH, { method: 'DELETE', environment: 'live' }).catch(() => undefined);
+/** The session has ended, here or in another tab. */
+export const noteSignedOut = (): void => {
   noteSession(null);
   forgetKeys();
   client.clear();
+};
+
+/** Ends the session, in all tabs, or forgets the keys of this one. */
+export const signOut = async (): Promise<void> => {
+  if (session.get()) {
+    await request(PATH, { method: 'DELETE', environment: 'live' }).catch(() => undefined);
+    announceSignOut();
+  }
+  noteSignedOut();
 };

@@ -27,6 +27,10 @@ export const createStore = <T>(initial: T): Store<T> => {
 /** Its current value; renders again when it changes. */
 export const useStore = <T>(store: Store<T>): T => {
   const [, render] = useState({});
-  useEffect(() => store.subscribe(() => render({})), [store]);
-  return store.get();
+  const shown = store.get();
+  useEffect(() => {
+    if (!Object.is(store.get(), shown)) render({}); // effects of parts inside come first, and may have changed it
+    return store.subscribe(() => render({}));
+  }, [store]);
+  return shown;
 };

@@ -1,17 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { List } from '../../http/schemas/envelope.ts';
 import type { FeedEvent } from '../../http/schemas/event.ts';
-import { liveness, onEvent } from './live.ts';
+import { liveness, onEvents } from './live.ts';
 import { useResource } from './queries.ts';
 import { useStore } from './store.ts';
 
-/**
- * The newest events, and those that happen meanwhile. Up to `AT_ONCE_MAX` in a second are shown as they come; what comes
- * faster is shown once a second, the newest of it: a busy service has thousands, and nobody reads them one by one.
- */
+/** The newest events, and those that happen meanwhile. */
 
-const AT_ONCE_MAX = 20;
-const TOGETHER_MS = 1_000;
+const SECOND_MS = 1_000;
 
 export interface Tail {
   /** Newest first. */
@@ -65,30 +61,23 @@ export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail =
     let news: readonly FeedEvent[] = [];
     let came = 0;
     let second = { at: 0, count: 0 };
-    const countIn = (at: number): number => {
-      second = { at, count: second.at === at ? second.count + 1 : 1 };
-      return second.count;
+    const countIn = (at: number, count: number): void => {
+      second = { at, count: second.at === at ? second.count + count : count };
     };
-    let timer: ReturnType<typeof setTimeout> | undefined;
     show({ events: [], came: 0, perSecond: 0 });
     showNow.current = () => {
-      timer = undefined;
       const latest = paused.current ? [] : news;
       if (!paused.current) news = [];
       show(({ events }) => ({ events: merge(latest, events, limit), came, perSecond: second.count }));
     };
-    const stop = onEvent((event) => {
-      if (!matches(types, event)) return;
-      const inSecond = countIn(Math.floor(Date.now() / TOGETHER_MS));
-      came += 1;
-      news = [event, ...news].slice(0, limit);
-      const isTogether = paused.current || inSecond > AT_ONCE_MAX;
-      timer ??= setTimeout(() => showNow.current(), isTogether ? TOGETHER_MS : 0);
+    return onEvents((events) => {
+      const matching = events.filter((event) => matches(types, event));
+      if (matching.length === 0) return;
+      countIn(Math.floor(Date.now() / SECOND_MS), matching.length);
+      came += matching.length;
+      news = [...matching.toReversed(), ...news].slice(0, limit);
+      showNow.current();
     });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
   }, [types, limit]);
   useEffect(() => {
     if (!isPaused) showNow.current();

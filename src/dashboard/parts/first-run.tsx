@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { List } from '../../http/schemas/envelope.ts';
 import type { SerializedMember } from '../../http/schemas/member.ts';
-import { onEvent } from '../data/live.ts';
+import { onEvents } from '../data/live.ts';
 import { linkTo } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
 import { CopyButton } from './facts.tsx';
@@ -184,8 +184,8 @@ const readAgain = (): (() => void) => {
     timer = undefined;
     void client.invalidateQueries();
   };
-  const stop = onEvent(({ type }) => {
-    if (COMPLETES.test(type)) timer ??= setTimeout(read, TOGETHER_MS);
+  const stop = onEvents((events) => {
+    if (events.some(({ type }) => COMPLETES.test(type))) timer ??= setTimeout(read, TOGETHER_MS);
   });
   return () => {
     stop();

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AuditCheckpoint, AuditEntry } from '../../http/schemas/audit.ts';
 import { urlOf } from '../data/api.ts';
 import { type AuditSearch, filterIn, logQuery, PERIODS, searchOf } from '../data/audit-search.ts';
-import { onEvent } from '../data/live.ts';
+import { onEvents } from '../data/live.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { useDomainNames, useKeyNames, useMemberNames } from '../data/names.ts';
 import { useList } from '../data/queries.ts';
@@ -133,7 +133,7 @@ const Log = ({ entries, names, selected }: LogProps): JSX.Element => {
 const useHasNews = (readAt: number): boolean => {
   const [hasNews, setNews] = useState(false);
   useEffect(() => setNews(false), [readAt]);
-  useEffect(() => onEvent(() => setNews(true)), []);
+  useEffect(() => onEvents(() => setNews(true)), []);
   return hasNews;
 };
 

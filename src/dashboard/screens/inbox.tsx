@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { SerializedCapturedMail } from '../../http/schemas/captured-mail.ts';
 import { ApiFault, request, urlOf } from '../data/api.ts';
-import { onEvent } from '../data/live.ts';
+import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { client, useList } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
@@ -22,7 +22,7 @@ const SETTLED_MS = 500;
 const useArrivals = (): void => {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const stop = onEvent(() => {
+    const stop = onEvents(() => {
       clearTimeout(timer);
       timer = setTimeout(
         () => void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] === PATH }),

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { request, urlOf } from '../data/api.ts';
 import { type Moment, momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
-import { onEvent } from '../data/live.ts';
+import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
@@ -153,8 +153,8 @@ const Why = ({ message, explanation }: WhyProps): JSX.Element => (
 const useUpdates = (id: string): void => {
   useEffect(
     () =>
-      onEvent(({ data }) => {
-        if (!('message_id' in data) || data.message_id !== id) return;
+      onEvents((events) => {
+        if (!events.some(({ data }) => 'message_id' in data && data.message_id === id)) return;
         void client.invalidateQueries({ predicate: ({ queryKey }) => String(queryKey[0]).includes(id) });
       }),
     [id],

@@ -31,6 +31,10 @@ export const storedFrameFor = (
   { cursor, event }: { readonly cursor: FeedCursor; readonly event: { readonly type: string } },
 ): string => frameOf(cursor, event.type, JSON.stringify(seesContents(caller) ? event : maskContents(event)));
 
+/** Says where the stream begins: a reader that is cut off before the first event resumes from there. */
+export const beginFrame = (reconnectMs: number, cursor: FeedCursor): string =>
+  `retry: ${reconnectMs}\nid: ${encodeFeedCursor(cursor)}\n\n`;
+
 /** Moves the reader's `Last-Event-ID` on without an event, so that a stream whose filter is rare resumes cheaply. */
 export const heartbeatOf = (cursor: FeedCursor): string => `: still here\nid: ${encodeFeedCursor(cursor)}\n\n`;
 

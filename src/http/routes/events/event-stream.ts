@@ -10,7 +10,7 @@ import { acceptedIn } from '../../accept.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { Call, RouteContext } from '../../endpoint.ts';
 import { type EventFilters, furtherFilter } from './event-filter.ts';
-import { endFrame, heartbeatOf, liveFrameFor, storedFrameFor } from './event-frames.ts';
+import { beginFrame, endFrame, heartbeatOf, liveFrameFor, storedFrameFor } from './event-frames.ts';
 import { decodeFeedCursor, domainToRead, readEventPage } from './event-pages.ts';
 
 /**
@@ -199,7 +199,7 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
   }
 
   async function* frames(reader: Reader): AsyncGenerator<string> {
-    yield* send(`retry: ${RECONNECT_MS}\n\n`);
+    yield* send(beginFrame(RECONNECT_MS, reader.cursor()));
     let reason = 'service_stopping';
     try {
       while (!isOver()) yield* step(reader);
