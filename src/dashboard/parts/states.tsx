@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiFault } from '../data/api.ts';
+import { useAsOf } from '../data/as-of.ts';
 import { session } from '../data/credentials.ts';
 import { linkTo } from '../data/location.ts';
 import { Icon, Mark } from './icons.tsx';
@@ -75,16 +76,27 @@ export const Notice = ({ tone, state, children }: NoticeProps): JSX.Element => (
 
 const NEEDED = /lacks '(?<permission>\w+)' permission/;
 
-const wordsFor = (error: Error): { readonly title: string; readonly text: string } => {
-  if (!(error instanceof ApiFault)) return { title: 'This cannot be shown.', text: error.message };
+interface Words {
+  readonly title: string;
+  readonly text: string;
+}
+
+const refusalOf = (error: ApiFault): Words => {
   const permission = NEEDED.exec(error.message)?.groups?.permission;
-  if (error.code === 'permission_missing' && session.get()) {
-    return { title: 'Your role does not allow it.', text: 'An owner can give you another one, under Settings.' };
+  if (session.get()) {
+    const [first = '', ...rest] = error.message;
+    return { title: 'Your role does not allow it.', text: `${first.toUpperCase()}${rest.join('')}.` };
   }
-  if (permission !== undefined) {
-    const text = `It needs the permission “${permission}”, which a key with “admin” can give.`;
-    return { title: 'This key may not see it.', text };
-  }
+  if (permission === undefined) return { title: 'It was refused.', text: error.message };
+  const text = `It needs the permission “${permission}”, which a key with “admin” can give.`;
+  return { title: 'This key may not see it.', text };
+};
+
+/** @param at null: what is shown is not of the past. */
+const wordsFor = (error: Error, at: string | null): Words => {
+  if (!(error instanceof ApiFault)) return { title: 'This cannot be shown.', text: error.message };
+  if (error.code === 'permission_missing') return refusalOf(error);
+  if (error.status === 404 && at !== null) return { title: 'It was not there yet.', text: 'It was made later.' };
   if (error.status === 404)
     return { title: 'It is not here.', text: 'It may be of the other environment, or deleted.' };
   if (error.isTransient) return { title: 'It could not be read.', text: `${error.message} Nothing is lost.` };
@@ -107,7 +119,7 @@ interface FaultProps {
 
 /** A fault says whether anything was lost, names its request and can be tried again; a refusal says what is missing. */
 export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
-  const { title, text } = wordsFor(error);
+  const { title, text } = wordsFor(error, useAsOf());
   const isTransient = !(error instanceof ApiFault) || error.isTransient;
   return (
     <div class={`note ${isTransient ? 'bad' : 'mute'}`} role="alert">
@@ -131,3 +143,13 @@ export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
     </div>
   );
 };
+
+/** In place of a whole screen, which has a heading like any other. @param title of the screen. */
+export const ScreenFault = ({ title, ...fault }: FaultProps & { readonly title: string }): JSX.Element => (
+  <>
+    <div class="head">
+      <h1>{title}</h1>
+    </div>
+    <Fault {...fault} />
+  </>
+);

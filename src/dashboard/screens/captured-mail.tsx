@@ -10,7 +10,7 @@ import { ApiButton } from '../parts/api-button.tsx';
 import { Crumb } from '../parts/crumb.tsx';
 import { CopyField, Fact, Facts } from '../parts/facts.tsx';
 import { Icon } from '../parts/icons.tsx';
-import { Fault, Skeleton } from '../parts/states.tsx';
+import { ScreenFault, Skeleton } from '../parts/states.tsx';
 
 type Mail = SerializedCapturedMail;
 
@@ -122,7 +122,7 @@ export const CapturedMail = ({ id }: { readonly id: string }): JSX.Element => {
   const times = useTimes();
   const tab = tabOf(usePlace().query);
   const { data: mail, error } = useResource<Mail>({ path: `/v1/inbox/${id}` });
-  if (error !== null) return <Fault error={error} />;
+  if (error !== null) return <ScreenFault title="Captured mail" error={error} />;
   if (mail === undefined) return <Skeleton />;
   return (
     <>

@@ -15,7 +15,7 @@ import { Pill } from '../parts/icons.tsx';
 import { RevokeKey, RotateKey } from '../parts/key-dialogs.tsx';
 import { KeyHistory, type KeyHistoryEntry, useKeyHistory } from '../parts/key-history.tsx';
 import { type Secret, SecretAxis } from '../parts/secret-axis.tsx';
-import { Fault, Skeleton } from '../parts/states.tsx';
+import { Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
 
 const Rail = ({ apiKey, secrets }: { readonly apiKey: SerializedApiKey; readonly secrets: readonly Secret[] }) => {
   const times = useTimes();
@@ -144,7 +144,7 @@ export const Key = ({ id }: { readonly id: string }): JSX.Element => {
   return (
     <>
       <AsOfBar moments={moments} asOf={apiKey?.as_of} />
-      {error !== null && <Fault error={error} retry={() => void refetch()} />}
+      {error !== null && <ScreenFault title="API key" error={error} retry={() => void refetch()} />}
       {error === null && apiKey === undefined && <Skeleton />}
       {error === null && apiKey !== undefined && (
         <>

@@ -17,7 +17,7 @@ import { MessageAttachments, MessageHeaders, MessageRaw, MessageText } from '../
 import { MessageFacts } from '../parts/message-facts.tsx';
 import { MessagePreview } from '../parts/message-preview.tsx';
 import type { Explanation } from '../parts/peek.tsx';
-import { Fault, Skeleton } from '../parts/states.tsx';
+import { Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
 import { Timeline, WebhookSteps } from '../parts/timeline.tsx';
 
 const TABS = {
@@ -217,7 +217,7 @@ export const Message = ({ id }: { readonly id: string }): JSX.Element => {
   return (
     <>
       <AsOfBar moments={moments} asOf={shown?.as_of} />
-      {fault !== null && <Fault error={fault} retry={() => void client.invalidateQueries()} />}
+      {fault !== null && <ScreenFault title="Message" error={fault} retry={() => void client.invalidateQueries()} />}
       {fault === null && (shown === undefined || explained === undefined) && <Skeleton />}
       {fault === null && shown !== undefined && explained !== undefined && (
         <>

@@ -14,7 +14,7 @@ import { useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { Crumb } from '../parts/crumb.tsx';
 import { Pill } from '../parts/icons.tsx';
-import { Fault, Notice, Skeleton } from '../parts/states.tsx';
+import { Fault, Notice, ScreenFault, Skeleton } from '../parts/states.tsx';
 import {
   AddLanguage,
   DeleteTemplate,
@@ -205,7 +205,8 @@ export const Template = ({ id }: { readonly id: string }): JSX.Element => {
   const versions = listed.data?.data ?? [];
   const newest = versions[0]?.version ?? 0;
   const { template } = draft;
-  if (template === null) return draft.error === null ? <Skeleton /> : <Fault error={draft.error} />;
+  if (template === null)
+    return draft.error === null ? <Skeleton /> : <ScreenFault title="Template" error={draft.error} />;
   return (
     <>
       <Head template={template} draft={draft} newest={newest} version={version} />

@@ -13,7 +13,7 @@ import { ApiButton } from '../parts/api-button.tsx';
 import { Crumb } from '../parts/crumb.tsx';
 import { Mark } from '../parts/icons.tsx';
 import { ReplayBar } from '../parts/replay-bar.tsx';
-import { Empty, Fault, Skeleton } from '../parts/states.tsx';
+import { Empty, Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
 import { stateOf, WebhookDelivery } from '../parts/webhook-delivery.tsx';
 import { DeleteWebhook, RotateSecret, SwitchWebhook } from '../parts/webhook-dialogs.tsx';
 import { WebhookStatus } from '../parts/webhook-status.tsx';
@@ -186,7 +186,7 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
 export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
   const path = `/v1/webhooks/${id}`;
   const { data: webhook, error, refetch } = useResource<SerializedWebhook>({ path, everyMs: EVERY_MS });
-  if (error !== null) return <Fault error={error} retry={() => void refetch()} />;
+  if (error !== null) return <ScreenFault title="Webhook" error={error} retry={() => void refetch()} />;
   if (webhook === undefined) return <Skeleton />;
   return (
     <>

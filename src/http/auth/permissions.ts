@@ -1,6 +1,8 @@
 import { allows } from '../../domain/api-key/events.ts';
 import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { ROLES, type Role } from '../../domain/member/events.ts';
+import { POWERS } from '../../domain/member/member.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import { maskText } from '../serialize/mask-contents.ts';
 import { isSafe } from './presented.ts';
@@ -49,19 +51,34 @@ type Requirement = Pick<
   'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession' | 'membersOnly' | 'operatorsOnly'
 >;
 
+/** Roles whose members may do it. What an organization allows some members besides is not counted. */
+const rolesFor = ({ permission, contents }: Requirement, method: string): readonly Role[] =>
+  ROLES.filter((role) => {
+    const { permissions, withoutContents, safeMethodsOnly } = POWERS[role];
+    return (
+      allows(permissions, permission) &&
+      !(withoutContents && contents === true) &&
+      !(safeMethodsOnly && !isSafe(method))
+    );
+  });
+
+/** @param why what the role lacks. */
+const wrongRole = (role: Role, why: string, roles: readonly Role[]): DomainError => {
+  const others = roles.map((name) => `'${name}'`).join(' or ');
+  return new DomainError('permission_missing', `the role '${role}' ${why}: an owner can give you the role ${others}`);
+};
+
 /** What a member is kept from whatever their permissions say. @throws {DomainError} `permission_missing`. */
 const requireWithinRole = (
   { role, withoutContents, safeMethodsOnly }: CallingMember,
-  { contents, ownSession }: Requirement,
+  required: Requirement,
   method: string,
 ): void => {
+  const { contents, ownSession } = required;
   if (safeMethodsOnly && !isSafe(method) && ownSession !== true)
-    throw new DomainError('permission_missing', `the role '${role}' reads alone: an owner can give you another`);
+    throw wrongRole(role, 'reads alone', rolesFor(required, method));
   if (withoutContents && contents === true)
-    throw new DomainError(
-      'permission_missing',
-      `the role '${role}' sees no contents of mail: an owner can give you another`,
-    );
+    throw wrongRole(role, 'sees no contents of mail', rolesFor(required, method));
 };
 
 /** What somebody lacks who is no member. @throws {DomainError} `permission_missing`. */
@@ -83,8 +100,9 @@ export const requirePermission = (caller: Caller, required: Requirement, method:
   requireKind(caller, required);
   if (caller.auditor !== undefined) return;
   if (!allows(caller.permissions, permission)) {
-    const who = caller.member === undefined ? 'API key' : `the role '${caller.member.role}'`;
-    throw new DomainError('permission_missing', `${who} lacks '${permission}' permission`);
+    const why = `lacks '${permission}' permission`;
+    if (caller.member !== undefined) throw wrongRole(caller.member.role, why, rolesFor(required, method));
+    throw new DomainError('permission_missing', `API key ${why}`);
   }
   if (caller.member !== undefined) requireWithinRole(caller.member, required, method);
   if (!environments.includes(caller.environment)) {
