@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAsOf } from '../data/as-of.ts';
 import { client } from '../data/queries.ts';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
@@ -11,8 +12,12 @@ interface ActButtonProps {
   act(): Promise<unknown>;
 }
 
-/** Does at once what needs no second thought. What is shown is read again; a refusal is said on the button. */
+/**
+ * Does at once what needs no second thought. What is shown is read again; a refusal is said on the button. On a
+ * screen of the past it is disabled.
+ */
 export const ActButton = ({ word, icon, isSmall = false, act }: ActButtonProps): JSX.Element => {
+  const isPast = useAsOf() !== null;
   const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string | null>(null);
   const begin = async (): Promise<void> => {
@@ -34,7 +39,12 @@ export const ActButton = ({ word, icon, isSmall = false, act }: ActButtonProps):
           {refusal}
         </span>
       )}
-      <button type="button" class={`btn ${isSmall ? 'small' : ''}`} disabled={isBusy} onClick={() => void begin()}>
+      <button
+        type="button"
+        class={`btn ${isSmall ? 'small' : ''}`}
+        disabled={isBusy || isPast}
+        onClick={() => void begin()}
+      >
         <Icon name={icon} />
         {word}
       </button>

@@ -2,13 +2,15 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import { request } from '../data/api.ts';
+import { type Past, useAsOf } from '../data/as-of.ts';
 import { client } from '../data/queries.ts';
 import { Fault } from './states.tsx';
 
 const filled = (form: FormData, name: string): string | null => String(form.get(name) ?? '').trim() || null;
 
 /** What its mail follows, and how pages for recipients show it. */
-export const DomainSettings = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
+export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDomain> }): JSX.Element => {
+  const isPast = useAsOf() !== null;
   const [error, setError] = useState<Error | null>(null);
   const [isSaved, setSaved] = useState(false);
   const { tracking, branding } = domain;
@@ -36,7 +38,7 @@ export const DomainSettings = ({ domain }: { readonly domain: SerializedDomain }
       <header>
         <h2>Settings</h2>
       </header>
-      <form class="pad form" onSubmit={submit} onInput={() => setSaved(false)}>
+      <form key={domain.as_of?.leaf_index} class="pad form" onSubmit={submit} onInput={() => setSaved(false)}>
         <label class="opt">
           <input type="checkbox" name="opens" defaultChecked={tracking.opens} />
           <span>
@@ -82,7 +84,7 @@ export const DomainSettings = ({ domain }: { readonly domain: SerializedDomain }
           <span class="muted" role="status">
             {isSaved ? 'Saved: for mail that is accepted from now on' : ''}
           </span>
-          <button type="submit" class="btn">
+          <button type="submit" class="btn" disabled={isPast}>
             Save
           </button>
         </div>

@@ -3,6 +3,7 @@ import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { SerializedDomainReputation } from '../../http/schemas/sender-reputation.ts';
 import type { SerializedWarmUp } from '../../http/schemas/warm-up.ts';
 import { request } from '../data/api.ts';
+import { useAsOf } from '../data/as-of.ts';
 import { linkTo } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
@@ -103,21 +104,26 @@ const WarmUpOf = ({ id }: { readonly id: string }): JSX.Element => {
   );
 };
 
-/** How the mail of a domain is taken, and what is done about it. */
+/** How the mail of a domain is taken, and what is done about it. How it is taken is known of now alone. */
 export const DomainStanding = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
   const times = useTimes();
   const { id, next_check_at: nextAt, created_at: createdAt } = domain;
   const checkedAt = domain.records.find(({ checked_at: at }) => at !== null)?.checked_at ?? null;
+  const isPast = useAsOf() !== null;
   return (
     <>
-      <section aria-label="Reputation">
-        <h2>Reputation</h2>
-        <ReputationOf id={id} />
-      </section>
+      {!isPast && (
+        <section aria-label="Reputation">
+          <h2>Reputation</h2>
+          <ReputationOf id={id} />
+        </section>
+      )}
       <Facts>
-        <Fact name="Warm-up">
-          <WarmUpOf id={id} />
-        </Fact>
+        {!isPast && (
+          <Fact name="Warm-up">
+            <WarmUpOf id={id} />
+          </Fact>
+        )}
         <Fact name="Last change of its records, or check on request">
           {checkedAt === null ? 'Never' : times.full(checkedAt)}
         </Fact>

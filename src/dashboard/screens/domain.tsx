@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
-import { request } from '../data/api.ts';
+import { request, urlOf } from '../data/api.ts';
+import { type Past, queryAt, useAsOf, useMoments } from '../data/as-of.ts';
 import { zoneFile } from '../data/domain-records.ts';
 import { linkTo, navigate } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { Action } from '../parts/action.tsx';
 import { ApiButton } from '../parts/api-button.tsx';
+import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
 import { Crumb } from '../parts/crumb.tsx';
 import { Checking, useCheck } from '../parts/domain-check.tsx';
 import { AUTHENTICATION, nameOf, RecordRow, RecordStatus, RecordToFix } from '../parts/domain-record.tsx';
@@ -14,7 +16,7 @@ import { DomainSettings } from '../parts/domain-settings.tsx';
 import { DomainStanding } from '../parts/domain-standing.tsx';
 import { CopyWhole } from '../parts/facts.tsx';
 import { Icon, Mark, Pill } from '../parts/icons.tsx';
-import { Fault, Skeleton } from '../parts/states.tsx';
+import { Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
 
 type DomainRecord = SerializedDomain['records'][number];
 
@@ -174,14 +176,31 @@ const Records = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
   );
 };
 
-/** A domain: whether it can send, each record with what to do about it, and how its mail is taken. */
+/** A domain: whether it can send, each record with what to do about it, and how its mail is taken; now, or as it was. */
 export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
-  const { data: domain, error, refetch } = useResource<SerializedDomain>({ path: `/v1/domains/${id}` });
+  const at = useAsOf();
+  const {
+    data: domain,
+    error,
+    refetch,
+  } = useResource<Past<SerializedDomain>>({ path: `/v1/domains/${id}`, query: queryAt(at) });
+  const moments = useMoments({ domain_id: id, types: 'domain.*' });
   const check = useCheck(id, domain);
-  if (error !== null) return <Fault error={error} retry={() => void refetch()} />;
-  if (domain === undefined) return <Skeleton />;
+  if (error !== null || domain === undefined) {
+    return (
+      <>
+        <AsOfBar moments={moments} />
+        {error === null ? <Skeleton /> : <ScreenFault title="Domain" error={error} retry={() => void refetch()} />}
+      </>
+    );
+  }
+  const requests = [
+    urlOf(`/v1/domains/${id}`, queryAt(at)),
+    ...['/reputation', '/warm-up'].map((part) => `/v1/domains/${id}${part}`),
+  ];
   return (
     <>
+      <AsOfBar moments={moments} asOf={domain.as_of} />
       <Crumb path="/domains" word="Domains" id={domain.id} />
       <div class="head">
         <div>
@@ -196,9 +215,10 @@ export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
           </p>
         </div>
         <div class="acts">
-          <ApiButton requests={['', '/reputation', '/warm-up'].map((part) => `/v1/domains/${id}${part}`)} />
+          <AsOfButton moments={moments} />
+          <ApiButton requests={requests} />
           <RotateDkim domain={domain} />
-          <button type="button" class="btn primary" disabled={check.isBusy} onClick={check.begin}>
+          <button type="button" class="btn primary" disabled={check.isBusy || at !== null} onClick={check.begin}>
             <Icon name="rotate" />
             Check now
           </button>

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import type { List } from '../../http/schemas/envelope.ts';
 import { urlOf } from '../data/api.ts';
-import { momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
+import { momentsOf, type Past, queryAt, useAsOf, wordOfType } from '../data/as-of.ts';
 import { linkTo } from '../data/location.ts';
 import { useDomainNames } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
@@ -13,7 +13,7 @@ import { Crumb } from '../parts/crumb.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Pill } from '../parts/icons.tsx';
 import { RevokeKey, RotateKey } from '../parts/key-dialogs.tsx';
-import { KeyHistory, type KeyHistoryEntry, useKeyHistory } from '../parts/key-history.tsx';
+import { KeyHistory, useKeyHistory } from '../parts/key-history.tsx';
 import { type Secret, SecretAxis } from '../parts/secret-axis.tsx';
 import { Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
 
@@ -77,8 +77,6 @@ const Secrets = ({ secrets, error, now }: SecretsProps): JSX.Element => {
   );
 };
 
-const wordOf = ({ type }: KeyHistoryEntry): string => type.replace(/^.*\./, '').replaceAll('_', ' ');
-
 interface HeadProps {
   readonly apiKey: SerializedApiKey;
   readonly at: string | null;
@@ -138,7 +136,7 @@ export const Key = ({ id }: { readonly id: string }): JSX.Element => {
   });
   const history = useKeyHistory(id);
   const entries = history.data?.pages.flatMap(({ data }) => data) ?? [];
-  const moments = momentsOf(entries.toReversed().map((entry) => ({ at: entry.at, word: wordOf(entry) })));
+  const moments = momentsOf(entries.toReversed().map((entry) => ({ at: entry.at, word: wordOfType(entry.type) })));
   const secrets = listed.data?.data ?? [];
   const upTo = at === null ? null : (apiKey?.as_of?.time ?? null);
   return (

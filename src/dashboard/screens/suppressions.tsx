@@ -1,10 +1,13 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { z } from 'zod';
+import type { AsOf, List } from '../../http/schemas/envelope.ts';
 import type { SerializedSuppression, suppressionCheckSchema } from '../../http/schemas/suppression.ts';
-import { urlOf } from '../data/api.ts';
+import { ApiFault, urlOf } from '../data/api.ts';
+import { type Moment, momentsOf, type Past, queryAt, useAsOf, useMoments } from '../data/as-of.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { useList, useResource } from '../data/queries.ts';
 import { ApiButton } from '../parts/api-button.tsx';
+import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
 import { Download } from '../parts/download.tsx';
 import { Icon, Mark } from '../parts/icons.tsx';
 import { Listed } from '../parts/listed.tsx';
@@ -13,6 +16,9 @@ import { AddSuppressions, ImportSuppressions } from '../parts/suppression-dialog
 import { REASONS, SCOPES, SuppressionRow } from '../parts/suppression-row.tsx';
 
 type Check = z.infer<typeof suppressionCheckSchema>;
+
+const CHECK = '/v1/suppressions/check';
+const EXPORT = '/v1/suppressions/export';
 
 const Answer = ({ address, suppressed, opted_in: topics }: Check): JSX.Element => {
   const kept = [suppressed.transactional && 'Transactional mail', suppressed.bulk && 'Bulk mail'].filter(Boolean);
@@ -29,25 +35,14 @@ const Answer = ({ address, suppressed, opted_in: topics }: Check): JSX.Element =
   );
 };
 
-/** One address: whether mail goes there, and all that was ever said against it. */
-const Checked = ({ address }: { readonly address: string }): JSX.Element => {
-  const { data, error } = useResource<Check>({ path: '/v1/suppressions/check', query: { address } });
-  if (error !== null) return <Fault error={error} />;
-  if (data === undefined) return <Skeleton rows={2} />;
-  const { suppression } = data;
-  return (
-    <div class="stack">
-      <section class="why" aria-label="Answer">
-        <Answer {...data} />
-      </section>
-      {suppression !== null && (
-        <div class="list">
-          <SuppressionRow key={suppression.id} suppression={suppression} isOpen />
-        </div>
-      )}
-    </div>
+/** What happened to an address, from what is on record of it. */
+const momentsIn = (suppression: SerializedSuppression | null): readonly Moment[] =>
+  momentsOf(
+    (suppression?.entries ?? []).flatMap(({ reason, added_at: addedAt, removed_at: removedAt }) => [
+      { at: addedAt, word: REASONS[reason].word.toLowerCase() },
+      ...(removedAt === null ? [] : [{ at: removedAt, word: 'taken back' }]),
+    ]),
   );
-};
 
 interface ChoiceProps {
   readonly name: 'reason' | 'scope';
@@ -108,69 +103,130 @@ const Search = (): JSX.Element => {
   );
 };
 
-const All = (): JSX.Element => {
-  const { query } = usePlace();
-  const list = useList<SerializedSuppression>({
-    path: '/v1/suppressions',
-    query: { limit: 50, reason: query.get('reason'), scope: query.get('scope') },
-  });
-  const isFiltered = query.has('reason') || query.has('scope');
+interface FrameProps {
+  readonly moments: readonly Moment[];
+  readonly asOf: AsOf | undefined;
+  readonly requests: readonly string[];
+  readonly children: ComponentChildren;
+}
+
+const Frame = ({ moments, asOf, requests, children }: FrameProps): JSX.Element => (
+  <>
+    <AsOfBar moments={moments} asOf={asOf} />
+    <div class="head">
+      <div>
+        <h1>Suppressions</h1>
+        <p class="sub">Addresses that mail is kept from, whichever domain it is sent from</p>
+      </div>
+      <div class="acts">
+        <AsOfButton moments={moments} />
+        <ApiButton requests={[...requests, EXPORT]} />
+        {useAsOf() === null && <Download word="Export" path={EXPORT} accept="text/csv" name="suppressions.csv" />}
+        <ImportSuppressions />
+        <AddSuppressions />
+      </div>
+    </div>
+    <Search />
+    {children}
+  </>
+);
+
+/** An address as it was. */
+const useThen = (id: string | undefined) => {
+  const at = useAsOf();
+  const isPast = at !== null && id !== undefined;
+  const path = `/v1/suppressions/${id}`;
+  const { data, error } = useResource<Past<SerializedSuppression>>({ path, query: queryAt(at), enabled: isPast });
+  const wasThere = !(error instanceof ApiFault && error.status === 404);
+  return { isPast, data, wasThere, error: wasThere ? error : null, request: urlOf(path, queryAt(at)) };
+};
+
+const Entry = ({ suppression, now }: { readonly suppression: Past<SerializedSuppression>; readonly now: Check }) => (
+  <div class="list">
+    <SuppressionRow key={`${now.address} ${suppression.as_of?.leaf_index}`} suppression={suppression} isOpen />
+  </div>
+);
+
+const CheckedThen = ({ wasThere, data, now }: ReturnType<typeof useThen> & { readonly now: Check }) => {
+  if (wasThere) return data === undefined ? null : <Entry suppression={data} now={now} />;
   return (
-    <Listed
-      label="Suppressions"
-      list={list}
-      look="sups"
-      keyOf={({ id }) => id}
-      render={(suppression) => <SuppressionRow suppression={suppression} />}
-      empty={
-        isFiltered ? (
-          <Empty
-            icon="search"
-            title="Nothing matches"
-            actions={
-              <a class="btn" href={withParameters({ reason: null, scope: null })}>
-                Without filters
-              </a>
-            }
-          >
-            No address is kept back for this reason now.
-          </Empty>
-        ) : (
-          <Empty icon="forbid" title="Mail is kept from nobody">
-            Addresses come here by themselves after a hard bounce, a complaint, or when somebody unsubscribes. Each
-            stands here with what speaks for it.
-          </Empty>
-        )
-      }
-    />
+    <Empty icon="forbid" title="Mail was kept from nobody here">
+      Nothing was on record of this address then.
+    </Empty>
   );
 };
 
-/** Addresses that mail is kept from, each with its evidence. */
-export const Suppressions = (): JSX.Element => {
-  const { query } = usePlace();
-  const address = query.get('address');
-  const requests = [
-    urlOf('/v1/suppressions', { limit: 50, reason: query.get('reason'), scope: query.get('scope') }),
-    ...(address === null ? [] : [urlOf('/v1/suppressions/check', { address })]),
-    '/v1/suppressions/export',
-  ];
+const CheckedNow = ({ now }: { readonly now: Check }): JSX.Element => (
+  <div class="stack">
+    <section class="why" aria-label="Answer">
+      <Answer {...now} />
+    </section>
+    {now.suppression !== null && <Entry suppression={now.suppression} now={now} />}
+  </div>
+);
+
+/** One address: whether mail goes there, and all that was ever said against it. */
+const Checked = ({ address }: { readonly address: string }): JSX.Element => {
+  const { data: now, error } = useResource<Check>({ path: CHECK, query: { address } });
+  const then = useThen(now?.suppression?.id);
+  const fault = error ?? then.error;
+  const requests = [urlOf(CHECK, { address }), ...(then.isPast ? [then.request] : [])];
+  const body = (): JSX.Element | null => {
+    if (fault !== null) return <Fault error={fault} />;
+    if (now === undefined) return <Skeleton rows={2} />;
+    return then.isPast ? <CheckedThen {...then} now={now} /> : <CheckedNow now={now} />;
+  };
   return (
-    <>
-      <div class="head">
-        <div>
-          <h1>Suppressions</h1>
-          <p class="sub">Addresses that mail is kept from, whichever domain it is sent from</p>
-        </div>
-        <div class="acts">
-          <ApiButton requests={requests} />
-          <Download word="Export" path="/v1/suppressions/export" accept="text/csv" name="suppressions.csv" />
-          <ImportSuppressions />
-          <AddSuppressions />
-        </div>
-      </div>
-      <Search />
-      {address === null ? <All /> : <Checked key={address} address={address} />}
-    </>
+    <Frame moments={momentsIn(now?.suppression ?? null)} asOf={then.data?.as_of} requests={requests}>
+      {body()}
+    </Frame>
   );
+};
+
+const All = (): JSX.Element => {
+  const { query } = usePlace();
+  const at = useAsOf();
+  const moments = useMoments({ types: 'suppression.*' });
+  const asked = { limit: 50, reason: query.get('reason'), scope: query.get('scope'), ...queryAt(at) };
+  const list = useList<SerializedSuppression>({ path: '/v1/suppressions', query: asked });
+  // `as_of` is the same on every page.
+  const first: Past<List<SerializedSuppression>> | undefined = list.data?.pages[0];
+  const isFiltered = query.has('reason') || query.has('scope');
+  return (
+    <Frame moments={moments} asOf={first?.as_of} requests={[urlOf('/v1/suppressions', asked)]}>
+      <Listed
+        label="Suppressions"
+        list={list}
+        look="sups"
+        keyOf={({ id }) => id}
+        render={(suppression) => <SuppressionRow suppression={suppression} />}
+        empty={
+          isFiltered ? (
+            <Empty
+              icon="search"
+              title="Nothing matches"
+              actions={
+                <a class="btn" href={withParameters({ reason: null, scope: null })}>
+                  Without filters
+                </a>
+              }
+            >
+              No address {at === null ? 'is kept back for this reason now' : 'was kept back for this reason then'}.
+            </Empty>
+          ) : (
+            <Empty icon="forbid" title={`Mail ${at === null ? 'is' : 'was'} kept from nobody`}>
+              Addresses come here by themselves after a hard bounce, a complaint, or when somebody unsubscribes. Each
+              stands here with what speaks for it.
+            </Empty>
+          )
+        }
+      />
+    </Frame>
+  );
+};
+
+/** Addresses that mail is kept from, each with its evidence; now, or as it was. */
+export const Suppressions = (): JSX.Element => {
+  const address = usePlace().query.get('address');
+  return address === null ? <All /> : <Checked key={address} address={address} />;
 };

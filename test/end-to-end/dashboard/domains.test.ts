@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startNameServer, type TestNameServer } from '../../support/name-server.ts';
-import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+import { FINE, NARROW, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 interface DnsRecord {
   readonly purpose: string;
@@ -88,6 +88,37 @@ describe.skipIf(chromiumIsMissing)('the screens of domains', () => {
       branding: { name: 'Nordlys', color: null, logo_url: null },
     });
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each([WIDE, NARROW])('show a domain as it was, $theme, $width pixels wide', async (size) => {
+    const id = await add(`past-${size.width}.nordlys.example`);
+    publish(await recordsOf(id));
+    await dashboard.api.post(`/v1/domains/${id}/verify`, {});
+    await dashboard.api.patch(`/v1/domains/${id}`, { tracking: { opens: true, clicks: true } });
+    const { page, complaints, close } = await dashboard.openAs('developer', size);
+    await page.goto(`/dashboard/domains/${id}`);
+    await page.getByText('Verified since').waitFor();
+    await page.getByRole('button', { name: 'As of now' }).click();
+    const bar = page.getByRole('region', { name: 'Time travel' });
+    await bar.getByText(/entry \d/).waitFor();
+    await page.getByLabel('Count clicks', { exact: false }).and(page.locator(':checked')).waitFor();
+    const slider = page.getByRole('slider', { name: 'Point in time' });
+    await slider.press('Home');
+    await page.getByText('Nothing can be sent from it before its required records are seen').waitFor();
+    expect(await page.getByLabel('Count clicks').isChecked()).toBe(false);
+    for (const name of ['Check now', 'Save', 'Rotate DKIM keys', 'Delete'])
+      expect([name, await page.getByRole('button', { name, exact: true }).isDisabled()]).toEqual([name, true]);
+    expect(await look(page, `domain-past-${size.theme}-${size.width}`)).toEqual(FINE);
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await page.getByText('Verified since').waitFor();
+    expect(await page.getByRole('button', { name: 'Check now' }).isDisabled()).toBe(false);
+    await page.goto(`/dashboard/domains/${id}?at=2001-01-01T00:00:00.000Z`);
+    await page.getByText('It was not there yet.').waitFor();
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await page.getByText('Verified since').waitFor();
+    // The browser notes that nothing was there.
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
     await close();
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { look } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { newDataDir } from '../../support/program.ts';
-import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
+import { FINE, NARROW, startDashboard, WIDE, WINDOWS } from './support.ts';
 
 const HOSTILE = '550 5.1.1 <img src=x onerror="window.ran = 1"><script>window.ran = 1</script> \u202Egnp.exe';
 
@@ -33,6 +33,37 @@ describe.skipIf(chromiumIsMissing)('the screen of suppressions', () => {
     await page.getByText('550 5.1.1 no such mailbox').waitFor();
     expect(await look(page, `suppression-${name}`)).toEqual(FINE);
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test.each([WIDE, NARROW])('show the list and an address as they were, $theme, $width pixels wide', async (size) => {
+    const address = `past-${size.width}@example.net`;
+    const { id } = (await dashboard.api.post('/v1/suppressions', { address })).body;
+    const { page, complaints, close } = await dashboard.openAs('developer', size);
+    await page.goto('/dashboard/suppressions');
+    const listed = page.getByText(address, { exact: true });
+    await listed.waitFor();
+    await page.getByRole('button', { name: 'As of now' }).click();
+    await listed.waitFor();
+    await page.getByRole('slider', { name: 'Point in time' }).press('Home');
+    await listed.waitFor({ state: 'detached' });
+    for (const name of ['Add', 'Import'])
+      expect([name, await page.getByRole('button', { name, exact: true }).isDisabled()]).toEqual([name, true]);
+    expect(await page.getByRole('button', { name: 'Export' }).count()).toBe(0);
+    expect(await look(page, `suppressions-past-${size.theme}-${size.width}`)).toEqual(FINE);
+    await page.getByRole('button', { name: 'Back to now' }).click();
+
+    await dashboard.api.delete(`/v1/suppressions/${id}`);
+    await page.goto(`/dashboard/suppressions?address=${address}`);
+    await page.getByText('Mail is sent to').waitFor();
+    await page.getByRole('button', { name: 'As of now' }).click();
+    await page.getByText(/^Taken back/).waitFor();
+    await page.getByRole('slider', { name: 'Point in time' }).press('Home');
+    await page.getByText('Added', { exact: true }).first().waitFor();
+    await page.getByText(/^Taken back/).waitFor({ state: 'detached' });
+    expect(await page.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
+    expect(await look(page, `suppression-past-${size.theme}-${size.width}`)).toEqual(FINE);
     expect(complaints).toEqual([]);
     await close();
   });
