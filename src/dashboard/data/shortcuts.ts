@@ -4,9 +4,14 @@ import { letters } from './preferences.ts';
 /** Where letters are text. A slider and a box to tick take none. */
 const FIELDS = 'input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]';
 
+/** What Enter and the space bar press where it is focused. */
+const PRESSED = 'a[href], button, summary, input';
+const PRESSING: readonly string[] = ['Enter', ' '];
+
 /** Whether a key is a shortcut here: not in fields and dialogs, nor a letter where letters are turned off. */
 export const mayPress = (event: KeyboardEvent): boolean => {
-  const isTyping = event.target instanceof Element && event.target.closest(`${FIELDS}, dialog`) !== null;
+  const taken = PRESSING.includes(event.key) ? `${FIELDS}, ${PRESSED}, dialog` : `${FIELDS}, dialog`;
+  const isTyping = event.target instanceof Element && event.target.closest(taken) !== null;
   const isOff = letters.get() === 'off' && /^[\w?/]$/.test(event.key);
   return !isTyping && !isOff && !event.metaKey && !event.ctrlKey && !event.altKey;
 };
@@ -24,3 +29,6 @@ export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): v
     return () => removeEventListener('keydown', press);
   });
 };
+
+/** Takes the focus out of a field or button, so that keys are the screen's again. */
+export const focusScreen = (): void => document.querySelector('main')?.focus({ preventScroll: true });

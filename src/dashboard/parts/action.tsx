@@ -1,7 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAsOf } from '../data/as-of.ts';
 import { client } from '../data/queries.ts';
+import { focusScreen } from '../data/shortcuts.ts';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
 import { Fault } from './states.tsx';
@@ -40,6 +41,13 @@ const TypedName = ({ name, onTyped }: { readonly name: string; onTyped(isRight: 
   </label>
 );
 
+/** The browser focuses the button again, if what was done has left it there. */
+const regainFocus = (): void => {
+  requestAnimationFrame(() => {
+    if (document.activeElement === document.body) focusScreen();
+  });
+};
+
 /**
  * A button, a dialog that says what follows, and what came of it. All that is shown is read again afterwards. On a screen
  * of the past it is disabled.
@@ -58,7 +66,9 @@ export const Action = (props: ActionProps): JSX.Element => {
   useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
   }, [isOpen]);
+  useEffect(() => regainFocus, []);
   const reset = (): void => {
+    regainFocus();
     setOpen(false);
     setOutcome(null);
     setError(null);

@@ -5,7 +5,7 @@ import { BOUNCE_REASONS } from '../data/bounce-reasons.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { filterIn, type Ids, type MessageSearch, messageIn, PERIODS, WORDS } from '../data/message-search.ts';
 import { useDomainNames, useKeyNames } from '../data/names.ts';
-import { useShortcuts } from '../data/shortcuts.ts';
+import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
 import { FilterChip } from './filter-chip.tsx';
 import { Icon } from './icons.tsx';
 import { STATES } from './shapes.ts';
@@ -88,7 +88,8 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
     setText('');
     navigate(id === null ? withParameters(filterIn(text, idsOf(names))) : linkTo(`/messages/${id}`));
   };
-  const removeLast = (event: KeyboardEvent): void => {
+  const pressed = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') focusScreen();
     const last = Object.keys(others).at(-1);
     if (event.key === 'Backspace' && text === '' && last !== undefined) navigate(withParameters({ [last]: null }));
   };
@@ -116,7 +117,7 @@ export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element
           list="search-offers"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
-          onKeyDown={removeLast}
+          onKeyDown={pressed}
         />
         <datalist id="search-offers">
           {offers(text, names, messages).map((offer) => (

@@ -8,7 +8,7 @@ import { barsQuery, listQuery, type MessageSearch, searchOf } from '../data/mess
 import { useMessageUpdates } from '../data/message-updates.ts';
 import { messagesCsv } from '../data/messages-csv.ts';
 import { useList, useResource } from '../data/queries.ts';
-import { useShortcuts } from '../data/shortcuts.ts';
+import { focusScreen, useShortcuts } from '../data/shortcuts.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { CancelMatching, CancelPicked, cancellable } from '../parts/cancel-messages.tsx';
 import { Icon } from '../parts/icons.tsx';
@@ -76,6 +76,7 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
     const next = messages[Math.min(messages.length - 1, Math.max(0, at + by))];
     if (next === undefined) return;
     select(next.id);
+    focusScreen();
     if (peeked !== null) navigate(withParameters({ peek: next.id }), 'replace');
   };
   const open = (id: string): void => {

@@ -1,0 +1,97 @@
+import type { Locator, Page } from 'playwright-core';
+import { eventually } from '../../support/api-client.ts';
+
+/** Drives a screen by keys alone, and sees where the focus is. */
+
+/** More than any screen has. */
+const STOPS_MAX = 120;
+
+export interface Keyboard {
+  /** Presses Tab until it is focused; each stop on the way has to show that it is. */
+  reach(target: Locator): Promise<void>;
+  /** Reaches it and presses Enter. */
+  press(name: string | RegExp): Promise<void>;
+  follow(name: string | RegExp): Promise<void>;
+  /** Opens a dialog, answers it, and finds the focus where it was. */
+  confirm(name: string, fill?: () => Promise<void>, done?: string): Promise<void>;
+  /** `G` and a letter. */
+  go(letter: string, heading: string): Promise<void>;
+  type(label: string, text: string): Promise<void>;
+}
+
+interface Focus {
+  /** What is focused, in words. */
+  readonly name: string;
+  readonly isShown: boolean;
+}
+
+/** Runs in the page: the outline of what is focused, or of what is around it. */
+const FOCUS = `(() => {
+  let focused = document.activeElement;
+  while (focused.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  const name = [focused.tagName, focused.getAttribute('aria-label') ?? focused.textContent.trim().slice(0, 60)].join(' ');
+  const around = [focused];
+  while (around.length < 4 && around.at(-1) !== null)
+    around.push(around.at(-1).parentElement ?? around.at(-1).getRootNode().host ?? null);
+  const isOutlined = around.some((element) => {
+    if (element === null) return false;
+    const { outlineStyle, outlineWidth } = getComputedStyle(element);
+    return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 1;
+  });
+  return { name, isShown: isOutlined || focused === document.body || focused.tagName === 'IFRAME' };
+})()`;
+
+const focusIn = (page: Page): Promise<Focus> => page.evaluate(FOCUS);
+
+const isFocused = (target: Locator): Promise<boolean> =>
+  target.evaluateAll((elements) => elements.some((element) => element.matches(':focus')));
+
+/** @param unseen takes what is focused without showing it. */
+export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
+  const dialog = page.locator('dialog[open]');
+  const button = (within: Page | Locator, name: string | RegExp): Locator =>
+    within.getByRole('button', { name, exact: true }).first();
+  const reach = async (target: Locator): Promise<void> => {
+    await target.waitFor();
+    for (let stop = 0; stop < STOPS_MAX; stop += 1) {
+      if (await isFocused(target)) return;
+      await page.keyboard.press('Tab');
+      const { name, isShown } = await focusIn(page);
+      if (!isShown) unseen.add(name);
+    }
+    throw new Error(`${target} cannot be reached`);
+  };
+  const enter = async (target: Locator): Promise<void> => {
+    await reach(target);
+    await page.keyboard.press('Enter');
+  };
+  return {
+    reach,
+    press: (name) => enter(button(page, name)),
+    follow: (name) => enter(page.locator('main').getByRole('link', { name }).first()),
+    confirm: async (name, fill, done) => {
+      const opener = button(page.locator('main'), name);
+      await enter(opener);
+      await dialog.waitFor();
+      await fill?.();
+      await enter(button(dialog, name));
+      if (done !== undefined) await enter(button(dialog, done));
+      await dialog.waitFor({ state: 'detached' });
+      // What was done may have taken the button away.
+      await eventually(
+        async () => (await isFocused(page.locator('main'))) || (await isFocused(opener)),
+        (focused) => focused,
+      );
+    },
+    go: async (letter, heading) => {
+      await page.keyboard.press('g');
+      await page.keyboard.press(letter);
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    },
+    type: async (label, text) => {
+      await reach(page.getByLabel(label, { exact: true }).first());
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type(text);
+    },
+  };
+};
