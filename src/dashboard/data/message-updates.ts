@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { SerializedListedMessage, SerializedMessage } from '../../http/schemas/message.ts';
 import { request } from './api.ts';
 import { onEvents } from './live.ts';
-import { client, type Pages } from './queries.ts';
+import { client, cutToFirstPage, type Pages } from './queries.ts';
 
 /** Changes of a second are shown together: a busy service has hundreds. */
 const TOGETHER_MS = 1_000;
@@ -29,6 +29,13 @@ const patch = (messages: readonly SerializedMessage[]): void => {
           })),
         },
   );
+};
+
+/** Reads the first page again, and shows it. */
+export const readFromTop = (list: Pick<InfiniteQueryObserverResult<Pages<Message>>, 'refetch'>): void => {
+  cutToFirstPage('/v1/messages');
+  void list.refetch();
+  scrollTo(0, 0);
 };
 
 /**
@@ -61,7 +68,7 @@ export const useMessageUpdates = (
       const { size } = added;
       if (size === 0) return;
       added = new Set();
-      if (scrollY < TOP_PIXELS) void latest.current.list.refetch();
+      if (scrollY < TOP_PIXELS) readFromTop(latest.current.list);
       else setNews((before) => before + size);
     };
     const show = (): void => {

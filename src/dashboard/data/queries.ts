@@ -72,6 +72,20 @@ export interface Pages<T> {
   readonly pageParams: readonly unknown[];
 }
 
+/** A list that has been read further is not read again by itself: each page is a request. */
+const REREAD_PAGES_MAX = 5;
+const isShort = ({ state }: { readonly state: { readonly data?: unknown } }): boolean =>
+  ((state.data as Pages<unknown> | undefined)?.pages.length ?? 0) <= REREAD_PAGES_MAX;
+
+/** Forgets all but the first page of a list. What is shown of it at its top stays as it is. */
+export const cutToFirstPage = (path: string): void => {
+  client.setQueriesData<Pages<unknown>>({ queryKey: [path], type: 'active' }, (found) =>
+    found === undefined || found.pages.length <= 1
+      ? found
+      : { pages: found.pages.slice(0, 1), pageParams: found.pageParams.slice(0, 1) },
+  );
+};
+
 /** A list, of which further pages are read as they are needed. */
 export const useList = <T>({ path, query = {}, enabled = true }: Reading): InfiniteQueryObserverResult<Pages<T>> => {
   const options = {
@@ -80,6 +94,9 @@ export const useList = <T>({ path, query = {}, enabled = true }: Reading): Infin
       request<List<T>>(path, { query: { ...query, after: pageParam as string | null }, signal }),
     initialPageParam: null as unknown,
     getNextPageParam: (last: List<T>) => last.next_cursor,
+    refetchOnMount: isShort,
+    refetchOnWindowFocus: isShort,
+    refetchOnReconnect: isShort,
     enabled,
     placeholderData: keepPreviousData,
   };

@@ -1,6 +1,9 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { SerializedListedMessage } from '../../http/schemas/message.ts';
+import { usePlace } from '../data/location.ts';
+import { wayBack } from '../data/message-trail.ts';
+import { readFromTop } from '../data/message-updates.ts';
 import { shortId, useKeyNames } from '../data/names.ts';
 import type { useList } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
@@ -25,13 +28,27 @@ const useIsNarrow = (): boolean => {
   return isNarrow;
 };
 
-const rowsOf = (messages: readonly Message[], day: (at: string) => string): readonly Row[] =>
-  messages.flatMap((message, index): readonly Row[] => {
-    const own = day(message.created_at);
-    const before = messages[index - 1];
+/** Days begin at whole minutes, everywhere. */
+const MINUTE_CHARACTERS = '2026-11-22T10:14'.length;
+
+const rowsOf = (messages: readonly Message[], day: (at: string) => string): readonly Row[] => {
+  // To format a time takes microseconds, which for thousands of messages are frames.
+  const days = new Map<string, string>();
+  const dayOf = (at: string): string => {
+    const minute = at.slice(0, MINUTE_CHARACTERS);
+    const known = days.get(minute) ?? day(at);
+    days.set(minute, known);
+    return known;
+  };
+  let last: string | null = null;
+  return messages.flatMap((message): readonly Row[] => {
+    const own = dayOf(message.created_at);
     const row: Row = { kind: 'message', message };
-    return before !== undefined && day(before.created_at) === own ? [row] : [{ kind: 'day', day: own }, row];
+    const isSame = own === last;
+    last = own;
+    return isSame ? [row] : [{ kind: 'day', day: own }, row];
   });
+};
 
 interface ListProps {
   readonly list: ReturnType<typeof useList<Message>>;
@@ -48,10 +65,14 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
   const times = useTimes();
   const isNarrow = useIsNarrow();
   const names = useKeyNames();
+  const { query } = usePlace();
+  const [{ top }] = useState(() => wayBack(query));
   const heightOf = (row: Row): number => {
     if (row.kind === 'day') return DAY_PIXELS;
     return isNarrow ? CARD_PIXELS : ROW_PIXELS;
   };
+  const rows = useMemo(() => rowsOf(messages, times.day), [messages, times]);
+  const mayReadOn = list.hasNextPage && !list.isFetching && !list.isFetchNextPageError;
   const render = (row: Row): JSX.Element =>
     row.kind === 'day' ? (
       <div class="day">{row.day}</div>
@@ -68,7 +89,7 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
     <div class={`list ${list.isPlaceholderData ? 'dim' : ''}`}>
       {news > 0 && (
         <div class="new">
-          <button type="button" onClick={() => void list.refetch()}>
+          <button type="button" onClick={() => readFromTop(list)}>
             {news === 1 ? '1 new message' : `${news} new messages`}
           </button>
         </div>
@@ -82,11 +103,12 @@ export const MessageList = ({ list, messages, news, selected, picked, pick }: Li
       </div>
       <VirtualList
         label="Messages"
-        rows={rowsOf(messages, times.day)}
+        rows={rows}
         keyOf={(row) => (row.kind === 'day' ? row.day : row.message.id)}
         heightOf={heightOf}
         revealed={selected}
-        onEnd={() => list.hasNextPage && !list.isFetching && void list.fetchNextPage()}
+        top={top}
+        onEnd={() => mayReadOn && void list.fetchNextPage()}
         render={render}
       />
     </div>

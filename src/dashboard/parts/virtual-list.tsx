@@ -1,6 +1,6 @@
 import { observeWindowOffset, observeWindowRect, Virtualizer, windowScroll } from '@tanstack/virtual-core';
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 
 /** Rows beyond the edges of the window. More: slower scrolling. Fewer: blank rows when scrolling fast. */
 const OVERSCAN = 8;
@@ -12,15 +12,17 @@ interface VirtualListProps<Row> {
   /** Pixels. */
   heightOf(row: Row): number;
   render(row: Row): JSX.Element;
+  /** Where it was left, pixels, if it is come back to. */
+  readonly top?: number | null;
   /** Key of the row that is brought into view when it changes; null: none. */
   readonly revealed?: string | null;
-  /** The last rows are shown: more are wanted. */
+  /** The last rows are shown: more are wanted. It is told again with every change, until there are more. */
   onEnd(): void;
 }
 
 /** A list that scrolls with the window and holds only the rows that can be seen. */
 export const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => {
-  const { label, rows, keyOf, heightOf, render, onEnd, revealed = null } = props;
+  const { label, rows, keyOf, heightOf, render, onEnd, revealed = null, top = null } = props;
   const element = useRef<HTMLUListElement>(null);
   const [, draw] = useState({});
   const options = {
@@ -49,7 +51,13 @@ export const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => 
   const heights = rows[0] === undefined ? 0 : heightOf(rows[0]);
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, heights, rows.length]);
 
-  const revealedAt = revealed === null ? -1 : rows.findIndex((row) => keyOf(row) === revealed);
+  useLayoutEffect(() => {
+    if (top !== null) scrollTo(0, top);
+  }, []);
+  const revealedAt = useMemo(
+    () => (revealed === null ? -1 : rows.findIndex((row) => keyOf(row) === revealed)),
+    [revealed, rows],
+  );
   useEffect(() => {
     if (revealedAt >= 0) virtualizer.scrollToIndex(revealedAt, { align: 'auto' });
   }, [revealed]);
@@ -58,7 +66,7 @@ export const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => 
   const last = shown.at(-1)?.index ?? -1;
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - OVERSCAN) onEnd();
-  }, [last, rows.length]);
+  });
 
   return (
     <ul ref={element} class="virtual" aria-label={label} style={{ height: `${virtualizer.getTotalSize()}px` }}>

@@ -4,7 +4,8 @@ import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { request, urlOf } from '../data/api.ts';
 import { type Moment, momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
 import { onEvents } from '../data/live.ts';
-import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
+import { navigate, usePlace, withParameters } from '../data/location.ts';
+import { useTrail } from '../data/message-trail.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { useTimes } from '../data/time.ts';
@@ -203,12 +204,11 @@ const Head = ({ message, moments }: HeadProps): JSX.Element => {
   );
 };
 
-/** A message: why it is as it is, what happened to each recipient, and what it says; now, or as it was. */
-export const Message = ({ id }: { readonly id: string }): JSX.Element => {
+const One = ({ id }: { readonly id: string }): JSX.Element => {
   const tab = tabOf(usePlace().query);
   const at = useAsOf();
   useUpdates(id);
-  useShortcuts({ Escape: () => navigate(linkTo('/messages')) });
+  useTrail(id);
   const message = useResource<Past<SerializedMessage>>({ path: `/v1/messages/${id}`, query: queryAt(at) });
   const explanation = useResource<Explanation>({ path: `/v1/messages/${id}/explain`, query: queryAt(at) });
   const whole = useResource<Explanation>({ path: `/v1/messages/${id}/explain` });
@@ -234,3 +234,6 @@ export const Message = ({ id }: { readonly id: string }): JSX.Element => {
     </>
   );
 };
+
+/** A message: why it is as it is, what happened to each recipient, and what it says; now, or as it was. */
+export const Message = ({ id }: { readonly id: string }): JSX.Element => <One key={id} id={id} />;

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { SerializedListedMessage } from '../../http/schemas/message.ts';
 import { urlOf } from '../data/api.ts';
 import { saveFile } from '../data/download.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { barsQuery, listQuery, type MessageSearch, searchOf } from '../data/message-search.ts';
+import { useKeptTrail, wayBack } from '../data/message-trail.ts';
 import { useMessageUpdates } from '../data/message-updates.ts';
 import { messagesCsv } from '../data/messages-csv.ts';
 import { useList, useResource } from '../data/queries.ts';
@@ -53,9 +54,6 @@ const Keys = (): JSX.Element => (
   </div>
 );
 
-/** Where the keyboard was when a message was opened: it is there again on the way back. */
-let opened: string | null = null;
-
 interface Selection {
   /** Where the keyboard is. */
   readonly selected: string | null;
@@ -67,7 +65,8 @@ interface Selection {
 
 /** Moves through the list, looks at a message beside it, and picks some. */
 const useSelection = (messages: readonly Message[], peeked: string | null): Selection => {
-  const [selected, select] = useState<string | null>(peeked ?? opened);
+  const { query } = usePlace();
+  const [selected, select] = useState<string | null>(() => peeked ?? wayBack(query).id);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const pick = (id: string): void => setPicked(picked.symmetricDifference(new Set([id])));
   const clear = (): void => setPicked(new Set());
@@ -80,7 +79,6 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
     if (peeked !== null) navigate(withParameters({ peek: next.id }), 'replace');
   };
   const open = (id: string): void => {
-    opened = id;
     navigate(linkTo(`/messages/${id}`));
   };
   const leave = (): void => {
@@ -109,8 +107,9 @@ export const Messages = (): JSX.Element => {
   const peeked = query.get('peek');
   const asked = listQuery(search);
   const list = useList<Message>({ path: '/v1/messages', query: asked });
-  const messages = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const messages = useMemo(() => list.data?.pages.flatMap(({ data }) => data) ?? [], [list.data]);
   const news = useMessageUpdates(list, messages);
+  useKeptTrail(messages.map(({ id }) => id));
   const { selected, picked, pick, clear } = useSelection(messages, peeked);
   const filter = cancellable(search);
   return (

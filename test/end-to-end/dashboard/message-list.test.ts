@@ -88,6 +88,23 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     expect(page.url()).toContain(`/messages/${selected}`);
     await page.keyboard.press('Escape');
     await page.locator(`[data-selected="${selected}"]`).waitFor();
+    await page.goto('/dashboard/messages?recipient_domain=waits.example');
+    await page.getByText('Waits 2').click();
+    for (const [key, subject] of [
+      ['', 'Waits 2'],
+      ['j', 'Waits 1'],
+      ['j', 'Waits 0'],
+      ['j', 'Waits 0'],
+      ['k', 'Waits 1'],
+    ] as const) {
+      if (key !== '') await page.keyboard.press(key);
+      await page.getByRole('heading', { level: 1, name: subject }).waitFor();
+    }
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/recipient_domain=waits\.example/);
+    expect(await page.locator('[data-selected]').innerText()).toContain('Waits 1');
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Waits 1' }).waitFor();
     await close();
   });
 

@@ -1,0 +1,144 @@
+import { Client } from 'pg';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { startDashboard, WIDE } from './support.ts';
+
+const MESSAGES = 100_000;
+const SECONDS_APART = 1;
+const ROW_NODES_MAX = 60;
+/** Work of the page's thread for a step, whatever else the machine does; 16.7 ms on a machine of one's own. */
+const FRAME_MS_P95_MAX = 50;
+/** Pages that are read by going to the end, of 50. */
+const PAGES = 8;
+
+const SEED = `
+  insert into read_models.messages (message_id, organization_id, environment, domain_id, key_id, content_id,
+    internet_message_id, stream, size_bytes, status, partial, recipients, created_at, updated_at, expires_at)
+  select 'msg_' || translate(lpad(n::text, 26, '0'), '0123456789', 'abcdefghij'), organization_id, environment, domain_id,
+    key_id, content_id, internet_message_id, stream, size_bytes, status, partial, recipients,
+    created_at - n * interval '${SECONDS_APART} second', updated_at, expires_at
+  from read_models.messages cross join generate_series(1, ${MESSAGES - 1}) n`;
+
+/** Scrolled in this many steps. */
+const STEPS = 40;
+const SCROLL = `new Promise((resolve) => {
+  scrollBy(0, 400);
+  requestAnimationFrame(() => requestAnimationFrame(resolve));
+})`;
+
+const p95 = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? 0;
+
+/** Reads what Chromium measures of a page; times are of its own thread, seconds. */
+const metricsOf = async (page: Page) => {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const read = async (name: string): Promise<number> =>
+    (await session.send('Performance.getMetrics')).metrics.find((metric) => metric.name === name)?.value ?? 0;
+  return Object.assign(read, { collectGarbage: () => session.send('HeapProfiler.collectGarbage') });
+};
+
+describe.skipIf(chromiumIsMissing)('a list of 100,000 messages', () => {
+  let api: ApiClient;
+  const send = (subject: string, times = 1) =>
+    api.post('/v1/messages/batch', {
+      messages: Array.from({ length: times }, (_, at) => ({
+        from: 'shop@example.test',
+        to: `n${at}@example.net`,
+        subject,
+        text: 'Hello.',
+      })),
+    });
+  const dashboard = startDashboard(async ({ api: admin, databaseUrl, program }) => {
+    const [{ id }] = (await admin.get('/v1/domains')).body.data;
+    const { body } = await admin.post('/v1/api-keys', {
+      ...{ name: 'Many', domain_id: id, permissions: ['send'], rate_limits: { send: 10_000 } },
+    });
+    api = apiClient(program.baseUrl, body.key);
+    await send('First');
+    await eventually(
+      () => admin.get('/v1/messages'),
+      ({ body }) => body.data[0]?.status === 'delivered',
+    );
+    const client = new Client({ connectionString: databaseUrl });
+    await client.connect();
+    await client.query(SEED);
+    await client.query('analyze read_models.messages');
+    await client.end();
+  });
+  const rows = (page: Page) => page.locator('.virtual > li').count();
+
+  test('holds few rows, scrolls smoothly, goes to the end and back, and is where it was after a message', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.locator('.virtual .lr').first().waitFor();
+    const frames: number[] = [];
+    const height = () => page.evaluate<number>('document.documentElement.scrollHeight');
+    for (let read = 0; read < PAGES; read += 1) {
+      const before = await height();
+      const atEnd = async (): Promise<number> => {
+        await page.keyboard.press('End');
+        return height();
+      };
+      await eventually(atEnd, (now) => now > before);
+      expect(await rows(page)).toBeLessThan(ROW_NODES_MAX);
+    }
+    await page.keyboard.press('Home');
+    await eventually(
+      () => page.evaluate<number>('scrollY'),
+      (top) => top === 0,
+    );
+    const metric = await metricsOf(page);
+    for (let step = 0; step < STEPS; step += 1) {
+      const began = await metric('TaskDuration');
+      await page.evaluate(SCROLL);
+      frames.push(((await metric('TaskDuration')) - began) * 1_000);
+    }
+    expect(p95(frames)).toBeLessThan(FRAME_MS_P95_MAX);
+    expect(await rows(page)).toBeLessThan(ROW_NODES_MAX);
+    const top = await page.evaluate<number>('scrollY');
+    expect(top).toBeGreaterThan(0);
+    let requests = 0;
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/v1/messages') requests += 1;
+    });
+    await page.mouse.click(640, 430);
+    // The log has no such message.
+    await page.waitForURL(/\/messages\/msg_/);
+    await page.getByRole('alert').waitFor();
+    await page.goBack();
+    await page.locator('.virtual .lr').first().waitFor();
+    await eventually(
+      () => page.evaluate<number>('scrollY'),
+      (now) => now === top,
+    );
+    expect(requests).toBe(0);
+    expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
+    await close();
+  });
+
+  test('does not grow while thousands of events come', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.getByRole('img', { name: /^Live:/ }).waitFor();
+    const metric = await metricsOf(page);
+    const measure = async () => {
+      await metric.collectGarbage();
+      return { heap: await metric('JSHeapUsedSize'), nodes: await metric('Nodes') };
+    };
+    const burst = async (name: string): Promise<void> => {
+      for (let batch = 0; batch < 5; batch += 1) expect((await send(name, 100)).status).toBe(202);
+      expect((await send(`${name} last`)).status).toBe(202);
+      await page.getByText(`${name} last`).waitFor();
+    };
+    await burst('Warm');
+    const before = await measure();
+    await burst('Later');
+    const after = await measure();
+    expect(after.heap - before.heap).toBeLessThan(4_000_000);
+    expect(after.nodes - before.nodes).toBeLessThan(1_000);
+    await close();
+  });
+});
