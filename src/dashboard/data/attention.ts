@@ -1,15 +1,20 @@
+import { useEffect } from 'preact/hooks';
 import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import type { SerializedSuspension } from '../../http/schemas/destination.ts';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedSession } from '../../http/schemas/member.ts';
 import type {
   SerializedDomainReputation,
   SerializedOrganizationReputation,
 } from '../../http/schemas/sender-reputation.ts';
 import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
 import { ApiFault, request } from './api.ts';
+import { session } from './credentials.ts';
+import { onEvents } from './live.ts';
 import { currentEnvironment } from './location.ts';
-import { useRead } from './queries.ts';
+import { useRead, useResource } from './queries.ts';
+import { useStore } from './store.ts';
 
 /** What somebody has to do something about, read from everything that can be in trouble. */
 
@@ -92,6 +97,12 @@ const readList = async <T>(read: Read, name: string, path: string): Promise<read
 const ofReputation = (domain: SerializedDomain | null, reputation: Reputation | null): readonly Trouble[] =>
   reputation === null || reputation.level === 'good' ? [] : [{ of: 'reputation', domain, reputation }];
 
+const inTrouble = (domains: readonly SerializedDomain[]): readonly Trouble[] =>
+  domains.filter(({ status }) => status !== 'verified').map((domain) => ({ of: 'domain', domain }));
+
+const ofRecords = async (read: Read): Promise<readonly Trouble[]> =>
+  inTrouble(await readList<SerializedDomain>(read, 'domains', '/v1/domains'));
+
 /** Domains, and how their mail is taken. */
 const ofDomains = async (read: Read): Promise<readonly Trouble[]> => {
   const domains = await readList<SerializedDomain>(read, 'domains', '/v1/domains');
@@ -101,10 +112,7 @@ const ofDomains = async (read: Read): Promise<readonly Trouble[]> => {
       ofReputation(domain, await read<Reputation>('reputation', `/v1/domains/${domain.id}/reputation`)),
     );
   const own = read<Reputation>('reputation', '/v1/organization/reputation').then((found) => ofReputation(null, found));
-  return [
-    ...domains.filter(({ status }) => status !== 'verified').map((domain): Trouble => ({ of: 'domain', domain })),
-    ...(await Promise.all([own, ...reputations])).flat(),
-  ];
+  return [...inTrouble(domains), ...(await Promise.all([own, ...reputations])).flat()];
 };
 
 const isFailing = ({ disabled_reason: reason, failing_since: since }: SerializedWebhook): boolean =>
@@ -152,6 +160,73 @@ const readAll = async (signal: AbortSignal): Promise<Attention> => {
     unseen: [...new Set(refused.filter(isForbidden).map(({ name }) => name))],
     fault: refused.find((one) => !isForbidden(one))?.error ?? null,
   };
+};
+
+/** The screen where something is done about it. */
+export const sectionOf = ({ of }: Trouble): string => {
+  switch (of) {
+    case 'domain':
+    case 'reputation':
+      return '/domains';
+    case 'webhook':
+      return '/webhooks';
+    case 'destination':
+      return '/delivery';
+    case 'expiring key':
+    case 'earlier secret':
+      return '/keys';
+    case 'quota':
+      return '/billing';
+  }
+};
+
+/** Events after which there may be other troubles than before. */
+const TELLING = /^(?:domain|webhook|api_key|destination|billing|reputation|organization)\./;
+/** Troubles that come together are read once. */
+const SOON_MS = 1_000;
+
+/** What each permission lets badges be read from: without the reputation, which is a request for each domain. */
+const BADGES = {
+  live: { manage: [ofRecords, ofWebhooks, ofKeys], admin: [ofDestinations, ofQuota] },
+  test: { manage: EVERYWHERE, admin: [] },
+} as const;
+
+const readCounts = async (permissions: readonly string[], signal: AbortSignal): Promise<readonly Trouble[]> => {
+  const { read } = createReader(signal);
+  const { manage, admin } = BADGES[currentEnvironment()];
+  const isAdmin = permissions.includes('admin');
+  const sources = [...(isAdmin || permissions.includes('manage') ? manage : []), ...(isAdmin ? admin : [])];
+  return (await Promise.all(sources.map((source) => source(read)))).flat();
+};
+
+/** Nothing is asked for that would be refused. Empty: it is not known yet. */
+const usePermissions = (): readonly string[] => {
+  const member = useStore(session);
+  const { data } = useResource<SerializedSession>({ path: '/v1/session', enabled: member === null });
+  return (member ?? data)?.permissions ?? [];
+};
+
+/** How many there are, by screen. They are read again when an event tells of one, and each minute. */
+export const useAttentionCounts = (): ReadonlyMap<string, number> => {
+  const permissions = usePermissions();
+  const { data, refetch } = useRead(['badges', permissions], (signal) => readCounts(permissions, signal), {
+    everyMs: EVERY_MS,
+    enabled: permissions.length > 0,
+  });
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stop = onEvents((events) => {
+      if (!events.some(({ type }) => TELLING.test(type))) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void refetch(), SOON_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      stop();
+    };
+  }, [refetch]);
+  const sections = (data ?? []).map(sectionOf);
+  return new Map(sections.map((section) => [section, sections.filter((one) => one === section).length]));
 };
 
 export const useAttention = () => useRead(['attention'], readAll, { everyMs: EVERY_MS });

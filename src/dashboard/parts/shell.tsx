@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { useAttentionCounts } from '../data/attention.ts';
 import { keys, session } from '../data/credentials.ts';
 import { liveness } from '../data/live.ts';
 import { environmentOf, linkTo, usePlace, withParameters } from '../data/location.ts';
@@ -77,21 +78,35 @@ const Brand = ({ name }: { readonly name: string }): JSX.Element => (
 
 const isAt = (path: string, entry: string): boolean => path === entry || (entry !== '' && path.startsWith(`${entry}/`));
 
-const Navigation = ({ path }: { readonly path: string }): JSX.Element => (
-  <>
-    {GROUPS.map(({ name, entries }) => (
-      <div class="group" key={name}>
-        {name !== null && <p>{name}</p>}
-        {entries.map((entry) => (
-          <a key={entry.path} href={linkTo(entry.path)} {...(isAt(path, entry.path) && { 'aria-current': 'page' })}>
-            <Icon name={entry.icon} />
-            <span>{entry.word}</span>
-          </a>
-        ))}
-      </div>
-    ))}
-  </>
-);
+const Badge = ({ many }: { readonly many: number }): JSX.Element | null =>
+  many === 0 ? null : (
+    <>
+      <i class="n" aria-hidden="true">
+        {many}
+      </i>
+      <span class="vh">{many === 1 ? ', 1 needs attention' : `, ${many} need attention`}</span>
+    </>
+  );
+
+const Navigation = ({ path }: { readonly path: string }): JSX.Element => {
+  const counts = useAttentionCounts();
+  return (
+    <>
+      {GROUPS.map(({ name, entries }) => (
+        <div class="group" key={name}>
+          {name !== null && <p>{name}</p>}
+          {entries.map((entry) => (
+            <a key={entry.path} href={linkTo(entry.path)} {...(isAt(path, entry.path) && { 'aria-current': 'page' })}>
+              <Icon name={entry.icon} />
+              <span>{entry.word}</span>
+              <Badge many={counts.get(entry.path) ?? 0} />
+            </a>
+          ))}
+        </div>
+      ))}
+    </>
+  );
+};
 
 const Switches = (): JSX.Element => {
   const shown = useStore(theme);

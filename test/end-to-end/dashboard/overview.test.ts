@@ -115,6 +115,15 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
       expect.stringContaining('expires on'),
     ]);
     await page.getByText('And 1 more of these.').waitFor();
+    const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
+    const named = (await links.allTextContents()).filter((text) => /attention/.test(text));
+    expect(named).toEqual([
+      expect.stringMatching(/^API keys\d, .* attention$/),
+      'Webhooks1, 1 needs attention',
+      'Domains1, 1 needs attention',
+      'Delivery1, 1 needs attention',
+      'Billing1, 1 needs attention',
+    ]);
     expect(await look(page, 'overview-troubles')).toEqual(FINE);
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
     expect(complaints).toEqual([]);
