@@ -52,7 +52,14 @@ export const AddSuppressions = (): JSX.Element => {
     <Action word="Add" icon="plus" tone="primary" title="Keep mail from addresses" act={add}>
       <label class="row">
         Addresses
-        <textarea class="inp area" name="addresses" required rows={4} spellcheck={false} placeholder="one a line" />
+        <textarea
+          class="inp multiline"
+          name="addresses"
+          required
+          rows={4}
+          spellcheck={false}
+          placeholder="one a line"
+        />
       </label>
       <label class="row">
         What is kept back

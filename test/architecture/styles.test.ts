@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+/** Every class of the dashboard is styled in one file, so that a screen's rules cannot reach into another screen. */
+
+const STYLES = new URL('../../src/dashboard/styles/', import.meta.url).pathname;
+const COMMENT = /\/\*[\s\S]*?\*\//g;
+/** Selectors of a rule: what stands before a brace that opens declarations. */
+const RULE = /([^{}@;]+)\{(?=[^{}]*\})/g;
+/** Commas that part selectors, not those within `:is(…)`. */
+const BETWEEN_SELECTORS = /,(?![^(]*\))/;
+
+interface Lead {
+  readonly file: string;
+  readonly selector: string;
+  /** Classes that the selector begins with, before it descends: of `.keys.domains .kr` both `keys` and `domains`. */
+  readonly classes: readonly string[];
+}
+
+const leads: readonly Lead[] = readdirSync(STYLES)
+  .filter((file) => file.endsWith('.css'))
+  .flatMap((file) => {
+    const text = readFileSync(STYLES + file, 'utf8').replaceAll(COMMENT, '');
+    return [...text.matchAll(RULE)]
+      .flatMap(([, selectors = '']) => selectors.split(BETWEEN_SELECTORS))
+      .map((selector) => {
+        const [first = ''] = selector.trim().split(/[\s>+~]/);
+        return {
+          file,
+          selector: selector.trim(),
+          classes: [...first.matchAll(/\.([\w-]+)/g)].map(([, name = '']) => name),
+        };
+      });
+  })
+  .filter(({ classes }) => classes.length > 0);
+
+/** Files in which a class leads by itself. */
+const filesOf = (name: string): ReadonlySet<string> =>
+  new Set(leads.filter(({ classes }) => classes.length === 1 && classes[0] === name).map(({ file }) => file));
+
+/** A rule may narrow another file's class by a class that is its own. */
+const isOwn = ({ file, classes }: Lead): boolean =>
+  classes.some((name) => [...filesOf(name)].every((owner) => owner === file));
+
+describe('the styles of the dashboard', () => {
+  test('are found', () => expect(leads.length).toBeGreaterThan(500));
+
+  test('style no class in two files', () => {
+    const names = new Set(leads.flatMap(({ classes }) => classes));
+    const shared = [...names].filter((name) => filesOf(name).size > 1);
+    expect(shared.map((name) => `.${name} in ${[...filesOf(name)].join(' and ')}`)).toEqual([]);
+    expect(leads.filter((lead) => !isOwn(lead)).map(({ file, selector }) => `${selector} in ${file}`)).toEqual([]);
+  });
+
+  test('name every file once in the order in which they are bundled', () => {
+    const bundled = [...readFileSync(`${STYLES}index.css`, 'utf8').matchAll(/"\.\/([\w-]+\.css)"/g)].map(
+      ([, file]) => file,
+    );
+    expect(bundled.sort()).toEqual(
+      readdirSync(STYLES)
+        .filter((file) => file !== 'index.css')
+        .sort(),
+    );
+  });
+});
