@@ -1,0 +1,4426 @@
+// Generated from /openapi.json: see docs/contributing.md.
+
+export interface SendMessageRequest {
+  /** An address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one. */
+  from?: string | undefined;
+  /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given twice is two recipients: each is shown, counted and billed, and may get a copy. */
+  to: string | readonly string[];
+  /** More recipients, visible to all. */
+  cc?: string | readonly string[] | undefined;
+  /** More recipients, hidden from the others. */
+  bcc?: string | readonly string[] | undefined;
+  /** Address for replies. Default: `from`. */
+  reply_to?: string | readonly string[] | undefined;
+  /** One line. Required without a template. */
+  subject?: string | undefined;
+  /** Valid HTML, as mail is written, at most 512 elements deep. This or `text` is required. */
+  html?: string | undefined;
+  /** Plain text. Default: generated from `html`. */
+  text?: string | undefined;
+  /** The encoded message is at most 25 MB. */
+  attachments?: readonly ({
+    /** The name that recipients see. */
+    filename: string;
+    /** Base64 (RFC 4648 §4), padded, without line breaks. */
+    content: string;
+    /** Media type. Default: `"application/octet-stream"`. */
+    content_type?: string | undefined;
+    /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
+    content_id?: string | undefined;
+  })[] | undefined;
+  /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name. */
+  headers?: Record<string, string> | undefined;
+  /** Labels to find messages by. */
+  tags?: readonly {
+    name: string;
+    value: string;
+  }[] | undefined;
+  /** Your own texts by name, returned with the message and its events: at most 50, and 10 kB as JSON. */
+  metadata?: Record<string, string> | undefined;
+  /** `bulk` is the same mail for many recipients; it should have `unsubscribe`. Default: `"transactional"`. */
+  stream?: 'transactional' | 'bulk' | undefined;
+  /** How recipients unsubscribe: an address of yours, or `managed` links of this service, one per recipient. Either appears only in the header `List-Unsubscribe`, which many mail programs show as a button; the text is not changed. A recipient who uses a managed link is suppressed: for bulk mail if `stream` is `bulk`, else for all mail. */
+  unsubscribe?: 'managed' | {
+    url?: string | undefined;
+    mailto?: string | undefined;
+  } | undefined;
+  /** Whether it is tracked that the html is opened, and its links are clicked; what is left out is as the domain has it, which is off unless it was switched on. */
+  tracking?: {
+    /** An invisible image in the html tells that it was loaded. */
+    opens?: boolean | undefined;
+    /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
+    clicks?: boolean | undefined;
+  } | undefined;
+  /** Id of the topic that it is about, which recipients can refuse by itself; `unsubscribe` is then `managed` when absent. */
+  topic?: string | undefined;
+  /** When to send, with a time zone, at most 30 days ahead. Default: at once. */
+  scheduled_at?: string | undefined;
+  /** Seconds to try, from the sending time. Then undelivered recipients are `expired`. Default: `259200`. */
+  ttl_seconds?: number | undefined;
+  /** `warn` returns the findings of an analysis, `block` refuses a message with errors. Default: as the organization has it, which is `off` unless it was changed. */
+  analysis?: 'off' | 'warn' | 'block' | undefined;
+  /** What subject, html and text are rendered from, instead of those. Rendered now: later versions change nothing. */
+  template?: {
+    /** Id or alias of a template. */
+    id: string;
+    /** Number of the version; the published one when absent. */
+    version?: number | undefined;
+    /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+    locale?: string | undefined;
+    /** Values for its variables, by name. */
+    variables?: Record<string, unknown> | undefined;
+  } | undefined;
+}
+
+export interface AnalyzeMessageRequest {
+  /** An address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one. */
+  from?: string | undefined;
+  /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given twice is two recipients: each is shown, counted and billed, and may get a copy. */
+  to: string | readonly string[];
+  /** More recipients, visible to all. */
+  cc?: string | readonly string[] | undefined;
+  /** More recipients, hidden from the others. */
+  bcc?: string | readonly string[] | undefined;
+  /** Address for replies. Default: `from`. */
+  reply_to?: string | readonly string[] | undefined;
+  /** One line. Required without a template. */
+  subject?: string | undefined;
+  /** Valid HTML, as mail is written, at most 512 elements deep. This or `text` is required. */
+  html?: string | undefined;
+  /** Plain text. Default: generated from `html`. */
+  text?: string | undefined;
+  /** The encoded message is at most 25 MB. */
+  attachments?: readonly ({
+    /** The name that recipients see. */
+    filename: string;
+    /** Base64 (RFC 4648 §4), padded, without line breaks. */
+    content: string;
+    /** Media type. Default: `"application/octet-stream"`. */
+    content_type?: string | undefined;
+    /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
+    content_id?: string | undefined;
+  })[] | undefined;
+  /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name. */
+  headers?: Record<string, string> | undefined;
+  /** Labels to find messages by. */
+  tags?: readonly {
+    name: string;
+    value: string;
+  }[] | undefined;
+  /** Your own texts by name, returned with the message and its events: at most 50, and 10 kB as JSON. */
+  metadata?: Record<string, string> | undefined;
+  /** `bulk` is the same mail for many recipients; it should have `unsubscribe`. Default: `"transactional"`. */
+  stream?: 'transactional' | 'bulk' | undefined;
+  /** How recipients unsubscribe: an address of yours, or `managed` links of this service, one per recipient. Either appears only in the header `List-Unsubscribe`, which many mail programs show as a button; the text is not changed. A recipient who uses a managed link is suppressed: for bulk mail if `stream` is `bulk`, else for all mail. */
+  unsubscribe?: 'managed' | {
+    url?: string | undefined;
+    mailto?: string | undefined;
+  } | undefined;
+  /** Whether it is tracked that the html is opened, and its links are clicked; what is left out is as the domain has it, which is off unless it was switched on. */
+  tracking?: {
+    /** An invisible image in the html tells that it was loaded. */
+    opens?: boolean | undefined;
+    /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
+    clicks?: boolean | undefined;
+  } | undefined;
+  /** Id of the topic that it is about, which recipients can refuse by itself; `unsubscribe` is then `managed` when absent. */
+  topic?: string | undefined;
+  /** When to send, with a time zone, at most 30 days ahead. Default: at once. */
+  scheduled_at?: string | undefined;
+  /** Seconds to try, from the sending time. Then undelivered recipients are `expired`. Default: `259200`. */
+  ttl_seconds?: number | undefined;
+  /** `warn` returns the findings of an analysis, `block` refuses a message with errors. Default: as the organization has it, which is `off` unless it was changed. */
+  analysis?: 'off' | 'warn' | 'block' | undefined;
+  /** What subject, html and text are rendered from, instead of those. Rendered now: later versions change nothing. */
+  template?: {
+    /** Id or alias of a template. */
+    id: string;
+    /** Number of the version; the published one when absent. */
+    version?: number | undefined;
+    /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+    locale?: string | undefined;
+    /** Values for its variables, by name. */
+    variables?: Record<string, unknown> | undefined;
+  } | undefined;
+}
+
+export interface SendBatchRequest {
+  /** Each as in a single send; each counts as one request. */
+  messages: readonly SendMessageRequest[];
+  /** `strict` refuses all if one is invalid, `partial` sends the others. Default: `"strict"`. */
+  mode?: 'strict' | 'partial' | undefined;
+}
+
+export interface CancelMessagesRequest {
+  /** At most 500 messages. */
+  ids?: readonly string[] | undefined;
+  /** As `GET /v1/messages` takes them. */
+  filter?: {
+    /** The address of one of its recipients. */
+    to?: string | undefined;
+    /** The sender’s address. */
+    from?: string | undefined;
+    /** A tag by name and value, `order:1234`. */
+    tag?: string | undefined;
+    /** Metadata by name and value, `customer:42`. */
+    metadata?: string | undefined;
+    /** Words of the subject, all of them in any order, whatever their letter case. The first 24 words of a subject are known, for as long as its contents are kept. In double quotes: the whole subject, whatever its letter case and the amount of white space. */
+    subject?: string | undefined;
+    /** The API key that sent it. */
+    key_id?: string | undefined;
+    /** The request that sent it: the `X-Request-Id` of its response. */
+    request_id?: string | undefined;
+    /** The template it was rendered from, by id or alias. */
+    template_id?: string | undefined;
+    /** The sending domain. */
+    domain_id?: string | undefined;
+    /** Accepted at or after this time, ISO 8601. */
+    since?: string | undefined;
+    /** Accepted before this time, ISO 8601. */
+    until?: string | undefined;
+    /** The domain of one of its recipients. */
+    recipient_domain?: string | undefined;
+    /** The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them. */
+    mailbox_provider?: 'gmail' | 'outlook' | 'yahoo' | 'yahoo_japan' | 'icloud' | 'comcast' | 'proton' | 'fastmail' | 'zoho' | 'gmx' | 'web_de' | 'telekom' | 'freenet' | 'orange' | 'free' | 'laposte' | 'libero' | 'seznam' | 'wp' | 'yandex' | 'mail_ru' | 'qq' | 'netease' | 'naver' | 'docomo' | 'other' | undefined;
+    /** Transactional or bulk. */
+    stream?: 'transactional' | 'bulk' | undefined;
+    /** Why one of its recipients bounced. */
+    bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
+    /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
+    smtp_code?: string | undefined;
+    /** Default: all that wait. */
+    status?: 'accepted' | 'scheduled' | 'deferred' | undefined;
+  } | undefined;
+  /** Says which would be, and cancels nothing. Default: `false`. */
+  dry_run?: boolean | undefined;
+}
+
+export interface RescheduleMessageRequest {
+  /** When to send, with a time zone. */
+  scheduled_at: string;
+}
+
+export interface CreateKeyRequest {
+  /** What the key is for, for people. */
+  name: string;
+  /** The domain that the key is bound to. It sends only from addresses of this domain. */
+  domain_id: string;
+  /** What the key may do. Only `admin` includes others. */
+  permissions?: readonly ('send' | 'read' | 'manage' | 'admin')[] | undefined;
+  /** Default: the environment of the requesting key. A live key can create test keys. */
+  environment?: 'live' | 'test' | undefined;
+  /** Requests per minute by kind, up to the organization’s ceilings; only `admin` may set them. An omitted kind has the default, or the limit of the requesting `manage` key if that is lower. */
+  rate_limits?: {
+    send?: number | undefined;
+    read?: number | undefined;
+    manage?: number | undefined;
+  } | undefined;
+  /** Addresses and networks (`192.0.2.0/24`) that may use the key; empty: any. Default and maximum: those of the requesting key. */
+  allowed_cidrs?: readonly string[] | undefined;
+  /** ISO 8601; null: never. Default and latest: the expiry of the requesting key. */
+  expires_at?: string | null | undefined;
+}
+
+export interface UpdateKeyRequest {
+  /** What the key is for, for people. */
+  name?: string | undefined;
+  /** What the key may do. Only `admin` includes others. */
+  permissions?: readonly ('send' | 'read' | 'manage' | 'admin')[] | undefined;
+  /** Each given kind is replaced; null restores the default. */
+  rate_limits?: {
+    send?: number | null | undefined;
+    read?: number | null | undefined;
+    manage?: number | null | undefined;
+  } | undefined;
+  /** Replaces the list; empty: any address. */
+  allowed_cidrs?: readonly string[] | undefined;
+  /** A time in the future; null: never. */
+  expires_at?: string | null | undefined;
+}
+
+export interface RotateKeyRequest {
+  /** Minutes for which the old value still works. Default: `1440`. */
+  grace_period_minutes?: number | undefined;
+  /** Revoke all earlier values now. Default: `false`. */
+  revoke_previous?: boolean | undefined;
+}
+
+export interface RegisterDomainRequest {
+  /** The part after the @ of addresses, such as `mail.example.com`. */
+  name: string;
+}
+
+export interface UpdateDomainRequest {
+  /** How recipient pages show the sender. Replaced as a whole; null removes it. */
+  branding?: {
+    /** The domain’s name when null. Default: `null`. */
+    name?: string | null | undefined;
+    /** Color of buttons, `#rrggbb`. Their text is black or white, whichever is legible. */
+    color?: string | null | undefined;
+    /** An image on your server, https. Without one, pages load nothing from elsewhere. Default: `null`. */
+    logo_url?: string | null | undefined;
+  } | null | undefined;
+  /** Default tracking of mail accepted from now on. A message can override it. */
+  tracking?: {
+    /** An invisible image in the html tells that it was loaded. */
+    opens?: boolean | undefined;
+    /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
+    clicks?: boolean | undefined;
+  } | undefined;
+}
+
+export interface StartWarmUpRequest {
+  /** Recipients per destination on the first day, the second, and so on. */
+  plan?: readonly number[] | undefined;
+}
+
+export interface CreateTemplateRequest {
+  /** Unique in your organization, and usable wherever the id is. */
+  alias: string;
+  /** For people. */
+  name: string;
+  /** For people. Default: `null`. */
+  description?: string | null | undefined;
+  /** Liquid. One line. */
+  subject: string;
+  /** Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters. */
+  html: string;
+  /** Liquid; made from the html when null. Default: `null`. */
+  text?: string | null | undefined;
+  /** Liquid; what lists of mail show behind the subject. Default: `null`. */
+  preheader?: string | null | undefined;
+  /** Liquid; the sender of sends that name none. Default: `null`. */
+  from?: string | null | undefined;
+  /** Liquid; where answers go of sends that do not say so. */
+  reply_to?: readonly string[] | undefined;
+  /** Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication. Default: `null`. */
+  layout?: string | null | undefined;
+  /** What `html` is written in. Default: `"html"`. */
+  format?: 'html' | 'mjml' | undefined;
+  /** Whether publishing writes styles into the elements that they concern. Default: `false`. */
+  inline_css?: boolean | undefined;
+  /** Every variable that the parts use, at most 100. */
+  variables?: readonly ({
+    name: string;
+    type: 'string' | 'number' | 'boolean' | 'date' | 'url' | 'list' | 'object';
+    /** Default: `true`. */
+    required?: boolean | undefined;
+    /** Used when a send gives no value. */
+    default?: unknown | undefined;
+    /** Used when the template is published, and tried without values. */
+    example?: unknown | undefined;
+    /** For people. */
+    description?: string | undefined;
+  })[] | undefined;
+  /** The same in other languages, by language tag; `de-AT` falls back to `de`, and that to the fields above. */
+  locales?: Record<string, {
+    subject: string;
+    html: string;
+    /** Default: `null`. */
+    text?: string | null | undefined;
+    /** Default: `null`. */
+    preheader?: string | null | undefined;
+  }> | undefined;
+}
+
+export interface ChangeTemplateRequest {
+  /** For people. */
+  name?: string | undefined;
+  /** For people. */
+  description?: string | null | undefined;
+  /** Liquid. One line. */
+  subject?: string | undefined;
+  /** Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters. */
+  html?: string | undefined;
+  /** Liquid; made from the html when null. */
+  text?: string | null | undefined;
+  /** Liquid; what lists of mail show behind the subject. */
+  preheader?: string | null | undefined;
+  /** Liquid; the sender of sends that name none. */
+  from?: string | null | undefined;
+  /** Liquid; where answers go of sends that do not say so. */
+  reply_to?: readonly string[] | undefined;
+  /** Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication. */
+  layout?: string | null | undefined;
+  /** What `html` is written in. */
+  format?: 'html' | 'mjml' | undefined;
+  /** Whether publishing writes styles into the elements that they concern. */
+  inline_css?: boolean | undefined;
+  /** Every variable that the parts use, at most 100. */
+  variables?: readonly ({
+    name: string;
+    type: 'string' | 'number' | 'boolean' | 'date' | 'url' | 'list' | 'object';
+    /** Default: `true`. */
+    required?: boolean | undefined;
+    /** Used when a send gives no value. */
+    default?: unknown | undefined;
+    /** Used when the template is published, and tried without values. */
+    example?: unknown | undefined;
+    /** For people. */
+    description?: string | undefined;
+  })[] | undefined;
+  /** The same in other languages, by language tag; `de-AT` falls back to `de`, and that to the fields above. */
+  locales?: Record<string, {
+    subject: string;
+    html: string;
+    /** Default: `null`. */
+    text?: string | null | undefined;
+    /** Default: `null`. */
+    preheader?: string | null | undefined;
+  }> | undefined;
+}
+
+export interface RollBackTemplateRequest {
+  /** Number of a version. */
+  version: number;
+}
+
+export interface RenderTemplateRequest {
+  /** Number of the version; the draft when absent. */
+  version?: number | undefined;
+  /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+  locale?: string | undefined;
+  /** By name; the values of the examples when absent. */
+  variables?: Record<string, unknown> | undefined;
+}
+
+export interface TestSendTemplateRequest {
+  /** One address, or an array of at most 10. */
+  to: string | readonly string[];
+  /** Number of the version; the draft when absent. */
+  version?: number | undefined;
+  /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+  locale?: string | undefined;
+  /** By name; the values of the examples when absent. */
+  variables?: Record<string, unknown> | undefined;
+}
+
+export interface RegisterWebhookRequest {
+  /** Events are posted here: HTTPS at a globally routable address, port 443 or 8443, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The name is resolved at registration and at every post. */
+  url: string;
+  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `erasure.*`, `billing.*`, `audit.*`. */
+  events?: readonly string[] | undefined;
+  /** A note for people. Default: `null`. */
+  description?: string | null | undefined;
+  /** Which events of these types are posted; both filters must match. */
+  filters?: {
+    /** Only events of these sending domains and of their messages; empty: all. */
+    domain_ids?: readonly string[] | undefined;
+    /** Only events of messages with one of these tags, by name and value: `order:1234`; empty: all. */
+    tags?: readonly string[] | undefined;
+  } | undefined;
+  /** At most 10 headers for every post, such as `authorization`. Their values are kept encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection. */
+  headers?: Record<string, string> | undefined;
+}
+
+export interface UpdateWebhookRequest {
+  /** Events are posted here: HTTPS at a globally routable address, port 443 or 8443, without user and password. While mail is captured (`MAIL_URL=capture:`), plain HTTP, any port and loopback addresses are allowed too. The name is resolved at registration and at every post. */
+  url?: string | undefined;
+  /** Event types (`message.delivered`) or families: `message.*`, `domain.*`, `organization.*`, `api_key.*`, `template.*`, `webhook.*`, `suppression.*`, `topic.*`, `erasure.*`, `billing.*`, `audit.*`. */
+  events?: readonly string[] | undefined;
+  /** A note for people. */
+  description?: string | null | undefined;
+  /** Which events of these types are posted; both filters must match. */
+  filters?: {
+    /** Only events of these sending domains and of their messages; empty: all. */
+    domain_ids?: readonly string[] | undefined;
+    /** Only events of messages with one of these tags, by name and value: `order:1234`; empty: all. */
+    tags?: readonly string[] | undefined;
+  } | undefined;
+  /** At most 10 headers for every post, such as `authorization`. Their values are kept encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection. */
+  headers?: Record<string, string> | undefined;
+  /** false: nothing is posted, and deliveries wait. true: it goes on, with those that wait. */
+  enabled?: boolean | undefined;
+}
+
+export interface RotateWebhookSecretRequest {
+  /** Minutes for which posts are signed with the old secret too. Default: `1440`. */
+  grace_period_minutes?: number | undefined;
+}
+
+export interface ReplayWebhookRequest {
+  /** Events from this time on. */
+  since?: string | undefined;
+  /** Events before this time; absent: up to now. */
+  until?: string | undefined;
+  /** Events after this cursor of the feed, or `start`; instead of `since`. */
+  after?: string | undefined;
+}
+
+export interface AddSuppressionsRequest {
+  /** One address; or several, in `addresses`. */
+  address?: string | undefined;
+  /** Several, all for the same reason. */
+  addresses?: readonly string[] | undefined;
+  /** What is kept from the address: everything, messages of one `stream`, or of one topic. Default: `"all"`. */
+  scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
+  /** Of a scope `topic`. */
+  topic_id?: string | undefined;
+  /** When it may be sent to again; null: never. */
+  expires_at?: string | null | undefined;
+  /** What speaks for it. Default: `null`. */
+  note?: string | null | undefined;
+}
+
+export interface ImportSuppressionsRequest {
+  /** The file as text, 10000 rows at most. Its first row names the columns: `address`, and as wanted `scope`, `reason`, `expires_at`, `note` and, for a scope `topic`, `topic_id`. */
+  csv: string;
+}
+
+export interface CreateTopicRequest {
+  /** Recipients see it, and choose by it. */
+  name: string;
+  /** A sentence for recipients. Default: `null`. */
+  description?: string | null | undefined;
+  /** `in`: everybody gets it who has not opted out; `out`: only those who opted in. It cannot be changed. */
+  default: 'in' | 'out';
+  /** The only domain whose mail can be about it; null: any of the organization’s. Default: `null`. */
+  domain_id?: string | null | undefined;
+}
+
+export interface OptInRequest {
+  /** Of those who asked for it. */
+  addresses: readonly string[];
+  /** How, when and where they asked for it, in words. You are shown it in the list; recipients are not. Default: `null`. */
+  evidence?: string | null | undefined;
+}
+
+export interface UpdateTopicRequest {
+  /** Recipients see it, and choose by it. */
+  name?: string | undefined;
+  /** A sentence for recipients; taken away by null. */
+  description?: string | null | undefined;
+}
+
+export interface ChoosePlanRequest {
+  /** Id of one of `GET /v1/billing/plans`. */
+  plan: string;
+}
+
+export interface AddAuditorRequest {
+  /** Who it is. */
+  name: string;
+  /** One email address without a name; null: none. */
+  email?: string | null | undefined;
+  /** When the token ends (ISO 8601). Latest: the expiry of the requesting key. */
+  expires_at: string;
+  /** Whether contents of mail are disclosed to them too. Default: `false`. */
+  contents?: boolean | undefined;
+}
+
+export interface RequestErasureRequest {
+  /** Whose data is removed. It is not stored: what concerns it is found by its digest. */
+  address: string;
+  /** The ground, as in GDPR Art. 17(1). `requested`: none was named. Default: `"requested"`. */
+  reason?: 'requested' | 'no_longer_needed' | 'consent_withdrawn' | 'objection' | 'unlawful' | 'legal_obligation' | undefined;
+  /** Keep all live mail from the address from now on. Suppressions that there are stay either way. Default: `false`. */
+  suppress?: boolean | undefined;
+}
+
+export interface PreviewErasureRequest {
+  /** Whose data is removed. It is not stored: what concerns it is found by its digest. */
+  address: string;
+}
+
+export interface UpdateOrganizationRequest {
+  /** What the organization is called. */
+  name?: string | undefined;
+  /** One email address without a name, for mail about the organization itself; null removes it. */
+  contact?: string | null | undefined;
+  /** Days that contents of messages are kept. 0: until no delivery needs them. */
+  content_retention_days?: number | undefined;
+  /** The `analysis` of a message that names none, whether sent by HTTP or by SMTP. */
+  default_analysis?: 'off' | 'warn' | 'block' | undefined;
+  /** IANA time zone of statistics that name none. */
+  timezone?: string | undefined;
+  /** After this long without a request a session of a member is over, those that are open too. */
+  session_idle_minutes?: number | undefined;
+  /** After this long it is over however often it is used. */
+  session_hours?: number | undefined;
+}
+
+export interface SetLegalHoldRequest {
+  /** false: it ends, and what waited is removed. */
+  active: boolean;
+}
+
+export interface InviteMemberRequest {
+  /** One email address without a name. */
+  email: string;
+  /** Who it is. Default: the address. */
+  name?: string | undefined;
+  /** What they may do. */
+  role: 'owner' | 'developer' | 'analyst' | 'auditor';
+}
+
+export interface ChangeMemberRequest {
+  /** What they may do from now on. */
+  role: 'owner' | 'developer' | 'analyst' | 'auditor';
+}
+
+export interface ReleaseDestinationRequest {
+  /** The name in `GET /v1/destinations`. */
+  destination: string;
+}
+
+export interface SentMessage {
+  id: string;
+  object: 'message';
+  message_id: string;
+  status: 'accepted' | 'scheduled';
+  environment: 'live' | 'test';
+  created_at: string;
+  scheduled_at?: string | undefined;
+  recipients: ({
+    id: string;
+    address: string;
+    kind: 'to' | 'cc' | 'bcc';
+    status: 'accepted' | 'scheduled';
+  })[];
+  analysis?: {
+    score: number;
+    verdict: 'pass' | 'warn' | 'fail';
+    findings: Finding[];
+  } | undefined;
+}
+
+export interface Finding {
+  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
+  severity: 'info' | 'warning' | 'error';
+  message: string;
+  field: string;
+  line?: number | undefined;
+  column?: number | undefined;
+  fix: string;
+}
+
+export interface Analysis {
+  object: 'analysis';
+  score: number;
+  verdict: 'pass' | 'warn' | 'fail';
+  findings: Finding[];
+  size_bytes: number;
+}
+
+export interface Batch {
+  object: 'batch';
+  accepted: number;
+  refused: number;
+  data: ({
+    id: string;
+    object: 'message';
+    message_id: string;
+    status: 'accepted' | 'scheduled';
+    environment: 'live' | 'test';
+    created_at: string;
+    scheduled_at?: string | undefined;
+    recipients: ({
+      id: string;
+      address: string;
+      kind: 'to' | 'cc' | 'bcc';
+      status: 'accepted' | 'scheduled';
+    })[];
+    analysis?: {
+      score: number;
+      verdict: 'pass' | 'warn' | 'fail';
+      findings: Finding[];
+    } | undefined;
+    index: number;
+    http_status: 202;
+  } | {
+    error: {
+      message: string;
+      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+      details?: Record<string, string[]> | undefined;
+      retry_after?: number | undefined;
+    };
+    index: number;
+    http_status: number;
+    status: 'refused';
+  })[];
+}
+
+export interface ListedMessage {
+  id: string;
+  object: 'message';
+  message_id: string;
+  status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
+  environment: 'live' | 'test';
+  created_at: string;
+  partial: boolean;
+  domain_id: string;
+  api_key_id: string;
+  stream: 'transactional' | 'bulk';
+  size_bytes: number;
+  expires_at: string;
+  /** What it was rendered from; null: nothing. */
+  template: {
+    id: string;
+    version: number;
+  } | null;
+  scheduled_at: string | null;
+  from: string | null;
+  subject: string | null;
+  tags: {
+    name: string;
+    value: string;
+  }[];
+  metadata: Record<string, string>;
+  /** `expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service. */
+  content: 'stored' | 'expired' | 'erased' | null;
+  recipients: ({
+    id: string;
+    address: string | null;
+    kind: 'to' | 'cc' | 'bcc';
+    status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
+    complained: boolean;
+    unsubscribed: boolean;
+    /** A person opened it; only tracked mail tells. */
+    opened: boolean;
+    /** A person followed a link of it; only tracked mail tells. */
+    clicked: boolean;
+  })[];
+}
+
+export interface MessageContent {
+  object: 'message_content';
+  id: string;
+  from: string;
+  from_name: string | null;
+  reply_to: string[];
+  subject: string;
+  html: string | null;
+  text: string | null;
+  headers: Record<string, string>;
+  unsubscribe: 'managed' | {
+    url: string | null;
+    mailto: string | null;
+  } | null;
+  /** Other forms of the message, base64; only mail submitted by SMTP has them. */
+  alternatives: {
+    content_type: string;
+    content: string;
+  }[];
+  attachments: ({
+    filename: string;
+    content_type: string;
+    content_id: string | null;
+    content: string;
+  })[];
+}
+
+export type OutboxEvent = MessageAcceptedEvent | MessageScheduledEvent | MessageSendingEvent | MessageDeliveredEvent | MessageDeferredEvent | MessageBouncedEvent | MessageEndedEvent | MessageOpenedEvent | MessageClickedEvent | MessageComplainedEvent | MessageUnsubscribedEvent | DomainEvent | DomainTroubleEvent | OrganizationEvent | OrganizationTroubleEvent | ApiKeyEvent | TemplateEvent | WebhookEvent | WebhookDisabledEvent | SuppressionCreatedEvent | SuppressionDeletedEvent | ResubscribedEvent | QuotaEvent | InvoiceClosedEvent | AuditCheckpointEvent | ErasureCompletedEvent | TopicEvent;
+
+export interface MessageAcceptedEvent {
+  id: string;
+  object: 'event';
+  type: 'message.accepted';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+  };
+}
+
+export interface MessageScheduledEvent {
+  id: string;
+  object: 'event';
+  type: 'message.scheduled' | 'message.rescheduled';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    scheduled_at: string;
+  };
+}
+
+export interface MessageSendingEvent {
+  id: string;
+  object: 'event';
+  type: 'message.sending';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    attempt: number;
+  };
+}
+
+export interface MessageDeliveredEvent {
+  id: string;
+  object: 'event';
+  type: 'message.delivered';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    smtp: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    };
+    attempt: number;
+  };
+}
+
+export interface MessageDeferredEvent {
+  id: string;
+  object: 'event';
+  type: 'message.deferred';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    smtp?: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    } | undefined;
+    attempt: number;
+    next_attempt_at: string;
+    reason: string;
+    category?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
+  };
+}
+
+export interface MessageBouncedEvent {
+  id: string;
+  object: 'event';
+  type: 'message.bounced';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    smtp: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    };
+    attempt: number;
+    reason: string;
+    category?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
+    late?: true | undefined;
+    shared?: true | undefined;
+  };
+}
+
+export interface MessageEndedEvent {
+  id: string;
+  object: 'event';
+  type: 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    reason: string;
+  };
+}
+
+export interface MessageOpenedEvent {
+  id: string;
+  object: 'event';
+  type: 'message.opened';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    /** The first by the recipient, or by machines where `machine` is true. */
+    first?: true | undefined;
+    /** How often within a minute. */
+    count: number;
+    /** A machine did it, not the recipient. */
+    machine: boolean;
+    /** Why it is taken for a machine. */
+    machine_reason?: 'apple_privacy_proxy' | 'image_proxy' | 'scanner' | 'head_request' | 'every_link' | 'at_delivery' | undefined;
+    /** Family of the program. */
+    client: 'apple_mail' | 'outlook' | 'thunderbird' | 'gmail' | 'yahoo_mail' | 'samsung_mail' | 'edge' | 'firefox' | 'chrome' | 'safari' | 'program' | 'other';
+    /** Whose network it was; the address itself is not kept. */
+    network: 'apple' | 'google' | 'microsoft' | 'mail_filter' | 'private' | 'other';
+  };
+}
+
+export interface MessageClickedEvent {
+  id: string;
+  object: 'event';
+  type: 'message.clicked';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    /** The first by the recipient, or by machines where `machine` is true. */
+    first?: true | undefined;
+    /** How often within a minute. */
+    count: number;
+    /** A machine did it, not the recipient. */
+    machine: boolean;
+    /** Why it is taken for a machine. */
+    machine_reason?: 'apple_privacy_proxy' | 'image_proxy' | 'scanner' | 'head_request' | 'every_link' | 'at_delivery' | undefined;
+    /** Family of the program. */
+    client: 'apple_mail' | 'outlook' | 'thunderbird' | 'gmail' | 'yahoo_mail' | 'samsung_mail' | 'edge' | 'firefox' | 'chrome' | 'safari' | 'program' | 'other';
+    /** Whose network it was; the address itself is not kept. */
+    network: 'apple' | 'google' | 'microsoft' | 'mail_filter' | 'private' | 'other';
+    /** Where the link leads; null once the content of the message has expired. */
+    url: string | null;
+  };
+}
+
+export interface MessageComplainedEvent {
+  id: string;
+  object: 'event';
+  type: 'message.complained';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    shared?: true | undefined;
+  };
+}
+
+export interface MessageUnsubscribedEvent {
+  id: string;
+  object: 'event';
+  type: 'message.unsubscribed';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    message_id: string;
+    recipient: {
+      id: string;
+      address: string | null;
+      kind: 'to' | 'cc' | 'bcc' | null;
+    };
+    tags: {
+      name: string;
+      value: string;
+    }[];
+    metadata: Record<string, string>;
+    method: 'one_click' | 'page' | 'mail';
+    topic_id?: string | undefined;
+  };
+}
+
+export interface DomainEvent {
+  id: string;
+  object: 'event';
+  type: 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.failed' | 'domain.deleted' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'domain.sending_recovered' | 'domain.sending_released';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    domain_id: string;
+  };
+}
+
+export interface DomainTroubleEvent {
+  id: string;
+  object: 'event';
+  type: 'domain.degraded' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    domain_id: string;
+    reason: string;
+  };
+}
+
+export interface OrganizationEvent {
+  id: string;
+  object: 'event';
+  type: 'organization.sending_recovered' | 'organization.sending_released';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    organization_id: string;
+  };
+}
+
+export interface OrganizationTroubleEvent {
+  id: string;
+  object: 'event';
+  type: 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    organization_id: string;
+    reason: string;
+  };
+}
+
+export interface ApiKeyEvent {
+  id: string;
+  object: 'event';
+  type: 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    api_key_id: string;
+  };
+}
+
+export interface TemplateEvent {
+  id: string;
+  object: 'event';
+  type: 'template.created' | 'template.published' | 'template.deleted';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    template_id: string;
+  };
+}
+
+export interface WebhookEvent {
+  id: string;
+  object: 'event';
+  type: 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.ping' | 'webhook.deleted';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    webhook_id: string;
+  };
+}
+
+export interface WebhookDisabledEvent {
+  id: string;
+  object: 'event';
+  type: 'webhook.disabled';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    webhook_id: string;
+    /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+    reason: 'gone' | 'failing' | 'requested';
+  };
+}
+
+export interface SuppressionCreatedEvent {
+  id: string;
+  object: 'event';
+  type: 'suppression.created';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    suppression: {
+      id: string;
+      address: string | null;
+    };
+    reason: string;
+    scope: 'all' | 'transactional' | 'bulk' | 'topic';
+    topic_id?: string | undefined;
+    expires_at: string | null;
+  };
+}
+
+export interface SuppressionDeletedEvent {
+  id: string;
+  object: 'event';
+  type: 'suppression.deleted';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    suppression: {
+      id: string;
+      address: string | null;
+    };
+  };
+}
+
+export interface ResubscribedEvent {
+  id: string;
+  object: 'event';
+  type: 'suppression.resubscribed';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    suppression: {
+      id: string;
+      address: string | null;
+    };
+    topic_id: string | null;
+  };
+}
+
+export interface QuotaEvent {
+  id: string;
+  object: 'event';
+  type: 'billing.quota_warning' | 'billing.quota_exceeded';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    /** Of the month: there is no such invoice before the month has ended. */
+    invoice_id: string;
+    /** A month in UTC, such as 2026-11. */
+    period: string;
+    quota: {
+      plan: string;
+      limit: number;
+      used: number;
+    };
+  };
+}
+
+export interface InvoiceClosedEvent {
+  id: string;
+  object: 'event';
+  type: 'billing.invoice_closed';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    invoice_id: string;
+    /** A month in UTC, such as 2026-11. */
+    period: string;
+    currency: string;
+    /** In the currency’s minor unit; a credit when it is less than 0. */
+    total: number;
+  };
+}
+
+export interface AuditCheckpointEvent {
+  id: string;
+  object: 'event';
+  type: 'audit.checkpoint';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    organization_id: string;
+    /** Name of the tree of this organization’s events. */
+    origin: string;
+    /** Events that it is about, from the first. */
+    size: number;
+    /** Root of the Merkle tree of these events (RFC 9162), in base64. */
+    root_hash: string;
+    /** The signed note (C2SP tlog-checkpoint). Who keeps it can show later whether the past was changed. */
+    note: string;
+  };
+}
+
+export interface ErasureCompletedEvent {
+  id: string;
+  object: 'event';
+  type: 'erasure.completed';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    erasure_id: string;
+    erased: {
+      /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
+      messages: number;
+      /** Texts that mail servers replied or reported. */
+      replies: number;
+      /** Addresses of clicked links. */
+      links: number;
+      /** Addresses and notes of suppressions. */
+      suppression_evidence: number;
+      /** Tries of webhook deliveries, with their answers. */
+      webhook_tries: number;
+      /** Mail of the inbox. */
+      captured_mail: number;
+      /** Addresses that the organization or an auditor was written to. */
+      contacts: number;
+    };
+  };
+}
+
+export interface TopicEvent {
+  id: string;
+  object: 'event';
+  type: 'topic.created' | 'topic.updated' | 'topic.deleted';
+  timestamp: string;
+  environment: 'live' | 'test' | null;
+  sequence: number;
+  data: {
+    topic_id: string;
+  };
+}
+
+export interface Message {
+  id: string;
+  object: 'message';
+  message_id: string;
+  status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
+  environment: 'live' | 'test';
+  created_at: string;
+  partial: boolean;
+  domain_id: string;
+  api_key_id: string;
+  stream: 'transactional' | 'bulk';
+  size_bytes: number;
+  expires_at: string;
+  /** What it was rendered from; null: nothing. */
+  template: {
+    id: string;
+    version: number;
+  } | null;
+  scheduled_at: string | null;
+  from: string | null;
+  subject: string | null;
+  tags: {
+    name: string;
+    value: string;
+  }[];
+  metadata: Record<string, string>;
+  /** `expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service. */
+  content: 'stored' | 'expired' | 'erased' | null;
+  topic_id: string | null;
+  attempts: number;
+  /** What of its html is tracked. */
+  tracking: {
+    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    opens: boolean;
+    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    clicks: boolean;
+  };
+  recipients: ({
+    id: string;
+    address: string | null;
+    kind: 'to' | 'cc' | 'bcc';
+    status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
+    complained: boolean;
+    unsubscribed: boolean;
+    /** A person opened it; only tracked mail tells. */
+    opened: boolean;
+    /** A person followed a link of it; only tracked mail tells. */
+    clicked: boolean;
+    reason: string | null;
+    category: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | null;
+    next_attempt_at: string | null;
+    /** Why a due recipient is held; null: it is not held. */
+    held: {
+      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'warm_up';
+      since: string;
+      /** Latest time of the next check. */
+      until: string;
+    } | null;
+    smtp: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    } | null;
+    updated_at: string;
+  })[];
+}
+
+export interface CreatedApiKey {
+  id: string;
+  object: 'api_key';
+  name: string;
+  domain_id: string;
+  permissions: ('send' | 'read' | 'manage' | 'admin')[];
+  environment: 'live' | 'test';
+  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  rate_limits: {
+    send: number;
+    read: number;
+    manage: number;
+  };
+  allowed_cidrs: string[];
+  expires_at: string | null;
+  created_at: string;
+  last_used_at: string | null;
+  /** Where the last request came from. */
+  last_used_address: string | null;
+  last4: string;
+  /** `revoked`: ended for good, by request or with its domain. */
+  status: 'active' | 'expired' | 'revoked';
+  earlier_secrets: ({
+    expires_at: string;
+    last_used_at: string | null;
+    last4: string;
+  })[];
+  key: string;
+}
+
+export interface ApiKey {
+  id: string;
+  object: 'api_key';
+  name: string;
+  domain_id: string;
+  permissions: ('send' | 'read' | 'manage' | 'admin')[];
+  environment: 'live' | 'test';
+  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  rate_limits: {
+    send: number;
+    read: number;
+    manage: number;
+  };
+  allowed_cidrs: string[];
+  expires_at: string | null;
+  created_at: string;
+  last_used_at: string | null;
+  /** Where the last request came from. */
+  last_used_address: string | null;
+  last4: string;
+  /** `revoked`: ended for good, by request or with its domain. */
+  status: 'active' | 'expired' | 'revoked';
+  earlier_secrets: ({
+    expires_at: string;
+    last_used_at: string | null;
+    last4: string;
+  })[];
+}
+
+export type ApiKeyHistoryEntry = {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'api_key.created';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: {
+    name: string;
+    domain_id: string;
+    permissions: ('send' | 'read' | 'manage' | 'admin')[];
+    environment: 'live' | 'test';
+    rate_limits: {
+      send: number;
+      read: number;
+      manage: number;
+    };
+    allowed_cidrs: string[];
+    expires_at: string | null;
+    last4: string;
+  };
+} | {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'api_key.updated';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: {
+    name?: {
+      from: string;
+      to: string;
+    } | undefined;
+    permissions?: {
+      from: ('send' | 'read' | 'manage' | 'admin')[];
+      to: ('send' | 'read' | 'manage' | 'admin')[];
+    } | undefined;
+    rate_limits?: {
+      from: {
+        send: number;
+        read: number;
+        manage: number;
+      };
+      to: {
+        send: number;
+        read: number;
+        manage: number;
+      };
+    } | undefined;
+    allowed_cidrs?: {
+      from: string[];
+      to: string[];
+    } | undefined;
+    expires_at?: {
+      from: string | null;
+      to: string | null;
+    } | undefined;
+  };
+} | {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'api_key.rotated';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: {
+    /** The new value’s. */
+    last4: string;
+    previous_last4: string;
+    /** End of the replaced value’s grace period. */
+    previous_key_expires_at: string;
+    /** Whether all earlier values ended at once. */
+    revoke_previous: boolean;
+  };
+} | {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'api_key.revoked';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: Record<string, never>;
+} | {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'api_key.expired';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: {
+    expires_at: string | null;
+  };
+} | {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'api_key.deleted';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: Record<string, never>;
+} | {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'api_key.change_refused';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: {
+    change: 'update' | 'rotate' | 'revoke' | 'delete';
+    /** Code of the error response. */
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+  };
+} | {
+  id: string;
+  object: 'api_key_history_entry';
+  type: 'domain.deleted';
+  at: string;
+  actor: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** In the audit log; null: it is not there yet. */
+  leaf_index: number | null;
+  details: {
+    domain_id: string;
+  };
+};
+
+export interface ApiKeySecret {
+  object: 'api_key_secret';
+  /** 1 for the key’s first value, one more with each rotation. */
+  number: number;
+  last4: string;
+  /** `grace`: replaced, and works until `ends_at`. */
+  status: 'current' | 'grace' | 'ended';
+  created_at: string;
+  created_by: {
+    type: 'key' | 'member' | 'operator' | 'service' | 'worker';
+    /** Id of the key or the member, or name of the worker. */
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** Past or to come; null: nothing ends it yet. */
+  ends_at: string | null;
+  end_reason: 'rotated' | 'key_expired' | 'key_revoked' | 'key_deleted' | 'domain_deleted' | null;
+  /** Messages that were accepted with it. */
+  sends: number;
+  /** Of those messages. */
+  recipients: number;
+  first_send_at: string | null;
+  last_send_at: string | null;
+}
+
+export interface RotatedApiKey {
+  id: string;
+  object: 'api_key';
+  name: string;
+  domain_id: string;
+  permissions: ('send' | 'read' | 'manage' | 'admin')[];
+  environment: 'live' | 'test';
+  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  rate_limits: {
+    send: number;
+    read: number;
+    manage: number;
+  };
+  allowed_cidrs: string[];
+  expires_at: string | null;
+  created_at: string;
+  last_used_at: string | null;
+  /** Where the last request came from. */
+  last_used_address: string | null;
+  last4: string;
+  /** `revoked`: ended for good, by request or with its domain. */
+  status: 'active' | 'expired' | 'revoked';
+  earlier_secrets: ({
+    expires_at: string;
+    last_used_at: string | null;
+    last4: string;
+  })[];
+  key: string;
+  previous_key_expires_at: string;
+}
+
+export interface Domain {
+  id: string;
+  object: 'domain';
+  name: string;
+  /** `degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot send until it is verified again. */
+  status: 'pending' | 'verified' | 'degraded' | 'failed';
+  /** null: nothing can be sent from it now. */
+  verification: {
+    method: 'capture' | 'dns';
+    verified_at: string;
+  } | null;
+  /** When a degraded domain fails unless its records return. */
+  fails_at: string | null;
+  /** Time of the next automatic check; null: only `verify` checks it. */
+  next_check_at: string | null;
+  records: ({
+    purpose: 'ownership' | 'dkim' | 'return_path' | 'tracking' | 'spf' | 'dmarc';
+    type: 'TXT' | 'CNAME';
+    /** The full host name. Some DNS providers append the domain themselves. */
+    name: string;
+    value: string;
+    /** Required for the domain to be and stay verified. */
+    required: boolean;
+    /** `not_needed`: mail is captured and not sent. */
+    status: 'pending' | 'verified' | 'not_needed';
+    /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name. */
+    state: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+    /** What is wrong with the record. */
+    problem: string | null;
+    /** What the record is for, and hints. */
+    advice: string;
+    /** DNS answer, shortened and without mailboxes. */
+    seen: string[];
+    /** When it was first found in this state, or last checked on request. */
+    checked_at: string | null;
+  })[];
+  dkim: ({
+    /** `pending`: its RSA record has not been seen yet. `retired`: no longer signs. */
+    status: 'pending' | 'active' | 'retired';
+    hosts: string[];
+    /** Selectors of the keys that sign. Their records were seen. */
+    signing: string[];
+    added_at: string | null;
+    activated_at: string | null;
+    /** Keep the records of retired keys until then: mail in transit is verified with them. */
+    safe_to_remove_at: string | null;
+    /** These records can be removed now. */
+    removable: boolean;
+  })[];
+  /** Results of the last DNS check. */
+  authentication: {
+    spf: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+    dkim: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+    dmarc: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+  };
+  /** How recipient pages show the sender; null: by the domain’s name. */
+  branding: {
+    name: string | null;
+    color: string | null;
+    logo_url: string | null;
+  } | null;
+  /** Default tracking of its mail. A message can override it. */
+  tracking: {
+    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    opens: boolean;
+    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    clicks: boolean;
+  };
+  created_at: string;
+}
+
+export interface Template {
+  object: 'template';
+  id: string;
+  alias: string;
+  name: string;
+  description: string | null;
+  status: 'draft' | 'published';
+  /** The version that sends use which name none. */
+  published_version: number | null;
+  /** Whether there are changes that no version has. */
+  has_draft: boolean;
+  created_at: string;
+  updated_at: string;
+  /** Of the draft, or of the newest version where there is no draft. */
+  content: TemplateContent;
+}
+
+export interface TemplateContent {
+  subject: string;
+  html: string;
+  /** null: made from the html. */
+  text: string | null;
+  preheader: string | null;
+  from: string | null;
+  reply_to: string[];
+  layout: string | null;
+  format: 'html' | 'mjml';
+  inline_css: boolean;
+  variables: ({
+    name: string;
+    type: 'string' | 'number' | 'boolean' | 'date' | 'url' | 'list' | 'object';
+    required: boolean;
+    default?: unknown | undefined;
+    example?: unknown | undefined;
+    description?: string | undefined;
+  })[];
+  locales: Record<string, {
+    subject: string;
+    html: string;
+    /** null: made from the html. */
+    text: string | null;
+    preheader: string | null;
+  }>;
+}
+
+export interface ListedTemplate {
+  object: 'template';
+  id: string;
+  alias: string;
+  name: string;
+  description: string | null;
+  status: 'draft' | 'published';
+  /** The version that sends use which name none. */
+  published_version: number | null;
+  /** Whether there are changes that no version has. */
+  has_draft: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface PublishedTemplateVersion {
+  object: 'template_version';
+  template_id: string;
+  version: number;
+  /** Sends that name no version use this one. */
+  published: boolean;
+  published_at: string;
+  /** `key:` and the id of the API key, or `operator`. */
+  published_by: string;
+  /** SHA-256 of the content, in hex. */
+  content_digest: string;
+  /** With the values of the examples; null: some variable has none. */
+  analysis: TemplateAnalysis | null;
+}
+
+export interface TemplateAnalysis {
+  object: 'analysis';
+  score: number;
+  verdict: 'pass' | 'warn' | 'fail';
+  findings: TemplateFinding[];
+  size_bytes: number;
+}
+
+export interface TemplateFinding {
+  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
+  severity: 'info' | 'warning' | 'error';
+  message: string;
+  field: string;
+  line?: number | undefined;
+  column?: number | undefined;
+  fix: string;
+  /** The place in the template, `html` or `locales.de.html`; null: it cannot be told. */
+  source: {
+    field: string;
+    line: number;
+    column: number;
+  } | null;
+}
+
+export interface ListedTemplateVersion {
+  object: 'template_version';
+  template_id: string;
+  version: number;
+  /** Sends that name no version use this one. */
+  published: boolean;
+  published_at: string;
+  /** `key:` and the id of the API key, or `operator`. */
+  published_by: string;
+  /** SHA-256 of the content, in hex. */
+  content_digest: string;
+}
+
+export interface TemplateVersion {
+  object: 'template_version';
+  template_id: string;
+  version: number;
+  /** Sends that name no version use this one. */
+  published: boolean;
+  published_at: string;
+  /** `key:` and the id of the API key, or `operator`. */
+  published_by: string;
+  /** SHA-256 of the content, in hex. */
+  content_digest: string;
+  content: TemplateContent;
+}
+
+export interface TemplateDiff {
+  object: 'template_diff';
+  template_id: string;
+  /** null: the draft. */
+  from: number | null;
+  to: number;
+  changes: ({
+    /** `html`, `locales.de.subject`, `variables`. */
+    field: string;
+    /** Its value in the version `from`; null: it has none. */
+    from: unknown;
+    /** Its value in the version `to`; null: it has none. */
+    to: unknown;
+    /** Of a text of several lines: those that changed, and three around each. */
+    lines: ({
+      kind: 'added' | 'removed' | 'same';
+      text: string;
+    })[] | null;
+  })[];
+}
+
+export interface RenderedTemplate {
+  object: 'rendered_template';
+  template_id: string;
+  /** null: the draft. */
+  version: number | null;
+  subject: string;
+  html: string;
+  /** Its own, or as a send makes it from the html; null: the html says nothing in words. */
+  text: string | null;
+  from: string | null;
+  reply_to: string[];
+  /** Given, and not declared by the template. */
+  unused_variables: string[];
+  analysis: TemplateAnalysis;
+}
+
+export interface CreatedWebhook {
+  id: string;
+  object: 'webhook';
+  url: string;
+  events: string[];
+  description: string | null;
+  environment: 'live' | 'test';
+  status: 'enabled' | 'disabled';
+  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  disabled_reason: 'gone' | 'failing' | 'requested' | null;
+  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  failing_since: string | null;
+  filters: {
+    /** Events of these sending domains and of their messages only; empty: all. */
+    domain_ids: string[];
+    /** Events of messages with one of these tags only; empty: all. */
+    tags: string[];
+  };
+  /** Custom headers, whose values are not shown. */
+  header_names: string[];
+  created_at: string;
+  secret: string;
+}
+
+export interface Webhook {
+  id: string;
+  object: 'webhook';
+  url: string;
+  events: string[];
+  description: string | null;
+  environment: 'live' | 'test';
+  status: 'enabled' | 'disabled';
+  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  disabled_reason: 'gone' | 'failing' | 'requested' | null;
+  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  failing_since: string | null;
+  filters: {
+    /** Events of these sending domains and of their messages only; empty: all. */
+    domain_ids: string[];
+    /** Events of messages with one of these tags only; empty: all. */
+    tags: string[];
+  };
+  /** Custom headers, whose values are not shown. */
+  header_names: string[];
+  created_at: string;
+}
+
+export interface RotatedWebhook {
+  id: string;
+  object: 'webhook';
+  url: string;
+  events: string[];
+  description: string | null;
+  environment: 'live' | 'test';
+  status: 'enabled' | 'disabled';
+  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  disabled_reason: 'gone' | 'failing' | 'requested' | null;
+  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  failing_since: string | null;
+  filters: {
+    /** Events of these sending domains and of their messages only; empty: all. */
+    domain_ids: string[];
+    /** Events of messages with one of these tags only; empty: all. */
+    tags: string[];
+  };
+  /** Custom headers, whose values are not shown. */
+  header_names: string[];
+  created_at: string;
+  secret: string;
+  previous_secret_expires_at: string;
+}
+
+export interface WebhookPing {
+  object: 'webhook_ping';
+  webhook_id: string;
+  event_id: string;
+  /** The delivery shows how the endpoint answered. */
+  delivery_id: string;
+}
+
+export interface WebhookDelivery {
+  id: string;
+  object: 'webhook_delivery';
+  webhook_id: string;
+  event_id: string;
+  event_type: string;
+  /** The replay that it is part of; null: none. */
+  replay_id: string | null;
+  status: 'pending' | 'delivered' | 'failed';
+  created_at: string;
+  next_attempt_at: string | null;
+  attempts: ({
+    at: string;
+    request: {
+      url: string;
+      /** Without the signature; values of custom headers are `[hidden]`. */
+      headers: Record<string, string>;
+      body_bytes: number;
+      /** SHA-256 of the body, in hex: the event as it was at that time. */
+      body_sha256: string;
+    };
+    /** Status of the answer; null: there was none. */
+    status: number | null;
+    duration_ms: number;
+    /** The first 1 kB of the answer, or why there was none. */
+    response: string;
+  })[];
+}
+
+export interface ShownWebhookDelivery {
+  id: string;
+  object: 'webhook_delivery';
+  webhook_id: string;
+  event_id: string;
+  event_type: string;
+  /** The replay that it is part of; null: none. */
+  replay_id: string | null;
+  status: 'pending' | 'delivered' | 'failed';
+  created_at: string;
+  next_attempt_at: string | null;
+  attempts: ({
+    at: string;
+    request: {
+      url: string;
+      /** Without the signature; values of custom headers are `[hidden]`. */
+      headers: Record<string, string>;
+      body_bytes: number;
+      /** SHA-256 of the body, in hex: the event as it was at that time. */
+      body_sha256: string;
+    };
+    /** Status of the answer; null: there was none. */
+    status: number | null;
+    duration_ms: number;
+    /** The first 1 kB of the answer, or why there was none. */
+    response: string;
+  })[];
+  /** The body as it is posted now, to the byte. What was erased since, or has expired, is null in it: then its SHA-256 is no longer that of the attempts. */
+  body: string;
+}
+
+export interface WebhookReplay {
+  id: string;
+  object: 'webhook_replay';
+  webhook_id: string;
+  /** `completed`: all of its deliveries are made. */
+  status: 'running' | 'completed' | 'cancelled';
+  /** null: it began at a cursor. */
+  since: string | null;
+  until: string;
+  /** How many of its deliveries are in each state, of those made so far. */
+  deliveries: {
+    pending: number;
+    delivered: number;
+    failed: number;
+  };
+  created_at: string;
+  ended_at: string | null;
+}
+
+export interface Suppression {
+  id: string;
+  object: 'suppression';
+  /** null once it is erased. */
+  address: string | null;
+  environment: 'live' | 'test';
+  status: 'active' | 'expired' | 'removed';
+  /** What is kept back, by all entries that are in force. */
+  scope: 'all' | 'transactional' | 'bulk' | 'topic';
+  /** Of the strongest entry, as is `expires_at`. */
+  reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
+  expires_at: string | null;
+  /** All that is on record, oldest first; what was taken back stays. */
+  entries: ({
+    reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
+    scope: 'all' | 'transactional' | 'bulk' | 'topic';
+    /** Of a scope `topic`. */
+    topic_id: string | null;
+    status: 'active' | 'expired' | 'removed';
+    /** Reply of the server, or the note given with it. */
+    evidence: string | null;
+    /** The message that caused it. */
+    message_id: string | null;
+    recipient_id: string | null;
+    added_at: string;
+    expires_at: string | null;
+    removed_at: string | null;
+  })[];
+  created_at: string;
+}
+
+export interface Topic {
+  id: string;
+  object: 'topic';
+  name: string;
+  description: string | null;
+  default: 'in' | 'out';
+  domain_id: string | null;
+  created_at: string;
+}
+
+export interface TopicOptIns {
+  object: 'topic_opt_ins';
+  topic_id: string;
+  added: number;
+  /** They had opted in already. The new time and evidence are recorded all the same. */
+  unchanged: number;
+  /** In the order of `addresses`, each once. */
+  data: {
+    address: string;
+    /** Whether something else keeps mail about the topic from the address, by stream. */
+    suppressed: {
+      transactional: boolean;
+      bulk: boolean;
+    };
+  }[];
+}
+
+export interface TopicOptIn {
+  object: 'topic_opt_in';
+  topic_id: string;
+  /** null once it is erased. */
+  address: string | null;
+  /** Who said so: the owner of the address, on a page, or you. */
+  by: 'recipient' | 'sender';
+  /** What you gave with it. */
+  evidence: string | null;
+  /** The message by whose link the recipient opted in. */
+  message_id: string | null;
+  recipient_id: string | null;
+  opted_in_at: string;
+}
+
+export interface Stats {
+  object: 'stats';
+  from: string;
+  to: string;
+  totals: {
+    accepted?: number | undefined;
+    delivered?: number | undefined;
+    deferred?: number | undefined;
+    bounced?: number | undefined;
+    failed?: number | undefined;
+    expired?: number | undefined;
+    suppressed?: number | undefined;
+    cancelled?: number | undefined;
+    opened?: number | undefined;
+    opens?: number | undefined;
+    clicked?: number | undefined;
+    clicks?: number | undefined;
+    machine_opened?: number | undefined;
+    machine_clicked?: number | undefined;
+    complained?: number | undefined;
+    unsubscribed?: number | undefined;
+    /** Of the metrics asked for. */
+    rates: {
+      /** `delivered` as a share of `accepted`; null: of none. */
+      delivered?: number | null | undefined;
+      /** `deferred` as a share of `accepted`; null: of none. */
+      deferred?: number | null | undefined;
+      /** `bounced` as a share of `accepted`; null: of none. */
+      bounced?: number | null | undefined;
+      /** `opened` as a share of `delivered`; null: of none. */
+      opened?: number | null | undefined;
+      /** `clicked` as a share of `delivered`; null: of none. */
+      clicked?: number | null | undefined;
+      /** `complained` as a share of `delivered`; null: of none. */
+      complained?: number | null | undefined;
+      /** `unsubscribed` as a share of `delivered`; null: of none. */
+      unsubscribed?: number | null | undefined;
+    };
+    /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+    latency_ms: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+  };
+  data: ({
+    start: string;
+    /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+    group?: string | Record<string, string> | undefined;
+    accepted?: number | undefined;
+    delivered?: number | undefined;
+    deferred?: number | undefined;
+    bounced?: number | undefined;
+    failed?: number | undefined;
+    expired?: number | undefined;
+    suppressed?: number | undefined;
+    cancelled?: number | undefined;
+    opened?: number | undefined;
+    opens?: number | undefined;
+    clicked?: number | undefined;
+    clicks?: number | undefined;
+    machine_opened?: number | undefined;
+    machine_clicked?: number | undefined;
+    complained?: number | undefined;
+    unsubscribed?: number | undefined;
+    /** Of the metrics asked for. */
+    rates: {
+      /** `delivered` as a share of `accepted`; null: of none. */
+      delivered?: number | null | undefined;
+      /** `deferred` as a share of `accepted`; null: of none. */
+      deferred?: number | null | undefined;
+      /** `bounced` as a share of `accepted`; null: of none. */
+      bounced?: number | null | undefined;
+      /** `opened` as a share of `delivered`; null: of none. */
+      opened?: number | null | undefined;
+      /** `clicked` as a share of `delivered`; null: of none. */
+      clicked?: number | null | undefined;
+      /** `complained` as a share of `delivered`; null: of none. */
+      complained?: number | null | undefined;
+      /** `unsubscribed` as a share of `delivered`; null: of none. */
+      unsubscribed?: number | null | undefined;
+    };
+    /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+    latency_ms: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+  })[];
+  /** With `group_by`: each group over the whole period, the one with most recipients accepted first. */
+  groups?: ({
+    /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+    group?: string | Record<string, string> | undefined;
+    accepted?: number | undefined;
+    delivered?: number | undefined;
+    deferred?: number | undefined;
+    bounced?: number | undefined;
+    failed?: number | undefined;
+    expired?: number | undefined;
+    suppressed?: number | undefined;
+    cancelled?: number | undefined;
+    opened?: number | undefined;
+    opens?: number | undefined;
+    clicked?: number | undefined;
+    clicks?: number | undefined;
+    machine_opened?: number | undefined;
+    machine_clicked?: number | undefined;
+    complained?: number | undefined;
+    unsubscribed?: number | undefined;
+    /** Of the metrics asked for. */
+    rates: {
+      /** `delivered` as a share of `accepted`; null: of none. */
+      delivered?: number | null | undefined;
+      /** `deferred` as a share of `accepted`; null: of none. */
+      deferred?: number | null | undefined;
+      /** `bounced` as a share of `accepted`; null: of none. */
+      bounced?: number | null | undefined;
+      /** `opened` as a share of `delivered`; null: of none. */
+      opened?: number | null | undefined;
+      /** `clicked` as a share of `delivered`; null: of none. */
+      clicked?: number | null | undefined;
+      /** `complained` as a share of `delivered`; null: of none. */
+      complained?: number | null | undefined;
+      /** `unsubscribed` as a share of `delivered`; null: of none. */
+      unsubscribed?: number | null | undefined;
+    };
+    /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+    latency_ms: {
+      p50: number;
+      p90: number;
+      p99: number;
+    } | null;
+  })[] | undefined;
+  granularity: 'hour' | 'day' | 'week' | 'month';
+  timezone: string;
+  attribution: 'cohort' | 'event';
+  /** Time of the newest event counted: all that was recorded up to then is. */
+  complete_until: string;
+  /** The period before, with `compare=previous`. */
+  previous?: {
+    from: string;
+    to: string;
+    totals: {
+      accepted?: number | undefined;
+      delivered?: number | undefined;
+      deferred?: number | undefined;
+      bounced?: number | undefined;
+      failed?: number | undefined;
+      expired?: number | undefined;
+      suppressed?: number | undefined;
+      cancelled?: number | undefined;
+      opened?: number | undefined;
+      opens?: number | undefined;
+      clicked?: number | undefined;
+      clicks?: number | undefined;
+      machine_opened?: number | undefined;
+      machine_clicked?: number | undefined;
+      complained?: number | undefined;
+      unsubscribed?: number | undefined;
+      /** Of the metrics asked for. */
+      rates: {
+        /** `delivered` as a share of `accepted`; null: of none. */
+        delivered?: number | null | undefined;
+        /** `deferred` as a share of `accepted`; null: of none. */
+        deferred?: number | null | undefined;
+        /** `bounced` as a share of `accepted`; null: of none. */
+        bounced?: number | null | undefined;
+        /** `opened` as a share of `delivered`; null: of none. */
+        opened?: number | null | undefined;
+        /** `clicked` as a share of `delivered`; null: of none. */
+        clicked?: number | null | undefined;
+        /** `complained` as a share of `delivered`; null: of none. */
+        complained?: number | null | undefined;
+        /** `unsubscribed` as a share of `delivered`; null: of none. */
+        unsubscribed?: number | null | undefined;
+      };
+      /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+      latency_ms: {
+        p50: number;
+        p90: number;
+        p99: number;
+      } | null;
+    };
+    data: ({
+      start: string;
+      /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+      group?: string | Record<string, string> | undefined;
+      accepted?: number | undefined;
+      delivered?: number | undefined;
+      deferred?: number | undefined;
+      bounced?: number | undefined;
+      failed?: number | undefined;
+      expired?: number | undefined;
+      suppressed?: number | undefined;
+      cancelled?: number | undefined;
+      opened?: number | undefined;
+      opens?: number | undefined;
+      clicked?: number | undefined;
+      clicks?: number | undefined;
+      machine_opened?: number | undefined;
+      machine_clicked?: number | undefined;
+      complained?: number | undefined;
+      unsubscribed?: number | undefined;
+      /** Of the metrics asked for. */
+      rates: {
+        /** `delivered` as a share of `accepted`; null: of none. */
+        delivered?: number | null | undefined;
+        /** `deferred` as a share of `accepted`; null: of none. */
+        deferred?: number | null | undefined;
+        /** `bounced` as a share of `accepted`; null: of none. */
+        bounced?: number | null | undefined;
+        /** `opened` as a share of `delivered`; null: of none. */
+        opened?: number | null | undefined;
+        /** `clicked` as a share of `delivered`; null: of none. */
+        clicked?: number | null | undefined;
+        /** `complained` as a share of `delivered`; null: of none. */
+        complained?: number | null | undefined;
+        /** `unsubscribed` as a share of `delivered`; null: of none. */
+        unsubscribed?: number | null | undefined;
+      };
+      /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+      latency_ms: {
+        p50: number;
+        p90: number;
+        p99: number;
+      } | null;
+    })[];
+    /** With `group_by`: each group over the whole period, the one with most recipients accepted first. */
+    groups?: ({
+      /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+      group?: string | Record<string, string> | undefined;
+      accepted?: number | undefined;
+      delivered?: number | undefined;
+      deferred?: number | undefined;
+      bounced?: number | undefined;
+      failed?: number | undefined;
+      expired?: number | undefined;
+      suppressed?: number | undefined;
+      cancelled?: number | undefined;
+      opened?: number | undefined;
+      opens?: number | undefined;
+      clicked?: number | undefined;
+      clicks?: number | undefined;
+      machine_opened?: number | undefined;
+      machine_clicked?: number | undefined;
+      complained?: number | undefined;
+      unsubscribed?: number | undefined;
+      /** Of the metrics asked for. */
+      rates: {
+        /** `delivered` as a share of `accepted`; null: of none. */
+        delivered?: number | null | undefined;
+        /** `deferred` as a share of `accepted`; null: of none. */
+        deferred?: number | null | undefined;
+        /** `bounced` as a share of `accepted`; null: of none. */
+        bounced?: number | null | undefined;
+        /** `opened` as a share of `delivered`; null: of none. */
+        opened?: number | null | undefined;
+        /** `clicked` as a share of `delivered`; null: of none. */
+        clicked?: number | null | undefined;
+        /** `complained` as a share of `delivered`; null: of none. */
+        complained?: number | null | undefined;
+        /** `unsubscribed` as a share of `delivered`; null: of none. */
+        unsubscribed?: number | null | undefined;
+      };
+      /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
+      latency_ms: {
+        p50: number;
+        p90: number;
+        p99: number;
+      } | null;
+    })[] | undefined;
+  } | undefined;
+}
+
+export interface SearchResult {
+  type: 'message' | 'messages' | 'event' | 'request' | 'api_key' | 'domain' | 'template' | 'webhook' | 'webhook_delivery' | 'topic' | 'suppression' | 'erasure' | 'member' | 'tag';
+  /** null: a list, and no single resource. */
+  id: string | null;
+  /** A name, a subject, a type of event, or what a list holds. */
+  title: string;
+  /** Path in this API that reads it. */
+  path: string;
+}
+
+export interface RequestRefusal {
+  /** The `X-Request-Id` of the answer. */
+  id: string;
+  object: 'refused_request';
+  at: string;
+  /** The API key that asked; null: it was no key. */
+  key_id: string | null;
+  /** The member that asked; null: it was no member. */
+  member_id: string | null;
+  /** The auditor that asked; null: it was no auditor. */
+  auditor_id: string | null;
+  method: string;
+  /** As documented, `/v1/messages/:id`; null: there is no such path. */
+  route: string | null;
+  /** As asked for, without the query. What may be more than an id or a word is `***`. */
+  path: string;
+  status: number;
+  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+  message: string;
+  /** The first 20 of the error’s `details`, and where JSON ends being JSON. */
+  problems: ({
+    /** As in `details` of the error. */
+    field: string;
+    sentence: string;
+    /** Where the field is in the body (RFC 6901), or what it is missing in; null: it is not there. */
+    pointer: string | null;
+    /** Of the body as it was sent, from 1; null: it is not there, or too far behind to be looked for. */
+    line: number | null;
+    /** In that line, from 1, in UTF-16 code units. */
+    column: number | null;
+    /** Offset in `body.text` at which it is shown; null: it is not shown. */
+    start: number | null;
+    /** Offset after it. */
+    end: number | null;
+  })[];
+  /** Where the request came from; shown to the key that sent it and to live keys with `admin`. */
+  client_address: string | null;
+  user_agent: string | null;
+  duration_ms: number;
+  /** Requests that this one stands for: above 1 for those over a rate limit or too many at once, which are counted by the minute. */
+  count: number;
+}
+
+export interface RequestRefusalCounts {
+  object: 'refused_request_counts';
+  total: number;
+  codes: ({
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    status: number;
+    count: number;
+  })[];
+  principals: ({
+    /** The API key that asked; null: it was no key. */
+    key_id: string | null;
+    /** The member that asked; null: it was no member. */
+    member_id: string | null;
+    /** The auditor that asked; null: it was no auditor. */
+    auditor_id: string | null;
+    count: number;
+  })[];
+}
+
+export interface ShownRequestRefusal {
+  /** The `X-Request-Id` of the answer. */
+  id: string;
+  object: 'refused_request';
+  at: string;
+  /** The API key that asked; null: it was no key. */
+  key_id: string | null;
+  /** The member that asked; null: it was no member. */
+  member_id: string | null;
+  /** The auditor that asked; null: it was no auditor. */
+  auditor_id: string | null;
+  method: string;
+  /** As documented, `/v1/messages/:id`; null: there is no such path. */
+  route: string | null;
+  /** As asked for, without the query. What may be more than an id or a word is `***`. */
+  path: string;
+  status: number;
+  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+  message: string;
+  /** The first 20 of the error’s `details`, and where JSON ends being JSON. */
+  problems: ({
+    /** As in `details` of the error. */
+    field: string;
+    sentence: string;
+    /** Where the field is in the body (RFC 6901), or what it is missing in; null: it is not there. */
+    pointer: string | null;
+    /** Of the body as it was sent, from 1; null: it is not there, or too far behind to be looked for. */
+    line: number | null;
+    /** In that line, from 1, in UTF-16 code units. */
+    column: number | null;
+    /** Offset in `body.text` at which it is shown; null: it is not shown. */
+    start: number | null;
+    /** Offset after it. */
+    end: number | null;
+  })[];
+  /** Where the request came from; shown to the key that sent it and to live keys with `admin`. */
+  client_address: string | null;
+  user_agent: string | null;
+  duration_ms: number;
+  /** Requests that this one stands for: above 1 for those over a rate limit or too many at once, which are counted by the minute. */
+  count: number;
+  /** What the code means, whatever the request. */
+  meaning: string;
+  /** What to do about it. */
+  remedy: string;
+  /** null: there was none, it was not kept, or it is not shown to the role of the member who asks. */
+  body: {
+    /** At most 4 kB. Names, numbers and words of the API; every other text is `***` with its length, and addresses are `***` with their domain. */
+    text: string;
+    /** It was sent in one line, and is shown in many. */
+    formatted: boolean;
+    /** There was more. */
+    cut: boolean;
+  } | null;
+}
+
+export interface Billing {
+  object: 'billing';
+  plan: Plan;
+  period: {
+    start: string;
+    end: string;
+  };
+  usage: {
+    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: recipients of test keys, suppressed ones, and `failed` ones, which are our fault. */
+    billable_recipients: number;
+    counted_up_to: string | null;
+  };
+  /** Recipients of the period that the plan allows; `hard`: more are refused. null: any number. */
+  quota: {
+    limit: number;
+    remaining: number;
+    hard: boolean;
+  } | null;
+}
+
+export interface Plan {
+  id: string;
+  name: string;
+  currency: string;
+  /** For a month, in the currency’s minor unit. */
+  price: number;
+  /** Recipients a month; null: any number. */
+  included: number | null;
+  /** For each 1,000 recipients above those included, in the currency’s minor unit; a decimal string. */
+  overage_per_1000: string;
+  /** Recipients a month above which sends are refused; null: none. */
+  hard_limit: number | null;
+}
+
+export interface Usage {
+  object: 'usage';
+  period: {
+    start: string;
+    end: string;
+  };
+  /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: recipients of test keys, suppressed ones, and `failed` ones, which are our fault. */
+  billable_recipients: number;
+  by_day: {
+    date: string;
+    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: recipients of test keys, suppressed ones, and `failed` ones, which are our fault. */
+    billable_recipients: number;
+  }[];
+  counted_up_to: string | null;
+}
+
+export interface Invoice {
+  id: string;
+  object: 'invoice';
+  period: {
+    start: string;
+    end: string;
+  };
+  currency: string;
+  /** In the currency’s minor unit; a credit when it is less than 0. */
+  total: number;
+  lines: ({
+    /** `plan`: its price for its days. `recipients`: those beyond the included ones. `late_recipients`: how the count of an earlier invoice has changed since. */
+    kind: 'plan' | 'recipients' | 'late_recipients';
+    from: string;
+    /** The day after the last, in UTC. */
+    to: string;
+    plan: Plan;
+    /** Days of a plan, or billable recipients; of late ones it may be less than 0. */
+    quantity: number;
+    /** In the currency’s minor unit; a credit when it is less than 0. */
+    amount: number;
+    /** URL of the events it counts, for a live key: `quantity` is the number of `message.accepted`, less those of `message.suppressed` and `message.failed`. null: it counts none. */
+    events: string | null;
+  })[];
+  /** The last event that was counted, as a cursor of the event feed. Later ones are on the next invoice. */
+  counted_to: {
+    cursor: string;
+    time: string | null;
+  };
+  closed_at: string;
+}
+
+export interface AuditEntry {
+  object: 'audit_entry';
+  /** Place in the tree, from 0. */
+  leaf_index: number;
+  event_id: string;
+  type: string;
+  occurred_at: string;
+  actor: {
+    type: string;
+    id: string | null;
+    /** Of a key: which of its values, from 1; each rotation makes another. */
+    secret: number | null;
+    /** Of that value. */
+    secret_last4: string | null;
+    /** Of a member: in which session. */
+    session_id: string | null;
+  };
+  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  address: string | null;
+  request_id: string | null;
+  /** The history that the event is in, such as `apiKey-<id>`. */
+  stream: string;
+  /** Place in the stream, from 0, without gaps. */
+  revision: number;
+  /** As it is stored. */
+  data: Record<string, unknown>;
+}
+
+export interface AuditCheckpoint {
+  object: 'audit_checkpoint';
+  /** Name of the tree. */
+  origin: string;
+  /** Leaves that it is about, from the first. */
+  size: number;
+  /** Root of the Merkle tree of these leaves (RFC 9162), in base64. */
+  root_hash: string;
+  /** The signed note (C2SP signed-note, tlog-checkpoint). */
+  note: string;
+  /** The public key that signed it (C2SP signed-note). Keep the first that you see. */
+  verifier_key: string;
+  signed_at: string;
+}
+
+export interface AuditProof {
+  object: 'audit_proof';
+  /** Of the audit entry. */
+  event_id: string;
+  leaf_index: number;
+  /** What is hashed: a line of canonical JSON (RFC 8785). */
+  leaf: string;
+  /** Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards. */
+  hashes: string[];
+  /** The signed note that the proof leads to. */
+  checkpoint: string;
+}
+
+export interface AuditDisclosure {
+  object: 'audit_disclosure';
+  event_id: string;
+  leaf_index: number;
+  /** As the event says it, in base64; null: it is bound to no content. */
+  content_root: string | null;
+  /** In the order in which the root is made of them (RFC 9162). */
+  parts: ({
+    name: string;
+    /** What is hashed: `[salt, name, value]` as canonical JSON; null: it was removed. */
+    leaf: string | null;
+    /** Of the leaf (RFC 9162), in base64. */
+    hash: string;
+    removed: {
+      reason: 'expired' | 'erased';
+      at: string;
+      erasure_id: string | null;
+    } | null;
+  })[];
+  /** What the mail server said, `reply`: the root is its hash. null: it said nothing. */
+  reply: {
+    /** As the event says it, in base64. */
+    root: string;
+    part: {
+      name: string;
+      /** What is hashed: `[salt, name, value]` as canonical JSON; null: it was removed. */
+      leaf: string | null;
+      /** Of the leaf (RFC 9162), in base64. */
+      hash: string;
+      removed: {
+        reason: 'expired' | 'erased';
+        at: string;
+        erasure_id: string | null;
+      } | null;
+    };
+  } | null;
+  /** Who asked for it, `client`: address and user agent. The root is its hash. null: that is not kept of such requests. */
+  origin: {
+    /** As the event says it, in base64. */
+    root: string;
+    part: {
+      name: string;
+      /** What is hashed: `[salt, name, value]` as canonical JSON; null: it was removed. */
+      leaf: string | null;
+      /** Of the leaf (RFC 9162), in base64. */
+      hash: string;
+      removed: {
+        reason: 'expired' | 'erased';
+        at: string;
+        erasure_id: string | null;
+      } | null;
+    };
+  } | null;
+}
+
+export interface AuditConsistency {
+  object: 'audit_consistency';
+  from: {
+    size: number;
+    root_hash: string;
+  };
+  to: {
+    size: number;
+    root_hash: string;
+  };
+  /** Proof of consistency (RFC 9162 §2.1.4), in base64. */
+  hashes: string[];
+  /** The newest signed note. */
+  checkpoint: string;
+}
+
+export interface AuditReport {
+  object: 'audit_report';
+  type: 'api_key' | 'message';
+  id: string;
+  title: string;
+  made_at: string;
+  facts: {
+    name: string;
+    value: string;
+  }[];
+  /** Of a key, up to now: what was sent with each of its last 100 secrets, the newest first. */
+  sends: ({
+    /** Its number among the secrets of the key, from 1. */
+    secret: number;
+    last4: string;
+    /** Accepted with it. */
+    messages: number;
+    /** Of those messages. */
+    recipients: number;
+    first_at: string | null;
+    last_at: string | null;
+  })[];
+  /** Which events are not here, and where they are; null: none. */
+  left_out: string | null;
+  /** Oldest first. */
+  events: ({
+    at: string;
+    sentence: string;
+    by: string;
+    /** Where the request came from; null: it was none, or that is no longer kept. */
+    address: string | null;
+    request_id: string | null;
+    type: string;
+    event_id: string;
+    /** In the audit log; null: it is not there yet. */
+    leaf_index: number | null;
+    /** null: no checkpoint is about it yet. */
+    proof: {
+      /** What is hashed: a line of canonical JSON (RFC 8785). */
+      leaf: string;
+      /** Proof of inclusion (RFC 9162 §2.1.3) in `checkpoint`, in base64. */
+      hashes: string[];
+    } | null;
+  })[];
+  /** null: none is signed yet. */
+  checkpoint: {
+    size: number;
+    /** The signed note that the proofs lead to. */
+    note: string;
+    verifier_key: string;
+    signed_at: string;
+  } | null;
+}
+
+export interface AddedAuditor {
+  id: string;
+  object: 'auditor';
+  /** null: it was erased with the address. */
+  name: string | null;
+  email: string | null;
+  contents: boolean;
+  status: 'active' | 'expired';
+  expires_at: string;
+  token_last4: string;
+  created_at: string;
+  token: string;
+}
+
+export interface Auditor {
+  id: string;
+  object: 'auditor';
+  /** null: it was erased with the address. */
+  name: string | null;
+  email: string | null;
+  contents: boolean;
+  status: 'active' | 'expired';
+  expires_at: string;
+  token_last4: string;
+  created_at: string;
+}
+
+export interface Erasure {
+  id: string;
+  object: 'erasure';
+  /** `running`: things are being removed, or messages have not ended for all of their recipients yet. `held`: a legal hold of the organization delays it. */
+  state: 'running' | 'held' | 'completed';
+  /** The ground, as in GDPR Art. 17(1). `requested`: none was named. */
+  reason: 'requested' | 'no_longer_needed' | 'consent_withdrawn' | 'objection' | 'unlawful' | 'legal_obligation';
+  suppress: boolean;
+  progress: {
+    /** So far. */
+    removed: {
+      /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
+      messages: number;
+      /** Texts that mail servers replied or reported. */
+      replies: number;
+      /** Addresses of clicked links. */
+      links: number;
+      /** Addresses and notes of suppressions. */
+      suppression_evidence: number;
+      /** Tries of webhook deliveries, with their answers. */
+      webhook_tries: number;
+      /** Mail of the inbox. */
+      captured_mail: number;
+      /** Addresses that the organization or an auditor was written to. */
+      contacts: number;
+    };
+    /** Messages that are removed once they have ended for all recipients. */
+    waiting_messages: number;
+    /** null: it has not begun. */
+    updated_at: string | null;
+  };
+  /** null: it runs. */
+  certificate: {
+    removed: {
+      /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
+      messages: number;
+      /** Texts that mail servers replied or reported. */
+      replies: number;
+      /** Addresses of clicked links. */
+      links: number;
+      /** Addresses and notes of suppressions. */
+      suppression_evidence: number;
+      /** Tries of webhook deliveries, with their answers. */
+      webhook_tries: number;
+      /** Mail of the inbox. */
+      captured_mail: number;
+      /** Addresses that the organization or an auditor was written to. */
+      contacts: number;
+    };
+    completed_at: string;
+    /** Where the log records it. */
+    log_position: string | null;
+  } | null;
+  created_at: string;
+}
+
+export interface InvitedMember {
+  id: string;
+  object: 'member';
+  name: string;
+  /** null: the first owner, whom nobody has named. */
+  email: string | null;
+  role: 'owner' | 'developer' | 'analyst' | 'auditor';
+  /** May read the health of the service. Only the command line of the service grants it. */
+  operator: boolean;
+  /** `invited`: they have never signed in. */
+  status: 'invited' | 'joined';
+  invited_at: string;
+  joined_at: string | null;
+  link: {
+    object: 'sign_in_link';
+    /** Shown once. What follows `#` is sent to no server until the person confirms. */
+    url: string;
+    expires_at: string;
+  };
+}
+
+export interface Member {
+  id: string;
+  object: 'member';
+  name: string;
+  /** null: the first owner, whom nobody has named. */
+  email: string | null;
+  role: 'owner' | 'developer' | 'analyst' | 'auditor';
+  /** May read the health of the service. Only the command line of the service grants it. */
+  operator: boolean;
+  /** `invited`: they have never signed in. */
+  status: 'invited' | 'joined';
+  invited_at: string;
+  joined_at: string | null;
+}
+
+export interface SignInLink {
+  object: 'sign_in_link';
+  /** Shown once. What follows `#` is sent to no server until the person confirms. */
+  url: string;
+  expires_at: string;
+}
+
+export interface MemberSession {
+  id: string;
+  object: 'member_session';
+  member_id: string;
+  member_name: string;
+  /** It is the session that asks. */
+  is_current: boolean;
+  started_at: string;
+  /** To the minute. */
+  last_used_at: string;
+  /** Where its last request came from. */
+  last_address: string | null;
+  /** Without a request for as long as the organization allows it is over earlier. */
+  expires_at: string;
+}
+
+export interface CapturedMail {
+  id: string;
+  object: 'captured_mail';
+  received_at: string;
+  envelope: {
+    from: string;
+    to: string[];
+  };
+  headers: {
+    name: string;
+    value: string;
+  }[];
+  subject: string | null;
+  text: string | null;
+  html: string | null;
+  attachments: ({
+    filename: string | null;
+    content_type: string;
+    disposition: string | null;
+    content_id: string | null;
+    size_bytes: number;
+    content: string;
+  })[];
+  raw: string;
+}
+
+export interface DestinationBacklog {
+  object: 'destination_backlog';
+  /** false: older deferrals than those looked at may have left more mail waiting. */
+  complete: boolean;
+  data: ({
+    /** In A-labels. */
+    recipient_domain: string;
+    /** Who wait for another attempt. */
+    recipients: number;
+    /** Of the first deferral of these that was looked at. */
+    since: string;
+    /** The earliest. */
+    next_attempt_at: string;
+    /** The most that one of them has had. */
+    attempts: number;
+    /** Of the newest deferral. `GET /v1/messages/{id}/explain` has its text. */
+    last_reply: {
+      at: string;
+      message_id: string;
+      /** 0: there was no reply. */
+      code: number;
+      enhanced: string | null;
+      mx: string | null;
+    };
+  })[];
+}
+
+export interface ErrorAnswer {
+  error: {
+    message: string;
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    details?: Record<string, string[]> | undefined;
+    retry_after?: number | undefined;
+  };
+}
+
+export interface ListMessagesAnswer {
+  object: 'list';
+  data: ListedMessage[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetMessageAnswer {
+  id: string;
+  object: 'message';
+  message_id: string;
+  status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
+  environment: 'live' | 'test';
+  created_at: string;
+  partial: boolean;
+  domain_id: string;
+  api_key_id: string;
+  stream: 'transactional' | 'bulk';
+  size_bytes: number;
+  expires_at: string;
+  /** What it was rendered from; null: nothing. */
+  template: {
+    id: string;
+    version: number;
+  } | null;
+  scheduled_at: string | null;
+  from: string | null;
+  subject: string | null;
+  tags: {
+    name: string;
+    value: string;
+  }[];
+  metadata: Record<string, string>;
+  /** `expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service. */
+  content: 'stored' | 'expired' | 'erased' | null;
+  topic_id: string | null;
+  attempts: number;
+  /** What of its html is tracked. */
+  tracking: {
+    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    opens: boolean;
+    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    clicks: boolean;
+  };
+  recipients: ({
+    id: string;
+    address: string | null;
+    kind: 'to' | 'cc' | 'bcc';
+    status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
+    complained: boolean;
+    unsubscribed: boolean;
+    /** A person opened it; only tracked mail tells. */
+    opened: boolean;
+    /** A person followed a link of it; only tracked mail tells. */
+    clicked: boolean;
+    reason: string | null;
+    category: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | null;
+    next_attempt_at: string | null;
+    /** Why a due recipient is held; null: it is not held. */
+    held: {
+      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'warm_up';
+      since: string;
+      /** Latest time of the next check. */
+      until: string;
+    } | null;
+    smtp: {
+      code: number;
+      enhanced: string | null;
+      text: string | null;
+      mx: string | null;
+      tls: string | null;
+      cipher: string | null;
+      policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+      address: string | null;
+      stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+    } | null;
+    updated_at: string;
+  })[];
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export type GetRawMessageAnswer = string;
+
+export interface ListMessageEventsAnswer {
+  object: 'list';
+  data: OutboxEvent[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ExplainMessageAnswer {
+  object: 'explanation';
+  message_id: string;
+  /** Its status and the reason, and the next step with its time. */
+  summary: string;
+  /** One per recipient not delivered yet; empty: none waits. */
+  waiting_because: ({
+    recipient: {
+      id: string;
+      address: string | null;
+    };
+    reason: 'scheduled' | 'due_now' | 'in_hand' | 'attempt_lost' | 'outcome_unknown' | 'held' | 'destination_suspended' | 'greylisted' | 'told_to_wait' | 'not_handed_over';
+    sentence: string;
+    /** Latest time of the next step; null: any moment. */
+    next_attempt_at: string | null;
+  })[];
+  /** Oldest first: the request, the checks, every attempt and reply, webhooks. */
+  steps: ({
+    at: string;
+    actor: {
+      /** `key`, `member`, `recipient`, `worker`, `operator` or `service`. */
+      type: string;
+      id: string | null;
+    };
+    type: 'requested' | 'key_checked' | 'domain_checked' | 'rendered' | 'html_checked' | 'analyzed' | 'accepted' | 'scheduled' | 'rescheduled' | 'held' | 'attempt_started' | 'outcome_unknown' | 'delivered' | 'deferred' | 'bounced' | 'expired' | 'failed' | 'suppressed' | 'cancelled' | 'opened' | 'clicked' | 'complained' | 'unsubscribed' | 'webhook_owed' | 'webhook_tried';
+    sentence: string;
+    recipient?: {
+      id: string;
+      address: string | null;
+    } | undefined;
+    facts: {
+      request_id?: string | undefined;
+      api_key_id?: string | undefined;
+      api_key_name?: string | undefined;
+      member_id?: string | undefined;
+      member_name?: string | undefined;
+      domain_id?: string | undefined;
+      idempotency_key_used?: boolean | undefined;
+      template_id?: string | undefined;
+      template_version?: number | undefined;
+      score?: number | undefined;
+      verdict?: string | undefined;
+      stream?: string | undefined;
+      recipient_ids?: string[] | undefined;
+      attempt?: number | undefined;
+      destinations?: string[] | undefined;
+      lease_until?: string | undefined;
+      scheduled_at?: string | undefined;
+      expires_at?: string | undefined;
+      next_attempt_at?: string | undefined;
+      smtp?: {
+        code: number;
+        enhanced: string | null;
+        text: string | null;
+        mx: string | null;
+        tls: string | null;
+        cipher: string | null;
+        policy: 'opportunistic' | 'required' | 'mta-sts' | 'dane' | null;
+        address: string | null;
+        stage: 'connect' | 'session' | 'mail' | 'recipient' | 'content' | null;
+      } | undefined;
+      reason?: string | undefined;
+      method?: string | undefined;
+      first?: boolean | undefined;
+      count?: number | undefined;
+      machine?: boolean | undefined;
+      client?: string | undefined;
+      network?: string | undefined;
+      url?: string | null | undefined;
+      late?: boolean | undefined;
+      webhook_id?: string | undefined;
+      event_id?: string | undefined;
+      event_type?: string | undefined;
+      status?: number | null | undefined;
+      duration_ms?: number | undefined;
+    };
+  })[];
+  /** Entries omitted from a long history, and where to list them. */
+  left_out: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface CancelMessagesAnswer {
+  object: 'cancellation';
+  dry_run: boolean;
+  /** Messages of this request. */
+  matched: number;
+  cancelled: number;
+  /** More match than the 500 of one request: repeat it, what is cancelled matches no more. */
+  has_more: boolean;
+  data: ({
+    id: string;
+    cancelled: boolean;
+    error: {
+      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+      message: string;
+    } | null;
+  })[];
+}
+
+export interface ListKeysAnswer {
+  object: 'list';
+  data: ApiKey[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetKeyAnswer {
+  id: string;
+  object: 'api_key';
+  name: string;
+  domain_id: string;
+  permissions: ('send' | 'read' | 'manage' | 'admin')[];
+  environment: 'live' | 'test';
+  /** Requests per minute by kind, with defaults. Lower `rate_limit_ceilings` of the organization apply instead; `RateLimit-Limit` has the effective limit. */
+  rate_limits: {
+    send: number;
+    read: number;
+    manage: number;
+  };
+  allowed_cidrs: string[];
+  expires_at: string | null;
+  created_at: string;
+  last_used_at: string | null;
+  /** Where the last request came from. */
+  last_used_address: string | null;
+  last4: string;
+  /** `revoked`: ended for good, by request or with its domain. */
+  status: 'active' | 'expired' | 'revoked';
+  earlier_secrets: ({
+    expires_at: string;
+    last_used_at: string | null;
+    last4: string;
+  })[];
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface ListKeyHistoryAnswer {
+  object: 'list';
+  data: ApiKeyHistoryEntry[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListKeySecretsAnswer {
+  object: 'list';
+  data: ApiKeySecret[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface ListDomainsAnswer {
+  object: 'list';
+  data: Domain[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetDomainAnswer {
+  id: string;
+  object: 'domain';
+  name: string;
+  /** `degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot send until it is verified again. */
+  status: 'pending' | 'verified' | 'degraded' | 'failed';
+  /** null: nothing can be sent from it now. */
+  verification: {
+    method: 'capture' | 'dns';
+    verified_at: string;
+  } | null;
+  /** When a degraded domain fails unless its records return. */
+  fails_at: string | null;
+  /** Time of the next automatic check; null: only `verify` checks it. */
+  next_check_at: string | null;
+  records: ({
+    purpose: 'ownership' | 'dkim' | 'return_path' | 'tracking' | 'spf' | 'dmarc';
+    type: 'TXT' | 'CNAME';
+    /** The full host name. Some DNS providers append the domain themselves. */
+    name: string;
+    value: string;
+    /** Required for the domain to be and stay verified. */
+    required: boolean;
+    /** `not_needed`: mail is captured and not sent. */
+    status: 'pending' | 'verified' | 'not_needed';
+    /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name. */
+    state: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+    /** What is wrong with the record. */
+    problem: string | null;
+    /** What the record is for, and hints. */
+    advice: string;
+    /** DNS answer, shortened and without mailboxes. */
+    seen: string[];
+    /** When it was first found in this state, or last checked on request. */
+    checked_at: string | null;
+  })[];
+  dkim: ({
+    /** `pending`: its RSA record has not been seen yet. `retired`: no longer signs. */
+    status: 'pending' | 'active' | 'retired';
+    hosts: string[];
+    /** Selectors of the keys that sign. Their records were seen. */
+    signing: string[];
+    added_at: string | null;
+    activated_at: string | null;
+    /** Keep the records of retired keys until then: mail in transit is verified with them. */
+    safe_to_remove_at: string | null;
+    /** These records can be removed now. */
+    removable: boolean;
+  })[];
+  /** Results of the last DNS check. */
+  authentication: {
+    spf: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+    dkim: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+    dmarc: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
+  };
+  /** How recipient pages show the sender; null: by the domain’s name. */
+  branding: {
+    name: string | null;
+    color: string | null;
+    logo_url: string | null;
+  } | null;
+  /** Default tracking of its mail. A message can override it. */
+  tracking: {
+    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    opens: boolean;
+    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    clicks: boolean;
+  };
+  created_at: string;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetDomainReputationAnswer {
+  object: 'domain_reputation';
+  domain_id: string;
+  /** `warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. Transactional mail is never restricted. */
+  level: 'good' | 'warned' | 'slowed' | 'paused';
+  /** Reason for the level; null: the level is `good`. */
+  measure: 'bounces' | 'complaints' | null;
+  /** null: the level was always `good`. */
+  since: string | null;
+  /** Earlier mail is not counted. */
+  released_at: string | null;
+  /** Recipients without a mailbox, relative to delivered recipients and those without a mailbox. */
+  bounces: {
+    count: number;
+    of: number;
+    /** Rounded to three decimals. */
+    percent: number;
+    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    limits: {
+      warned_percent: number;
+      slowed_percent: number;
+      paused_percent: number;
+    } | null;
+  };
+  /** Recipients who complained, relative to delivered recipients. */
+  complaints: {
+    count: number;
+    of: number;
+    /** Rounded to three decimals. */
+    percent: number;
+    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    limits: {
+      warned_percent: number;
+      slowed_percent: number;
+      paused_percent: number;
+    } | null;
+  };
+  /** The same for all domains of the organization together. The worse of the two levels applies. */
+  organization_level: 'good' | 'warned' | 'slowed' | 'paused';
+}
+
+export interface ReleaseSendingAnswer {
+  object: 'released_domain';
+  domain_id: string;
+  /** false: nothing was restricted, and nothing changed. */
+  released: boolean;
+}
+
+export interface GetWarmUpAnswer {
+  object: 'domain_warm_up';
+  domain_id: string;
+  /** `none`: never started, or ended early. */
+  status: 'none' | 'running' | 'over';
+  /** Recipients per day and destination, from the first day. */
+  plan: number[];
+  starts_on: string | null;
+  /** The last day of the plan. */
+  ends_on: string | null;
+  /** Today’s number, from 1; null: no plan runs. */
+  day: number | null;
+  /** Today’s quota of each destination; null: no plan runs. */
+  recipients_max: number | null;
+  /** The destinations with most mail today, at most 100. */
+  today: {
+    /** The mailbox provider. */
+    destination: string;
+    /** Recipients sent to, plus reserved ones: a twentieth of the quota at a time. */
+    recipients: number;
+  }[];
+}
+
+export interface StartWarmUpAnswer {
+  object: 'domain_warm_up';
+  domain_id: string;
+  /** `none`: never started, or ended early. */
+  status: 'none' | 'running' | 'over';
+  /** Recipients per day and destination, from the first day. */
+  plan: number[];
+  starts_on: string | null;
+  /** The last day of the plan. */
+  ends_on: string | null;
+  /** Today’s number, from 1; null: no plan runs. */
+  day: number | null;
+  /** Today’s quota of each destination; null: no plan runs. */
+  recipients_max: number | null;
+  /** The destinations with most mail today, at most 100. */
+  today: {
+    /** The mailbox provider. */
+    destination: string;
+    /** Recipients sent to, plus reserved ones: a twentieth of the quota at a time. */
+    recipients: number;
+  }[];
+}
+
+export interface ListTemplatesAnswer {
+  object: 'list';
+  data: ListedTemplate[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetTemplateAnswer {
+  object: 'template';
+  id: string;
+  alias: string;
+  name: string;
+  description: string | null;
+  status: 'draft' | 'published';
+  /** The version that sends use which name none. */
+  published_version: number | null;
+  /** Whether there are changes that no version has. */
+  has_draft: boolean;
+  created_at: string;
+  updated_at: string;
+  /** Of the draft, or of the newest version where there is no draft. */
+  content: TemplateContent;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface ListTemplateVersionsAnswer {
+  object: 'list';
+  data: ListedTemplateVersion[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListWebhooksAnswer {
+  object: 'list';
+  data: Webhook[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetWebhookAnswer {
+  id: string;
+  object: 'webhook';
+  url: string;
+  events: string[];
+  description: string | null;
+  environment: 'live' | 'test';
+  status: 'enabled' | 'disabled';
+  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  disabled_reason: 'gone' | 'failing' | 'requested' | null;
+  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  failing_since: string | null;
+  filters: {
+    /** Events of these sending domains and of their messages only; empty: all. */
+    domain_ids: string[];
+    /** Events of messages with one of these tags only; empty: all. */
+    tags: string[];
+  };
+  /** Custom headers, whose values are not shown. */
+  header_names: string[];
+  created_at: string;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface ListWebhookDeliveriesAnswer {
+  object: 'list';
+  data: WebhookDelivery[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListWebhookReplaysAnswer {
+  object: 'list';
+  data: WebhookReplay[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export type AddSuppressionsAnswer = Suppression | {
+  object: 'suppressions_added';
+  added: number;
+  /** They were on the list for this reason already. */
+  unchanged: number;
+  /** In the order of `addresses`, each once. */
+  data: Suppression[];
+};
+
+export interface ListSuppressionsAnswer {
+  object: 'list';
+  data: Suppression[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface CheckSuppressionAnswer {
+  object: 'suppression_check';
+  address: string;
+  /** Of mail that is about no topic; `entries` of the suppression name the topics. */
+  suppressed: {
+    transactional: boolean;
+    bulk: boolean;
+  };
+  /** Ids of topics that its owner has opted in to, on the page or by you. */
+  opted_in: string[];
+  /** All that is known of the address; null: nothing. */
+  suppression: Suppression | null;
+}
+
+export type ExportSuppressionsAnswer = string;
+
+export interface ImportSuppressionsAnswer {
+  object: 'suppression_import';
+  imported: number;
+  /** They were on the list for this reason already. */
+  unchanged: number;
+  refused: number;
+  /** One for each refused row. */
+  problems: {
+    line: number;
+    message: string;
+  }[];
+}
+
+export interface GetSuppressionAnswer {
+  id: string;
+  object: 'suppression';
+  /** null once it is erased. */
+  address: string | null;
+  environment: 'live' | 'test';
+  status: 'active' | 'expired' | 'removed';
+  /** What is kept back, by all entries that are in force. */
+  scope: 'all' | 'transactional' | 'bulk' | 'topic';
+  /** Of the strongest entry, as is `expires_at`. */
+  reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
+  expires_at: string | null;
+  /** All that is on record, oldest first; what was taken back stays. */
+  entries: ({
+    reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
+    scope: 'all' | 'transactional' | 'bulk' | 'topic';
+    /** Of a scope `topic`. */
+    topic_id: string | null;
+    status: 'active' | 'expired' | 'removed';
+    /** Reply of the server, or the note given with it. */
+    evidence: string | null;
+    /** The message that caused it. */
+    message_id: string | null;
+    recipient_id: string | null;
+    added_at: string;
+    expires_at: string | null;
+    removed_at: string | null;
+  })[];
+  created_at: string;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface ListOptInsAnswer {
+  object: 'list';
+  data: TopicOptIn[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListTopicsAnswer {
+  object: 'list';
+  data: Topic[];
+  has_more: boolean;
+  next_cursor: string | null;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface GetTopicAnswer {
+  id: string;
+  object: 'topic';
+  name: string;
+  description: string | null;
+  default: 'in' | 'out';
+  domain_id: string | null;
+  created_at: string;
+  /** Of a request with `at`. */
+  as_of?: {
+    /** Of the last event up to then. */
+    time: string;
+    /** Of that event in the audit log. */
+    leaf_index: number;
+  } | undefined;
+}
+
+export interface ReadEventsAnswer {
+  object: 'list';
+  data: OutboxEvent[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface SearchAnswer {
+  object: 'list';
+  data: SearchResult[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListRefusedRequestsAnswer {
+  object: 'list';
+  data: RequestRefusal[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListPlansAnswer {
+  object: 'list';
+  data: Plan[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListInvoicesAnswer {
+  object: 'list';
+  data: Invoice[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListAuditLogAnswer {
+  object: 'list';
+  data: AuditEntry[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListCheckpointsAnswer {
+  object: 'list';
+  data: AuditCheckpoint[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export type ExportAuditLogAnswer = string;
+
+export type GetTlogCheckpointAnswer = string;
+
+export type GetTlogTileAnswer = string;
+
+export interface ListAuditorsAnswer {
+  object: 'list';
+  data: Auditor[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface PreviewErasureAnswer {
+  object: 'erasure_preview';
+  would_remove: {
+    /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
+    messages: number;
+    /** Texts that mail servers replied or reported. */
+    replies: number;
+    /** Addresses of clicked links. */
+    links: number;
+    /** Addresses and notes of suppressions. */
+    suppression_evidence: number;
+    /** Tries of webhook deliveries, with their answers. */
+    webhook_tries: number;
+    /** Mail of the inbox. */
+    captured_mail: number;
+    /** Addresses that the organization or an auditor was written to. */
+    contacts: number;
+  };
+  /** Messages that have not ended for all of their recipients. */
+  waiting_messages: number;
+  /** There are more than the newest messages that were counted. */
+  has_more: boolean;
+}
+
+export interface ListErasuresAnswer {
+  object: 'list';
+  data: Erasure[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface GetOrganizationAnswer {
+  id: string;
+  object: 'organization';
+  name: string;
+  /** Where the service writes to the organization; null: nowhere. */
+  contact: string | null;
+  content_retention_days: number;
+  default_analysis: 'off' | 'warn' | 'block';
+  timezone: string;
+  /** After this long without a request a session of a member is over. */
+  session_idle_minutes: number;
+  /** After this long it is over however often it is used. */
+  session_hours: number;
+  rate_limit_ceilings: {
+    send?: number | undefined;
+    read?: number | undefined;
+    manage?: number | undefined;
+  } | null;
+  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  legal_hold_since: string | null;
+  created_at: string;
+}
+
+export interface GetOrganizationReputationAnswer {
+  object: 'organization_reputation';
+  organization_id: string;
+  /** `warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. Transactional mail is never restricted. */
+  level: 'good' | 'warned' | 'slowed' | 'paused';
+  /** Reason for the level; null: the level is `good`. */
+  measure: 'bounces' | 'complaints' | null;
+  /** null: the level was always `good`. */
+  since: string | null;
+  /** Earlier mail is not counted. */
+  released_at: string | null;
+  /** Recipients without a mailbox, relative to delivered recipients and those without a mailbox. */
+  bounces: {
+    count: number;
+    of: number;
+    /** Rounded to three decimals. */
+    percent: number;
+    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    limits: {
+      warned_percent: number;
+      slowed_percent: number;
+      paused_percent: number;
+    } | null;
+  };
+  /** Recipients who complained, relative to delivered recipients. */
+  complaints: {
+    count: number;
+    of: number;
+    /** Rounded to three decimals. */
+    percent: number;
+    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    limits: {
+      warned_percent: number;
+      slowed_percent: number;
+      paused_percent: number;
+    } | null;
+  };
+}
+
+export interface UpdateOrganizationAnswer {
+  id: string;
+  object: 'organization';
+  name: string;
+  /** Where the service writes to the organization; null: nowhere. */
+  contact: string | null;
+  content_retention_days: number;
+  default_analysis: 'off' | 'warn' | 'block';
+  timezone: string;
+  /** After this long without a request a session of a member is over. */
+  session_idle_minutes: number;
+  /** After this long it is over however often it is used. */
+  session_hours: number;
+  rate_limit_ceilings: {
+    send?: number | undefined;
+    read?: number | undefined;
+    manage?: number | undefined;
+  } | null;
+  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  legal_hold_since: string | null;
+  created_at: string;
+}
+
+export interface SetLegalHoldAnswer {
+  id: string;
+  object: 'organization';
+  name: string;
+  /** Where the service writes to the organization; null: nowhere. */
+  contact: string | null;
+  content_retention_days: number;
+  default_analysis: 'off' | 'warn' | 'block';
+  timezone: string;
+  /** After this long without a request a session of a member is over. */
+  session_idle_minutes: number;
+  /** After this long it is over however often it is used. */
+  session_hours: number;
+  rate_limit_ceilings: {
+    send?: number | undefined;
+    read?: number | undefined;
+    manage?: number | undefined;
+  } | null;
+  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  legal_hold_since: string | null;
+  created_at: string;
+}
+
+export interface ReleaseOrganizationSendingAnswer {
+  object: 'released_organization';
+  organization_id: string;
+  /** false: nothing was restricted, and nothing changed. */
+  released: boolean;
+}
+
+export interface ListMembersAnswer {
+  object: 'list';
+  data: Member[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListMemberSessionsAnswer {
+  object: 'list';
+  data: MemberSession[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListInboxAnswer {
+  object: 'list';
+  data: CapturedMail[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListDestinationsAnswer {
+  object: 'list';
+  data: ({
+    object: 'suspended_destination';
+    destination: string;
+    reason: 'busy' | 'unreachable' | 'refused' | 'recipient_domain';
+    message: string;
+    since: string;
+    until: string;
+    times: number;
+    smtp: {
+      code: number;
+      enhanced: string | null;
+      mx: string | null;
+    };
+  })[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ReleaseDestinationAnswer {
+  object: 'released_destination';
+  destination: string;
+  released: boolean;
+}
+
+export interface ListMessagesQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** Status of the whole message. */
+  status?: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired' | undefined;
+  /** The address of one of its recipients. */
+  to?: string | undefined;
+  /** The sender’s address. */
+  from?: string | undefined;
+  /** A tag by name and value, `order:1234`. */
+  tag?: string | undefined;
+  /** Metadata by name and value, `customer:42`. */
+  metadata?: string | undefined;
+  /** Words of the subject, all of them in any order, whatever their letter case. The first 24 words of a subject are known, for as long as its contents are kept. In double quotes: the whole subject, whatever its letter case and the amount of white space. */
+  subject?: string | undefined;
+  /** The `Message-ID`, with or without angle brackets. */
+  message_id?: string | undefined;
+  /** The API key that sent it. */
+  key_id?: string | undefined;
+  /** Which value of that key sent it, from 1; each rotation makes another. */
+  secret?: number | undefined;
+  /** The request that sent it: the `X-Request-Id` of its response. */
+  request_id?: string | undefined;
+  /** The template it was rendered from, by id or alias. */
+  template_id?: string | undefined;
+  /** The version of that template. */
+  template_version?: number | undefined;
+  /** The sending domain. */
+  domain_id?: string | undefined;
+  /** Accepted at or after this time, ISO 8601. */
+  since?: string | undefined;
+  /** Accepted before this time, ISO 8601. */
+  until?: string | undefined;
+  /** The domain of one of its recipients. */
+  recipient_domain?: string | undefined;
+  /** The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them. */
+  mailbox_provider?: 'gmail' | 'outlook' | 'yahoo' | 'yahoo_japan' | 'icloud' | 'comcast' | 'proton' | 'fastmail' | 'zoho' | 'gmx' | 'web_de' | 'telekom' | 'freenet' | 'orange' | 'free' | 'laposte' | 'libero' | 'seznam' | 'wp' | 'yandex' | 'mail_ru' | 'qq' | 'netease' | 'naver' | 'docomo' | 'other' | undefined;
+  /** Transactional or bulk. */
+  stream?: 'transactional' | 'bulk' | undefined;
+  /** Why one of its recipients bounced. */
+  bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
+  /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
+  smtp_code?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface GetMessageQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface PreviewMessageQuery {
+  /** `remote`: images of other hosts may be loaded over https, and tell them so; never our own open pixel. */
+  images?: 'none' | 'remote' | undefined;
+}
+
+export interface ListMessageEventsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}
+
+export interface ExplainMessageQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListKeysQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface GetKeyQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListKeyHistoryQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}
+
+export interface ListKeySecretsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListDomainsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface GetDomainQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListTemplatesQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface GetTemplateQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListTemplateVersionsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}
+
+export interface CompareTemplateVersionsQuery {
+  /** Number of the version to compare with, most often an earlier one; or `draft`. */
+  with: string;
+}
+
+export interface PreviewTemplateQuery {
+  /** Number of the version; the draft when absent. */
+  version?: number | undefined;
+  /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
+  locale?: string | undefined;
+  /** `remote`: images of other hosts may be loaded over https, and tell them so; never our own open pixel. */
+  images?: 'none' | 'remote' | undefined;
+}
+
+export interface ListWebhooksQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface GetWebhookQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListWebhookDeliveriesQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** Deliveries with this status only. */
+  status?: 'pending' | 'delivered' | 'failed' | undefined;
+  /** Deliveries of events of this type only. */
+  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
+}
+
+export interface ListWebhookReplaysQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}
+
+export interface ListSuppressionsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** With an active entry of this reason. */
+  reason?: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import' | undefined;
+  /** With an active entry of this scope. */
+  scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
+  /** Only this address. */
+  address?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface CheckSuppressionQuery {
+  /** The address to check. */
+  address: string;
+}
+
+export interface GetSuppressionQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListTopicsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ListOptInsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** Only this address. */
+  address?: string | undefined;
+}
+
+export interface GetTopicQuery {
+  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  at?: string | undefined;
+}
+
+export interface ReadEventsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the page before, or `start` for the first events there are; absent: the newest page. */
+  after?: string | undefined;
+  /** Cursor of the last event to answer, such as `counted_to.cursor` of an invoice. */
+  until?: string | undefined;
+  /** Types or families such as `message.*`, separated by commas. Absent: all. */
+  types?: string | undefined;
+  /** Events of this message only. */
+  message_id?: string | undefined;
+  /** Events of this sending domain and of its messages only. */
+  domain_id?: string | undefined;
+  /** Events of messages with this tag only, by name and value: `order:1234`. */
+  tag?: string | undefined;
+  /** Events of recipients at this domain only. */
+  recipient_domain?: string | undefined;
+  /** Only events of messages that are billed, for this day (UTC) or a later one. A message is billed for the day on which it was accepted. */
+  billed_from?: string | undefined;
+  /** Only events of messages that are billed, for a day (UTC) before this one. A message is billed for the day on which it was accepted. */
+  billed_to?: string | undefined;
+  /** Seconds to wait for an event where there is none. */
+  wait?: number | undefined;
+}
+
+export interface GetStatsQuery {
+  /** ISO 8601. Default: 30 days before `to`. */
+  from?: string | undefined;
+  /** ISO 8601. Default: now. */
+  to?: string | undefined;
+  /** Length of a bucket. */
+  granularity?: 'hour' | 'day' | 'week' | 'month' | undefined;
+  /** IANA time zone of the buckets. Default: as the organization has it. */
+  timezone?: string | undefined;
+  /** Separate counts for each value of this dimension, or of two: `domain,stream`. */
+  group_by?: string | undefined;
+  /** `cohort`: by the time of acceptance. `event`: by the time of each event. */
+  attribution?: 'cohort' | 'event' | undefined;
+  /** `previous`: the period before too. */
+  compare?: 'previous' | undefined;
+  /** Metrics, separated by commas. Default: all. */
+  metrics?: string | undefined;
+  /** Only counts with this value. */
+  domain?: string | undefined;
+  /** Only counts with this value. */
+  stream?: string | undefined;
+  /** Only counts with this value. */
+  api_key?: string | undefined;
+  /** Only counts with this value. */
+  recipient_domain?: string | undefined;
+  /** Only counts with this value. */
+  mailbox_provider?: string | undefined;
+  /** Only bounces of this class. */
+  bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
+  /** Only messages with this tag, `campaign:spring`. Not with `recipient_domain` or `mailbox_provider`. */
+  tag?: string | undefined;
+  /** Counts only what was rendered from this template, by id or alias. */
+  template?: string | undefined;
+  /** Only this version of `template`. */
+  template_version?: number | undefined;
+}
+
+export interface SearchQuery {
+  /** What is looked for. */
+  q: string;
+}
+
+export interface ListRefusedRequestsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** The API key that asked. */
+  key_id?: string | undefined;
+  /** The member that asked. */
+  member_id?: string | undefined;
+  /** The code of the error. */
+  code?: string | undefined;
+  /** The status of the answer. */
+  status?: number | undefined;
+  /** The path as documented, `/v1/messages/:id`. */
+  path?: string | undefined;
+  /** Refused at or after this time, ISO 8601. */
+  since?: string | undefined;
+  /** Refused before this time, ISO 8601. */
+  until?: string | undefined;
+}
+
+export interface CountRefusedRequestsQuery {
+  /** The API key that asked. */
+  key_id?: string | undefined;
+  /** The member that asked. */
+  member_id?: string | undefined;
+  /** The code of the error. */
+  code?: string | undefined;
+  /** The status of the answer. */
+  status?: number | undefined;
+  /** The path as documented, `/v1/messages/:id`. */
+  path?: string | undefined;
+  /** Refused at or after this time, ISO 8601. */
+  since?: string | undefined;
+  /** Refused before this time, ISO 8601. */
+  until?: string | undefined;
+}
+
+export interface GetUsageQuery {
+  /** A month in UTC, such as 2026-11. Default: the current month. */
+  period?: string | undefined;
+}
+
+export interface ListInvoicesQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}
+
+export interface ListAuditLogQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** `desc`: newest first. */
+  order?: 'asc' | 'desc' | undefined;
+  /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`. */
+  actor?: string | undefined;
+  /** By this key, or about it. */
+  key_id?: string | undefined;
+  /** About this sending domain. */
+  domain_id?: string | undefined;
+  /** About this message, or the reading of it. */
+  message_id?: string | undefined;
+  /** Type of the events, such as `KeyRotated`. */
+  type?: string | undefined;
+  /** From this time on. */
+  since?: string | undefined;
+  /** Before this time. */
+  until?: string | undefined;
+}
+
+export interface ListCheckpointsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}
+
+export interface GetConsistencyProofQuery {
+  /** The smaller size. */
+  from: number;
+  /** The larger size. */
+  to?: number | undefined;
+}
+
+export interface ExportAuditLogQuery {
+  /** Index of the first leaf; the export begins with the bundle of 256 that it is in. */
+  from?: number | undefined;
+}
+
+export interface GetKeyReportQuery {
+  /** Default: what `Accept` asks for, otherwise `json`. */
+  format?: 'json' | 'html' | 'csv' | 'pdf' | undefined;
+}
+
+export interface GetMessageReportQuery {
+  /** Default: what `Accept` asks for, otherwise `json`. */
+  format?: 'json' | 'html' | 'csv' | 'pdf' | undefined;
+}
+
+export interface ListErasuresQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}
+
+export interface ListInboxQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+  /** Only mail to this envelope recipient. */
+  to?: string | undefined;
+  /** Only mail whose subject contains this, ignoring case. */
+  subject?: string | undefined;
+}
+
+export interface DeleteInboxQuery {
+  /** Only mail to this envelope recipient. */
+  to?: string | undefined;
+  /** Only mail whose subject contains this, ignoring case. */
+  subject?: string | undefined;
+}
+
+export interface ListDestinationsQuery {
+  /** Items per page. Default: 25. */
+  limit?: number | undefined;
+  /** `next_cursor` of the previous page. */
+  after?: string | undefined;
+}

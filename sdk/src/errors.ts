@@ -1,0 +1,135 @@
+import type { ErrorAnswer } from './api/schemas.ts';
+
+/** Code of an error; later versions of the service may have more. */
+export type ErrorCode = ErrorAnswer['error']['code'] | (string & {});
+
+/** Any failure of a request. `instanceof` tells which. */
+export class OutboxError extends Error {
+  override name = 'OutboxError';
+}
+
+/** No answer came, or only a part of one. `cause` has the fault. What was sent may have been carried out. */
+export class ConnectionError extends OutboxError {
+  override name = 'ConnectionError';
+}
+
+/** No answer came within the time of a try. What was sent may have been carried out. */
+export class TimedOutError extends ConnectionError {
+  override name = 'TimedOutError';
+}
+
+/** What the service, or a proxy before it, answered. */
+export interface Refusal {
+  readonly status: number;
+  /** `unknown` where a proxy answered in the place of the service. */
+  readonly code: ErrorCode;
+  /** Messages by field: `to`, `messages[3].to`. */
+  readonly details: Readonly<Record<string, readonly string[]>>;
+  /** Seconds to wait before the request is sent again; null: not said. */
+  readonly retryAfter: number | null;
+  /** `X-Request-Id`: finds the request in the dashboard and in the logs of the service. */
+  readonly requestId: string | null;
+}
+
+/** The service refused the request. */
+export class ApiError extends OutboxError implements Refusal {
+  override name = 'ApiError';
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly details: Refusal['details'];
+  readonly retryAfter: number | null;
+  readonly requestId: string | null;
+
+  constructor(message: string, { status, code, details, retryAfter, requestId }: Refusal) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.details = details;
+    this.retryAfter = retryAfter;
+    this.requestId = requestId;
+  }
+}
+
+/** 400: `details` names the fields. */
+export class InvalidRequestError extends ApiError {
+  override name = 'InvalidRequestError';
+}
+/** 401 */
+export class UnauthorizedError extends ApiError {
+  override name = 'UnauthorizedError';
+}
+/** 403 */
+export class ForbiddenError extends ApiError {
+  override name = 'ForbiddenError';
+}
+/** 404 */
+export class NotFoundError extends ApiError {
+  override name = 'NotFoundError';
+}
+/** 409 and 412: the state of the resource forbids it. */
+export class ConflictError extends ApiError {
+  override name = 'ConflictError';
+}
+/** 422 */
+export class UnprocessableError extends ApiError {
+  override name = 'UnprocessableError';
+}
+/** 429 */
+export class RateLimitError extends ApiError {
+  override name = 'RateLimitError';
+}
+/** 5xx */
+export class ServerError extends ApiError {
+  override name = 'ServerError';
+}
+
+const BY_STATUS: Readonly<Record<number, typeof ApiError>> = {
+  400: InvalidRequestError,
+  401: UnauthorizedError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  409: ConflictError,
+  412: ConflictError,
+  422: UnprocessableError,
+  429: RateLimitError,
+};
+
+/** Seconds of `Retry-After` (RFC 9110 §10.2.3). A date counts from the answer's own, whatever the clock here says. */
+const retryAfterIn = (headers: Headers): number | null => {
+  const value = headers.get('retry-after')?.trim() ?? '';
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  const until = Date.parse(value);
+  if (!value.endsWith('GMT') || Number.isNaN(until)) return null;
+  const sent = Date.parse(headers.get('date') ?? '');
+  return Math.max(0, Math.ceil((until - (Number.isNaN(sent) ? Date.now() : sent)) / 1000));
+};
+
+const secondsOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
+
+type Said = Partial<ErrorAnswer['error']>;
+
+/** The body of an error; empty where it is not one of the service's. */
+const saidIn = (text: string): Said => {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    return typeof error === 'object' && error !== null ? error : {};
+  } catch {
+    return {};
+  }
+};
+
+/** The error of an answer that is no success. @param text its body. */
+export const errorOf = ({ status, headers }: Response, text: string): ApiError => {
+  const { message, code, details, retry_after } = saidIn(text);
+  const requestId = headers.get('x-request-id');
+  const Kind = BY_STATUS[status] ?? (status >= 500 ? ServerError : ApiError);
+  const words = typeof message === 'string' ? message : `the answer has status ${status} and no error of Outbox`;
+  return new Kind(words, {
+    status,
+    code: typeof code === 'string' ? code : 'unknown',
+    details: typeof details === 'object' && details !== null ? details : {},
+    retryAfter: secondsOf(retry_after) ?? retryAfterIn(headers),
+    requestId,
+  });
+};

@@ -1,0 +1,164 @@
+import type { OutboxEvent, ReadEventsAnswer, ReadEventsQuery } from './api/schemas.ts';
+import type { Call, RequestOptions } from './call.ts';
+import { ConnectionError, OutboxError } from './errors.ts';
+import { backOff, pause, waitBefore } from './retry.ts';
+
+/** The feed as it grows, by server-sent events (WHATWG HTML §9.2); it goes on over every cut, by its cursor. */
+
+export interface StreamedEvent {
+  /** Keep it: `after` it, the stream goes on without a gap. */
+  readonly cursor: string;
+  readonly event: OutboxEvent;
+}
+
+export type StreamQuery = Omit<ReadEventsQuery, 'limit' | 'wait' | 'until' | 'types'> & {
+  /** Types or families such as `message.*`. Default: all. */
+  readonly types?: readonly string[] | string | undefined;
+};
+
+export interface StreamOptions extends Pick<RequestOptions, 'signal'> {
+  /** Without a line for this long the connection is made anew; the service writes one every 15 s. Default 45,000. */
+  readonly silenceMs?: number | undefined;
+}
+
+const SILENCE_MS = 45_000;
+/** A stream has no end of its own; timers hold 31 bits. */
+const LONGEST_MS = 2_147_483_647;
+/** An event is some 100 kB at most. More is no stream of events. */
+const FRAME_CHARACTERS_MAX = 4_000_000;
+
+interface Frame {
+  readonly id: string | null;
+  readonly type: string;
+  readonly data: string;
+}
+
+const FIELD = /^([^:]+): ?(.*)$/;
+
+/** @param block its lines. */
+const frameOf = (block: string): Frame => {
+  const fields = block.split('\n').flatMap((line) => {
+    const [, name = '', value = ''] = FIELD.exec(line) ?? [];
+    return name === '' ? [] : [[name, value] as const];
+  });
+  const last = new Map(fields);
+  const data = fields.filter(([name]) => name === 'data').map(([, value]) => value);
+  return { id: last.get('id') ?? null, type: last.get('event') ?? 'message', data: data.join('\n') };
+};
+
+/** Frames as they end, in whatever pieces they come. @throws {ConnectionError} a frame without end. */
+async function* framesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of chunks) {
+    const blocks = (rest + decoder.decode(chunk, { stream: true })).replaceAll('\r\n', '\n').split('\n\n');
+    rest = blocks.pop() ?? '';
+    if (rest.length > FRAME_CHARACTERS_MAX) throw new ConnectionError('the stream has a frame without end');
+    yield* blocks.map(frameOf);
+  }
+}
+
+/** A signal that aborts with the caller's, or after a silence. */
+const watchSilence = (silenceMs: number, signal: AbortSignal | undefined) => {
+  const silence = new AbortController();
+  const wait = () => setTimeout(() => silence.abort(), silenceMs);
+  let timer = wait();
+  const hear = (): void => {
+    clearTimeout(timer);
+    timer = wait();
+  };
+  return {
+    signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
+    /** What a body brings, each piece of which ends a silence. */
+    async *heard(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+      const reader = body.getReader();
+      try {
+        for (let read = await reader.read(); !read.done; read = await reader.read()) {
+          hear();
+          yield read.value;
+        }
+      } finally {
+        await reader.cancel().catch(() => undefined);
+      }
+    },
+    end: (): void => clearTimeout(timer),
+  };
+};
+
+/** @throws what no waiting changes. */
+const waitAfter = (error: unknown, tried: number): number => {
+  const wait = error instanceof OutboxError ? waitBefore(error, tried, true) : backOff(tried);
+  if (wait === null) throw error;
+  return wait;
+};
+
+/** Where the feed ends now, so that nothing between two connections is missed. */
+const endOfFeed = async (call: Call, signal: AbortSignal | undefined): Promise<string> => {
+  const query = { limit: 1 };
+  const page = await call.json<ReadEventsAnswer>({ method: 'GET', path: '/v1/events', query }, { signal });
+  return page.next_cursor ?? 'start';
+};
+
+const eventOf = (data: string): OutboxEvent => {
+  try {
+    return JSON.parse(data) as OutboxEvent;
+  } catch (cause) {
+    throw new OutboxError('an event of the stream is no JSON', { cause });
+  }
+};
+
+interface Connecting {
+  readonly call: Call;
+  readonly query: object;
+  readonly options: StreamOptions;
+}
+
+/** One connection, until it ends: its frames. */
+async function* connection({ call, query, options }: Connecting): AsyncGenerator<Frame> {
+  const silence = watchSilence(options.silenceMs ?? SILENCE_MS, options.signal);
+  try {
+    const { body } = await call.response(
+      { method: 'GET', path: '/v1/events', query, accept: 'text/event-stream' },
+      { signal: silence.signal, maxRetries: 0, timeoutMs: LONGEST_MS, totalTimeoutMs: LONGEST_MS },
+    );
+    if (body !== null) yield* framesOf(silence.heard(body));
+  } finally {
+    silence.end();
+  }
+}
+
+/**
+ * Events from now on, or `after` a cursor, for as long as it is iterated.
+ * @throws {ApiError} a refusal that no waiting changes, such as 401; or the reason of the signal.
+ */
+export async function* streamEvents(
+  call: Call,
+  { after, types, ...others }: StreamQuery = {},
+  options: StreamOptions = {},
+): AsyncGenerator<StreamedEvent> {
+  const { signal } = options;
+  const asked = { ...others, types: typeof types === 'object' ? types.join(',') : types };
+  let cursor = after ?? (await endOfFeed(call, signal));
+
+  /** What the frames of one connection tell; the cursor goes with them. */
+  async function* untilCut(): AsyncGenerator<StreamedEvent> {
+    for await (const { id, type, data } of connection({ call, query: { ...asked, after: cursor }, options })) {
+      const events = data === '' || type === 'end' ? [] : [eventOf(data)];
+      cursor = id ?? cursor;
+      yield* events.map((event) => ({ cursor, event }));
+    }
+  }
+
+  for (let tried = 1; ; tried++) {
+    const before = cursor;
+    let wait = backOff(1);
+    try {
+      yield* untilCut();
+    } catch (error) {
+      signal?.throwIfAborted();
+      wait = waitAfter(error, tried);
+    }
+    if (cursor !== before) tried = 0;
+    await pause(wait, signal);
+  }
+}

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { apiFiles, type Document } from '../../sdk/generator/write-api.ts';
+import { type Service, startService } from '../http/support/service.ts';
+
+let service: Service;
+let files: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  service = await startService({ publicUrl: 'https://mail.outbox.test' }, () => undefined);
+  files = apiFiles((await service.request({ url: '/openapi.json' })).json<Document>());
+});
+afterAll(() => service.close());
+
+// `npx vitest run --config test/vitest.config.ts test/sdk/generated.test.ts --update` writes them.
+describe('the SDK is what /openapi.json says', () => {
+  test.each(['schemas.ts', 'resources.ts'])('%s', async (name) => {
+    const path = new URL(`../../sdk/src/api/${name}`, import.meta.url).pathname;
+    await expect(files[name]).toMatchFileSnapshot(path);
+  });
+
+  test('no two operations of a resource share a name', () => {
+    for (const [, body = ''] of (files['resources.ts'] ?? '').matchAll(/=> \(\{([\s\S]*?)\n\}\);/g)) {
+      const names = [...body.matchAll(/^ {2}(\w+): \(/gm)].map(([, name]) => name);
+      expect(names.length).toBeGreaterThan(0);
+      expect(new Set(names).size).toBe(names.length);
+    }
+  });
+});

@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  ApiError,
+  type Configuration,
+  ConnectionError,
+  createOutbox,
+  InvalidRequestError,
+  type Outbox,
+  RateLimitError,
+  TimedOutError,
+} from '../../sdk/src/index.ts';
+import { backOff, waitBefore } from '../../sdk/src/retry.ts';
+import { json, refusal, type Script, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+
+let server: ScriptedServer;
+beforeAll(async () => {
+  server = await startScriptedServer();
+});
+afterAll(() => server.close());
+// The shortest waits there are.
+beforeEach(() => void vi.spyOn(Math, 'random').mockReturnValue(0));
+
+const outboxWith = (more: Partial<Configuration> = {}): Outbox =>
+  createOutbox({ apiKey: 'ob_test_x', baseUrl: server.url, timeoutMs: 5_000, ...more });
+
+const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
+const SENT = { id: 'msg_1', object: 'message' };
+const ok = json(202, SENT);
+const reset: Script = (response) => void response.destroy();
+const half: Script = (response) => {
+  response.writeHead(202, { 'content-length': '100', 'content-type': 'application/json' });
+  response.write('{"id":');
+  setTimeout(() => response.destroy(), 10);
+};
+const proxy = (status: number): Script => {
+  return (response) => void response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
+};
+
+const failureOf = async (promise: PromiseLike<unknown>): Promise<ApiError> => {
+  const outcome = await Promise.resolve(promise).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(outcome).toBeInstanceOf(Error);
+  return outcome as ApiError;
+};
+
+describe('a send', () => {
+  test.each([
+    [429, refusal(429, 'rate_limit_exceeded', { retry_after: 0 })],
+    [500, refusal(500, 'internal_error')],
+    [502, proxy(502)],
+    [503, refusal(503, 'unavailable')],
+    [504, proxy(504)],
+    ['a reset connection', reset],
+    ['half an answer', half],
+    ['an answer that is no JSON', proxy(200)],
+  ])('is tried again after %s, with the same key and body', async (_, script) => {
+    server.script(script, script, ok);
+    expect(await outboxWith().messages.send(MAIL)).toEqual(SENT);
+    expect(server.asked).toHaveLength(3);
+    expect(new Set(server.asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+    expect(server.asked[0]?.headers['idempotency-key']).toMatch(/^[\x20-\x7e]{1,255}$/);
+    for (const one of server.asked) {
+      expect(one).toMatchObject({ method: 'POST', url: '/v1/messages/send' });
+      expect(one.headers).toMatchObject({ authorization: 'Bearer ob_test_x', 'content-type': 'application/json' });
+      expect(JSON.parse(one.body)).toEqual(MAIL);
+    }
+  });
+
+  test.each([400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 301, 302, 307, 308, 501, 505])(
+    'is not tried again after %i',
+    async (status) => {
+      server.script(refusal(status, 'some_code', { details: { to: ['to is required'] } }));
+      const error = await failureOf(outboxWith().messages.send(MAIL));
+      expect(error).toMatchObject({
+        status,
+        code: 'some_code',
+        message: 'refused: some_code',
+        details: { to: ['to is required'] },
+        requestId: `req_${status}`,
+      });
+      expect(error).toBeInstanceOf(ApiError);
+      expect(server.asked).toHaveLength(1);
+    },
+  );
+
+  test('has another key each time it is called, or the one given', async () => {
+    server.script(ok);
+    const outbox = outboxWith();
+    await outbox.messages.send(MAIL);
+    await outbox.messages.send(MAIL);
+    await outbox.messages.send(MAIL, { idempotencyKey: 'order-7' });
+    const [first, second, third] = server.asked.map(({ headers }) => headers['idempotency-key']);
+    expect(second).not.toBe(first);
+    expect(third).toBe('order-7');
+  });
+
+  test('ends after its number of tries', async () => {
+    server.script(proxy(500));
+    expect(await failureOf(outboxWith({ maxRetries: 2 }).messages.send(MAIL))).toMatchObject({ status: 500 });
+    expect(server.asked).toHaveLength(3);
+    await failureOf(outboxWith({ maxRetries: 2 }).messages.send(MAIL, { maxRetries: 0 }));
+    expect(server.asked).toHaveLength(4);
+  });
+
+  test('does not wait for what is behind its whole time', async () => {
+    server.script(refusal(429, 'rate_limit_exceeded', { retry_after: 3_600 }));
+    const error = await failureOf(outboxWith().messages.send(MAIL));
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(error.retryAfter).toBe(3_600);
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('is tried again when no answer comes in time', async () => {
+    server.script(() => undefined, ok);
+    expect(await outboxWith({ timeoutMs: 100 }).messages.send(MAIL)).toEqual(SENT);
+    server.script(() => undefined);
+    expect(await failureOf(outboxWith({ timeoutMs: 50, maxRetries: 1 }).messages.send(MAIL))).toBeInstanceOf(
+      TimedOutError,
+    );
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test('is tried again when an answer begins and never ends', async () => {
+    server.script((response) => void response.writeHead(202).write('{'), ok);
+    expect(await outboxWith({ timeoutMs: 100 }).messages.send(MAIL)).toEqual(SENT);
+  });
+
+  test('ends with the signal: before, while an answer is waited for, and between tries', async () => {
+    server.script(() => undefined);
+    const reason = new Error('enough');
+    expect(await failureOf(outboxWith().messages.send(MAIL, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(server.asked).toHaveLength(0);
+    for (const script of [(): void => undefined, refusal(429, 'rate_limit_exceeded', { retry_after: 30 })]) {
+      const controller = new AbortController();
+      server.script((response, asked) => {
+        script(response, asked);
+        setTimeout(() => controller.abort(reason), 20);
+      });
+      expect(await failureOf(outboxWith().messages.send(MAIL, { signal: controller.signal }))).toBe(reason);
+      expect(server.asked).toHaveLength(1);
+    }
+  });
+
+  test('does not follow a redirect with its key', async () => {
+    server.script(json(307, {}, { location: `${server.url}/elsewhere` }));
+    expect(await failureOf(outboxWith().messages.send(MAIL))).toMatchObject({ status: 307, code: 'unknown' });
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('to a server that is gone says so', async () => {
+    const error = await failureOf(outboxWith({ baseUrl: 'http://127.0.0.1:1', maxRetries: 1 }).messages.send(MAIL));
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.cause).toBeDefined();
+  });
+});
+
+describe('a change that a second try would repeat', () => {
+  const createTopic = (outbox: Outbox) => outbox.topics.create({ name: 'News', default: 'in' });
+  test.each([
+    ['500', refusal(500, 'internal_error')],
+    ['502', proxy(502)],
+    ['504', proxy(504)],
+    ['a reset connection', reset],
+  ])('is not tried again after %s: it may have happened', async (_, script) => {
+    server.script(script);
+    await failureOf(createTopic(outboxWith()));
+    expect(server.asked).toHaveLength(1);
+    expect(server.asked[0]?.headers['idempotency-key']).toBeUndefined();
+  });
+
+  test.each([
+    [429, refusal(429, 'rate_limit_exceeded', { retry_after: 0 })],
+    [503, refusal(503, 'unavailable')],
+  ])('is tried again after %i: it has not happened', async (_, script) => {
+    server.script(script, json(201, { id: 'top_1' }));
+    await createTopic(outboxWith());
+    expect(server.asked).toHaveLength(2);
+  });
+});
+
+describe('waiting', () => {
+  const answered = (status: number, retryAfter: number | null): ApiError =>
+    new (status === 429 ? RateLimitError : ApiError)('x', {
+      status,
+      retryAfter,
+      code: 'x',
+      details: {},
+      requestId: null,
+    });
+
+  test('for a rate limit lasts as long as it says, or 60 s', () => {
+    expect(waitBefore(answered(429, 7), 1, true)).toBe(7_100);
+    expect(waitBefore(answered(429, null), 1, true)).toBe(60_100);
+    expect(waitBefore(answered(503, 3), 1, false)).toBe(3_100);
+    expect(waitBefore(answered(503, null), 1, false)).toBe(100);
+  });
+
+  test('is never nothing, doubles, ends growing, and spreads over all of it', () => {
+    expect(backOff(1)).toBe(100);
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+    expect([1, 2, 3, 4].map(backOff)).toEqual([600, 1_100, 2_100, 4_100]);
+    expect(backOff(60)).toBe(20_100);
+    vi.spyOn(Math, 'random').mockReturnValue(0.5);
+    expect(backOff(1)).toBe(350);
+  });
+
+  test('takes a date of Retry-After from the clock of the server', async () => {
+    const date = new Date('2001-01-01T00:00:00Z').toUTCString();
+    const later = new Date('2001-01-01T02:00:00Z').toUTCString();
+    server.script(json(503, {}, { date, 'retry-after': later }));
+    expect((await failureOf(outboxWith().messages.list())).retryAfter).toBe(7_200);
+    for (const wrong of ['-1', '1e9', 'soon', '99999999999']) {
+      server.script(json(400, {}, { 'retry-after': wrong }));
+      expect((await failureOf(outboxWith().messages.list())).retryAfter).toBeNull();
+    }
+  });
+});
+
+describe('errors', () => {
+  test('that are none of the service name the status', async () => {
+    for (const body of [
+      [],
+      7,
+      null,
+      { error: 'no' },
+      { error: { message: 7, code: {}, details: 'x', retry_after: -1 } },
+    ]) {
+      server.script(json(400, body));
+      const error = await failureOf(outboxWith().messages.send(MAIL));
+      expect(error).toBeInstanceOf(InvalidRequestError);
+      expect(error).toMatchObject({ code: 'unknown', details: {}, retryAfter: null, requestId: null });
+      expect(error.message).toContain('400');
+    }
+  });
+
+  test('name what is missing before anything is sent', async () => {
+    expect(() => createOutbox({ apiKey: '', baseUrl: server.url })).toThrow('apiKey is required');
+    expect(() => createOutbox({ apiKey: 'sk_1', baseUrl: server.url })).toThrow('apiKey must begin with ob_');
+    expect(() => createOutbox({ apiKey: 'ob_test_x' })).toThrow('baseUrl is required');
+    expect(() => createOutbox({ apiKey: 'ob_test_x', baseUrl: 'mail.example' })).toThrow('baseUrl must begin with');
+    server.script(ok);
+    expect(() => outboxWith().messages.get('')).toThrow("an id is not ''");
+    expect(() => outboxWith().messages.get('..')).toThrow("an id is not '..'");
+    await outboxWith().templates.delete('a/../b?c');
+    expect(server.asked.map(({ url }) => url)).toEqual(['/v1/templates/a%2F..%2Fb%3Fc']);
+  });
+});

@@ -1,0 +1,59 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it arrived, whole. */
+export interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+export type Script = (response: ServerResponse, asked: Asked) => void;
+
+/** Answers each request by the next script, and the last one for ever. */
+export interface ScriptedServer {
+  readonly url: string;
+  readonly asked: Asked[];
+  script(...scripts: readonly Script[]): void;
+  close(): Promise<void>;
+}
+
+const wholeBody = async (request: IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+};
+
+export const json =
+  (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Script =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+/** As the service refuses. */
+export const refusal = (status: number, code: string, more: object = {}): Script =>
+  json(status, { error: { message: `refused: ${code}`, code, ...more } }, { 'x-request-id': `req_${status}` });
+
+export const startScriptedServer = async (): Promise<ScriptedServer> => {
+  const asked: Asked[] = [];
+  let scripts: readonly Script[] = [];
+  const server = createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request;
+    const one = { method, url, headers, body: await wholeBody(request) };
+    asked.push(one);
+    (scripts[asked.length - 1] ?? scripts.at(-1))?.(response, one);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    script: (...next) => {
+      asked.length = 0;
+      scripts = next;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};

@@ -1,0 +1,236 @@
+import { openAsBlob } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  ConflictError,
+  createOutbox,
+  ForbiddenError,
+  InvalidRequestError,
+  NotFoundError,
+  type Outbox,
+  responseOf,
+  type StreamedEvent,
+  UnauthorizedError,
+} from '../../sdk/src/index.ts';
+import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
+import { type Asked, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+
+let service: DatabaseService;
+let baseUrl: string;
+let outbox: Outbox;
+let sender: Outbox;
+
+const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'x', text: 'x' };
+
+beforeAll(async () => {
+  service = await startDatabaseService();
+  baseUrl = await service.server.listen({ port: 0, host: '127.0.0.1' });
+  const organizationId = await service.makeOrganization();
+  const domainId = await service.makeDomain(organizationId, 'example.test');
+  outbox = createOutbox({ baseUrl: `${baseUrl}/`, apiKey: (await service.makeKey(organizationId, domainId)).value });
+  const only = await service.makeKey(organizationId, domainId, { permissions: ['send'] });
+  sender = createOutbox({ baseUrl, apiKey: only.value });
+});
+afterAll(() => service.close());
+
+const failureOf = (promise: PromiseLike<unknown>): Promise<unknown> =>
+  Promise.resolve(promise).then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe('a client', () => {
+  test('sends, reads, and sends nothing twice by one key', async () => {
+    const sent = await outbox.messages.send(MAIL, { idempotencyKey: 'once' });
+    const again = await outbox.messages.send(MAIL, { idempotencyKey: 'once' });
+    expect(again).toEqual(sent);
+    expect(responseOf(again)?.headers.get('idempotent-replayed')).toBe('true');
+    const message = await outbox.messages.get(sent.id);
+    expect(message).toMatchObject({ id: sent.id, status: 'accepted', recipients: [{ address: 'b@example.org' }] });
+    expect((await outbox.messages.getContent(sent.id)).text).toBe('x');
+    expect(await (await outbox.messages.getRaw(sent.id)).text()).toContain('Subject: x');
+    expect((await outbox.stats.get()).totals.accepted).toBeGreaterThan(0);
+  });
+
+  test('sends a batch, each message of which is refused by itself', async () => {
+    const { accepted, data } = await outbox.messages.sendBatch({
+      mode: 'partial',
+      messages: [MAIL, { ...MAIL, to: 'nowhere' }],
+    });
+    expect(accepted).toBe(1);
+    expect(data.map(({ status }) => status)).toEqual(['accepted', 'refused']);
+  });
+
+  test('reads a list by page, and all of it', async () => {
+    await outbox.messages.sendBatch({
+      messages: Array.from({ length: 7 }, () => ({ ...MAIL, to: 'pages@example.org' })),
+    });
+    const query = { to: 'pages@example.org', limit: 3 };
+    const page = await outbox.messages.list(query);
+    expect(page).toMatchObject({ object: 'list', has_more: true });
+    expect(page.data).toHaveLength(3);
+    const ids = new Set<string>();
+    for await (const { id } of outbox.messages.list(query)) ids.add(id);
+    expect(ids.size).toBe(7);
+    const lengths: number[] = [];
+    for await (const { data } of outbox.messages.list(query).pages()) lengths.push(data.length);
+    expect(lengths).toEqual([3, 3, 1]);
+  });
+
+  test('changes what it has seen, and nothing newer', async () => {
+    const topic = await outbox.topics.create({ name: 'News', default: 'in' });
+    const ifMatch = responseOf(await outbox.topics.get(topic.id))?.headers.get('etag') ?? undefined;
+    await outbox.topics.update(topic.id, { name: 'Newer' }, { ifMatch });
+    expect(await failureOf(outbox.topics.update(topic.id, { name: 'Stale' }, { ifMatch }))).toBeInstanceOf(
+      ConflictError,
+    );
+    expect((await outbox.topics.get(topic.id)).name).toBe('Newer');
+    expect(await outbox.topics.delete(topic.id)).toBeUndefined();
+  });
+
+  test('tells refusals apart', async () => {
+    const wrong = createOutbox({ baseUrl, apiKey: 'ob_live_wrong' });
+    expect(await failureOf(wrong.messages.send(MAIL))).toBeInstanceOf(UnauthorizedError);
+    expect(await failureOf(sender.messages.list())).toBeInstanceOf(ForbiddenError);
+    expect(await failureOf(outbox.messages.get('msg_nothing'))).toBeInstanceOf(NotFoundError);
+    const invalid = await failureOf(outbox.messages.send({ ...MAIL, to: [] }));
+    expect(invalid).toBeInstanceOf(InvalidRequestError);
+    expect(invalid).toMatchObject({ code: 'invalid_request', details: { to: [expect.any(String)] } });
+    expect((invalid as InvalidRequestError).requestId).toMatch(/^req_/);
+  });
+
+  test('renders a React element', async () => {
+    // Its types would hide those of the browser from other tests.
+    const { createElement } = createRequire(import.meta.url)('react');
+    const react = createElement('p', null, 'Hello <you>');
+    const { id } = await outbox.messages.send({ from: MAIL.from, to: MAIL.to, subject: 'x', react });
+    expect((await outbox.messages.getContent(id)).html).toBe('<!DOCTYPE html><p>Hello &lt;you&gt;</p>');
+  });
+});
+
+describe('attachments', () => {
+  // No multiple of 3, and more than a chunk.
+  const BYTES = Uint8Array.from({ length: 200_001 }, (_, index) => (index * 7) % 256);
+  const base64 = Buffer.from(BYTES).toString('base64');
+  let folder: string;
+  let server: ScriptedServer;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'outbox-sdk-'));
+    await writeFile(join(folder, 'report.bin'), BYTES);
+    server = await startScriptedServer();
+  });
+  afterAll(async () => {
+    await rm(folder, { recursive: true });
+    await server.close();
+  });
+
+  test('of every kind arrive as they are', async () => {
+    const file = await openAsBlob(join(folder, 'report.bin'));
+    const contents = [base64, BYTES, BYTES.buffer, file, new Blob([])];
+    const { id } = await outbox.messages.send({
+      ...MAIL,
+      attachments: contents.map((content, index) => ({ filename: `${index}.bin`, content })),
+    });
+    const raw = await (await outbox.messages.getRaw(id)).text();
+    const lines = base64.replaceAll(/.{76}/g, '$&\r\n');
+    expect(raw.split(lines)).toHaveLength(5);
+    expect(raw).toContain('filename=4.bin');
+  });
+
+  test('from a file are streamed, and anew by each try', async () => {
+    const file = await openAsBlob(join(folder, 'report.bin'));
+    const fail = (response: { destroy(): void }) => void response.destroy();
+    server.script(fail as never, (response) => void response.writeHead(202).end('{}'));
+    const client = createOutbox({ baseUrl: server.url, apiKey: 'ob_test_x' });
+    await client.messages.sendBatch({
+      messages: [1, 2].map((name) => ({ ...MAIL, attachments: [{ filename: `${name}`, content: file }] })),
+    });
+    expect(server.asked).toHaveLength(2);
+    const [first, second] = server.asked as [Asked, Asked];
+    expect(first.headers['transfer-encoding']).toBe('chunked');
+    expect(second.body).toBe(first.body);
+    const { messages } = JSON.parse(second.body);
+    expect(messages.map((one: { attachments: [{ content: string }] }) => one.attachments[0].content)).toEqual([
+      base64,
+      base64,
+    ]);
+  });
+});
+
+describe('a stream of events', () => {
+  const subjectOf = ({ event }: StreamedEvent): string | undefined =>
+    'metadata' in event.data ? event.data.metadata?.n : undefined;
+  const send = (n: number) => outbox.messages.send({ ...MAIL, metadata: { n: `${n}` } });
+
+  test('goes on over cuts without a gap, and resumes from a cursor', async () => {
+    const controller = new AbortController();
+    const seen: StreamedEvent[] = [];
+    const streaming = (async () => {
+      for await (const one of outbox.events.stream({ types: ['message.accepted'] }, { signal: controller.signal })) {
+        seen.push(one);
+      }
+    })();
+    await expect.poll(() => service.deps.liveFeed.size()).toBe(1);
+    await send(0);
+    await expect.poll(() => seen.length).toBe(1);
+    service.server.server.closeAllConnections();
+    for (let n = 1; n < 4; n++) await send(n);
+    await expect.poll(() => seen.map(subjectOf), { timeout: 10_000 }).toEqual(['0', '1', '2', '3']);
+    controller.abort(new Error('enough'));
+    await expect(streaming).rejects.toThrow('enough');
+
+    const resumed: StreamedEvent[] = [];
+    for await (const one of outbox.events.stream({ after: seen[1]?.cursor, types: 'message.accepted' })) {
+      if (resumed.push(one) === 2) break;
+    }
+    expect(resumed).toEqual(seen.slice(2));
+    await expect.poll(() => service.deps.liveFeed.size()).toBe(0);
+  });
+
+  test('ends where waiting does not help', async () => {
+    await expect(sender.events.stream().next()).rejects.toThrow(ForbiddenError);
+    await expect(outbox.events.stream({ after: 'no cursor' }).next()).rejects.toThrow(InvalidRequestError);
+  });
+
+  test('is read from pieces, and connects again after silence, refusals and the end', async () => {
+    const server = await startScriptedServer();
+    const frame = (n: number, line = '\n') =>
+      `id: c${n}${line}event: message.sent${line}data: {"n":${n}}${line}${line}`;
+    server.script(
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const text = `: hello\n\n${frame(1)}${frame(2, '\r\n')}: still here\nid: c3\n\n`;
+        let at = 0;
+        const timer = setInterval(() => {
+          response.write(text.slice(at, at + 3));
+          at += 3;
+          if (at >= text.length) clearInterval(timer);
+        }, 1);
+      },
+      (response) => void response.writeHead(503).end(),
+      (response) => void response.writeHead(200).end(`event: end\ndata: {"reason":"drain"}\n\n`),
+      (response) => void response.writeHead(200).write(frame(4)),
+    );
+    const client = createOutbox({ baseUrl: server.url, apiKey: 'ob_test_x' });
+    const seen: StreamedEvent[] = [];
+    for await (const one of client.events.stream({ after: 'c0' }, { silenceMs: 300 })) {
+      seen.push(one);
+      if (one.cursor === 'c4') break;
+    }
+    expect(seen.map(({ cursor, event }) => [cursor, event])).toEqual([
+      ['c1', { n: 1 }],
+      ['c2', { n: 2 }],
+      ['c4', { n: 4 }],
+    ]);
+    expect(server.asked.map(({ url }) => url)).toEqual([
+      '/v1/events?after=c0',
+      '/v1/events?after=c3',
+      '/v1/events?after=c3',
+      '/v1/events?after=c3',
+    ]);
+    await server.close();
+  });
+});
