@@ -36,6 +36,7 @@ import { readWitnessPolicy } from './read-service-config.ts';
 import { healthParts } from './service-health.ts';
 import { startSubmission } from './start-submission.ts';
 import type { OpenedWorkers } from './start-workers.ts';
+import { version } from './version.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
 
 export interface RunningApi extends RunningRole {
@@ -153,6 +154,7 @@ export const startApi = async (
     retention: createPostgresRetention({ pool, codec: engines.contentsCodec }),
     ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),
     trustedProxies: config.trustedProxies,
+    version: await version(),
     get publicUrl() {
       return baseUrl();
     },

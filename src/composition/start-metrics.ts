@@ -8,6 +8,7 @@ import { createReadModels } from '../projections/read-models.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from '../workers/delivery/attempt-log.ts';
 import { listenRefused } from './lifecycle.ts';
 import type { Engines } from './open-engines.ts';
+import { version } from './version.ts';
 
 /**
  * Serves metrics on their own port, in every role, when `METRICS_PORT` is set.
@@ -25,7 +26,7 @@ export const startMetrics = async (
   measureBacklog(registry, deliveries.backlog);
   measureDisputes(registry, audit.disputed);
   measureMissingContents(registry, engines.missingContents);
-  const server = createMetricsServer({ registry, lag }).listen(metricsPort, host);
+  const server = createMetricsServer({ registry, lag, version: await version() }).listen(metricsPort, host);
   await once(server, 'listening').catch((error: unknown) => {
     throw listenRefused(error, { host, port: metricsPort, variable: 'METRICS_PORT' });
   });

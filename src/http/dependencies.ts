@@ -72,6 +72,8 @@ export interface HttpDependencies {
   readonly sendingLimits: ReputationLimits;
   /** Who cosigns checkpoints, and how many must. */
   readonly witnessPolicy: Policy;
+  /** Of this service. */
+  readonly version: string;
   /** URL at which clients reach this service; for the OpenAPI document. */
   readonly publicUrl: string;
   /** Readiness probes by name; each rejects if its dependency is unavailable. */

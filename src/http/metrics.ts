@@ -30,6 +30,8 @@ export interface MetricsServerOptions {
   readonly registry: Registry;
   /** null: this process runs no projections. */
   readonly lag: ReadModels['lag'] | null;
+  /** Of this service. */
+  readonly version: string;
 }
 
 /** Most collectors give up a scrape after 10 s. */
@@ -71,13 +73,13 @@ const measureLag = (registry: Registry, lag: ReadModels['lag']): void => {
 /**
  * Serves `/metrics` and `/livez` in every role, on a port of its own that customers do not reach. Not listening yet.
  */
-export const createMetricsServer = ({ registry, lag }: MetricsServerOptions): Server => {
+export const createMetricsServer = ({ registry, lag, version }: MetricsServerOptions): Server => {
   collectDefaultMetrics({ register: registry });
   if (lag !== null) measureLag(registry, lag);
   return createServer((request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
     if (request.url === '/livez') {
-      response.writeHead(200).end();
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 'ok', version }));
       return;
     }
     if (request.url !== '/metrics') {

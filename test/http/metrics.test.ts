@@ -9,7 +9,7 @@ test('the metrics server exports lag by projection and durations by route, never
   const registry = new Registry();
   const lag = async () => [{ name: 'messages', seconds: 1.5, parkedEvents: 2, position: '1' }];
   const service = await startService({ registry });
-  const metrics = createMetricsServer({ registry, lag }).listen(0, '127.0.0.1');
+  const metrics = createMetricsServer({ registry, lag, version: '1.2.3' }).listen(0, '127.0.0.1');
   await once(metrics, 'listening');
   await service.request({ url: '/v1/messages/msg_secret' });
   const { port } = metrics.address() as AddressInfo;
@@ -22,6 +22,8 @@ test('the metrics server exports lag by projection and durations by route, never
     'outbox_http_request_duration_seconds_count{method="GET",route="/v1/messages/:id",status="401"} 1',
   );
   expect(text).not.toContain('msg_secret');
+  const alive = await fetch(`http://127.0.0.1:${port}/livez`);
+  expect([alive.status, await alive.json()]).toEqual([200, { status: 'ok', version: '1.2.3' }]);
   expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
   metrics.close();
   metrics.closeAllConnections();

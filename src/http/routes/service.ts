@@ -16,12 +16,13 @@ import { routeSchema } from '../openapi/operation.ts';
 /** A healthy database answers in milliseconds; load balancers probe every few seconds. */
 const PROBE_MS_MAX = 1_000;
 
-const alive = z.strictObject({ status: z.literal('ok') });
+const ready = z.strictObject({ status: z.literal('ok') });
+const alive = ready.extend({ version: z.string().meta({ description: 'Of the service.', examples: ['0.1.0'] }) });
 
 /** Liveness of the process. */
-export const livezRoute = ({ server, operationId }: RouteContext): void => {
+export const livezRoute = ({ server, deps, operationId }: RouteContext): void => {
   const schema = routeSchema(operationId, 'GET /livez', { summary: 'Check that the process is alive', answer: alive });
-  server.get('/livez', { schema }, async () => ({ status: 'ok' }));
+  server.get('/livez', { schema }, async () => ({ status: 'ok', version: deps.version }));
 };
 
 /** Readiness: the key cache is fresh, all dependencies answer, and the server is not closing. */
@@ -37,7 +38,7 @@ export const readyzRoute = ({ server, deps, auth, closing, operationId }: RouteC
 
   const schema = routeSchema(operationId, 'GET /readyz', {
     summary: 'Check that the process can serve requests',
-    answer: alive,
+    answer: ready,
   });
   server.get('/readyz', { schema }, async () => {
     const probes = (await Promise.all(Object.entries(deps.probes).map(failed))).flat();

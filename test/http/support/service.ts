@@ -109,6 +109,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     retention: { erasureProgress: async () => new Map(), countErasable: async () => ERASURE_COUNTS_NONE },
     logger: silentLogger,
     trustedProxies: [],
+    version: '0.0.0',
     publicUrl: 'http://localhost',
     trackingKeys: TRACKING_KEYS,
     sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
