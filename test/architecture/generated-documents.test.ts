@@ -1,10 +1,22 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { errorsDocument } from '../support/documents/errors-document.ts';
+import { licences, licencesDocument } from '../support/documents/licences-document.ts';
 
 const path = (name: string): string => fileURLToPath(new URL(`../../docs/${name}`, import.meta.url));
 
 // `npx vitest run --config test/vitest.config.ts test/architecture/generated-documents.test.ts --update` writes them.
 test('docs/errors.md says what the catalogue, the statuses and the route table say', async () => {
   await expect(errorsDocument()).toMatchFileSnapshot(path('errors.md'));
+});
+
+test('docs/licences.md says what package-lock.json says', async () => {
+  await expect(licencesDocument()).toMatchFileSnapshot(path('licences.md'));
+});
+
+test('every package has a licence that asks for no more than its text beside it', () => {
+  const permissive = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'BlueOak-1.0.0', 'CC0-1.0', 'ISC', 'MIT'];
+  // Fonts may be passed on with a program; Unlicense and WTFPL ask for nothing.
+  const others = ['MIT-0', 'OFL-1.1', 'Python-2.0', 'Unlicense', 'WTFPL', '(BSD-3-Clause AND Apache-2.0)'];
+  expect([...licences().keys()].filter((licence) => ![...permissive, ...others].includes(licence))).toEqual([]);
 });

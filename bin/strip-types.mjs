@@ -1,0 +1,18 @@
+// Node runs TypeScript by leaving out its types, but not below `node_modules`, where an installed package is. This does the
+// same there, for the files of this package alone.
+import { readFileSync } from 'node:fs';
+import { registerHooks, stripTypeScriptTypes } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+const OWN = new URL('../src/', import.meta.url).href;
+
+registerHooks({
+  load: (url, context, next) => {
+    if (!url.startsWith(OWN) || !url.endsWith('.ts')) return next(url, context);
+    return {
+      format: 'module',
+      source: stripTypeScriptTypes(readFileSync(fileURLToPath(url), 'utf8')),
+      shortCircuit: true,
+    };
+  },
+});
