@@ -1,4 +1,4 @@
-import type { AuditKey } from '../domain/audit/audit-log.ts';
+import type { AuditKey, AuditLog } from '../domain/audit/audit-log.ts';
 import { parseCheckpoint, parseNote, signatoryOf } from '../domain/audit/signed-note.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEvent } from '../domain/events.ts';
@@ -28,20 +28,25 @@ export interface NoteDispute {
   readonly cosignedSize: number;
 }
 
+/** Only what is in the log is released: no witness has cosigned more than that, and one that did not continue it said so. */
+const isContradicted = ({ last, signing }: AuditLog, { note, cosignedSize }: NoteDispute): boolean => {
+  const { origin, size } = parseCheckpoint(parseNote(note).text);
+  if (last === null || signing?.origin !== origin) return false;
+  return cosignedSize <= size || cosignedSize > last.size;
+};
+
 /**
- * Puts on record that a witness contradicts the log, which ends the signing.
- * @returns false: it was shown what is not the newest checkpoint, and may know a later one.
+ * Puts on record that a witness contradicts the log, which ends the signing. It need not have been shown the newest checkpoint:
+ * where one is signed all the time, it never is.
+ * @returns false: the log was reopened since, or the witness knows as many leaves as were signed meanwhile: it was shown them.
  */
-export const noteDispute = (
-  context: AuditContext,
-  { tree, note, witness, cosignedSize }: NoteDispute,
-): Promise<boolean> =>
+export const noteDispute = (context: AuditContext, dispute: NoteDispute): Promise<boolean> =>
   retryConflicts(async () => {
+    const { tree, note, witness, cosignedSize } = dispute;
     const loaded = await loadAuditLog(context, tree);
-    const { last, signing } = loaded.state;
-    const { origin, size } = parseCheckpoint(parseNote(note).text);
-    if (last?.note !== note || signing?.origin !== origin) return false;
+    if (!isContradicted(loaded.state, dispute)) return false;
     if (loaded.state.dispute !== null) return true;
+    const { origin, size } = parseCheckpoint(parseNote(note).text);
     const data = { organizationId: organizationOf(tree), origin, size, witness, cosignedSize };
     const events: AuditEvent[] = [{ type: 'AuditDisputed', data }];
     return (await appendToAuditLog(context, tree, loaded, { events, origin: workerOrigin(tree) })) || null;

@@ -30,7 +30,7 @@ export const auditEvents = {
   AuditDisputed: z.object({
     organizationId: z.string(),
     origin: z.string(),
-    /** Of the checkpoint that it was shown, the last one of the log. */
+    /** Of the checkpoint that it was shown. */
     size: z.number().int(),
     /** Its name, and how many leaves it has cosigned. */
     witness: z.string(),

@@ -1,12 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
 import { Contradicted, loadAuditLog } from '../../../src/commands/audit.ts';
-import { reopenAuditLog } from '../../../src/commands/audit-witnesses.ts';
+import { noteDispute, reopenAuditLog } from '../../../src/commands/audit-witnesses.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
-import { ADD_CHECKPOINT, addCheckpointBody } from '../../../src/domain/audit/add-checkpoint.ts';
+import { ADD_CHECKPOINT, addCheckpointBody, SIZE_MEDIA_TYPE } from '../../../src/domain/audit/add-checkpoint.ts';
 import { leafHash } from '../../../src/domain/audit/merkle-tree.ts';
 import {
   checkpointText,
+  createCosigner,
   createSigner,
+  parseCheckpoint,
   parseVerifierKey,
   signedAt,
   signedNote,
@@ -15,7 +18,7 @@ import { auditStream } from '../../../src/domain/streams.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';
 import { silentLogger } from '../../support/logger.ts';
-import { startWitness } from '../../support/witness.ts';
+import { startOtherWitness, startWitness } from '../../support/witness.ts';
 import { TREE } from './signed-log.ts';
 import { openWitnessed, PATIENCE } from './witnessed-log.ts';
 
@@ -52,6 +55,34 @@ describe('a log that is shorter than what a witness has cosigned', () => {
     expect(await trees.unsigned(10)).toEqual([TREE]);
     await rebuild({ pool, store, logger: silentLogger }, [auditProjection]);
     expect(await trees.disputed()).toBe(1);
+  });
+
+  test('is on record although it is signed again before each answer of the witness', async () => {
+    const { append, sign, ask, trees, alarms } = await openWitnessed();
+    await append(5);
+    await sign();
+    const url = await startOtherWitness(async (_, response) => {
+      await append();
+      await sign().catch(() => undefined);
+      response.writeHead(409, { 'content-type': SIZE_MEDIA_TYPE }).end('1000\n');
+    });
+    ask([{ key: createCosigner('other.example', randomBytes(32)).verifierKey, url }]);
+    await vi.waitFor(async () => expect(await trees.disputed()).toBe(1), PATIENCE);
+    expect(alarms).toEqual([expect.stringMatching(/has cosigned 1000 leaves/)]);
+    await expect(sign()).rejects.toThrow(Contradicted);
+  });
+
+  test('is not one whose witness was shown a later checkpoint of it by another process', async () => {
+    const { append, sign, context, newest, trees } = await openWitnessed();
+    await append(5);
+    await sign();
+    const note = (await trees.checkpoints({ tree: TREE, limit: 1 }))[0]?.note ?? '';
+    await append();
+    await sign();
+    const { size } = parseCheckpoint((await newest()).text);
+    const said = (cosignedSize: number) => noteDispute(context, { tree: TREE, note, witness: 'w', cosignedSize });
+    expect(await said(size)).toBe(false);
+    expect(await said(size + 1)).toBe(true);
   });
 
   test('is signed again under another origin once it is reopened, by the key before for the first time', async () => {
