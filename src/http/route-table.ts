@@ -105,8 +105,13 @@ export const ROUTES = {
     errors: [...ONE, 'environment_not_allowed', 'not_signed_yet'],
   },
   'GET /v1/audit/tlog/:organization/tile/*': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
-  'GET /v1/audit/reports/api-keys/:id': { ...ADMIN_LIVE, mail: 'none', errors: [...ONE, 'environment_not_allowed'] },
-  'GET /v1/audit/reports/messages/:id': { ...ADMIN_LIVE, contents: true, errors: [...ONE, 'environment_not_allowed'] },
+  'GET /v1/audit/reports/api-keys/:id': { ...AUDIT, errors: [...ONE, 'environment_not_allowed'] },
+  'GET /v1/audit/reports/messages/:id': {
+    ...ADMIN_LIVE,
+    auditors: true,
+    contents: true,
+    errors: [...ONE, 'environment_not_allowed'],
+  },
   'POST /v1/audit/auditors': {
     ...STEP_UP,
     status: 201,

@@ -82,9 +82,12 @@ const requireWithinRole = (
 };
 
 /** What somebody lacks who is no member. @throws {DomainError} `permission_missing`. */
-const requireKind = ({ auditor, member }: Caller, { auditors, membersOnly, operatorsOnly }: Requirement): void => {
+const requireKind = ({ auditor, member }: Caller, required: Requirement): void => {
+  const { auditors, contents, membersOnly, operatorsOnly } = required;
   if (auditor !== undefined && auditors !== true)
     throw new DomainError('permission_missing', 'the token of an auditor reads the audit endpoints alone');
+  if (auditor?.contents === false && contents === true)
+    throw new DomainError('permission_missing', 'contents are not disclosed to this auditor');
   if (membersOnly === true && member === undefined)
     throw new DomainError('permission_missing', 'members alone can do this: sign in to the dashboard');
   if (operatorsOnly === true && member?.isOperator !== true)
@@ -112,7 +115,9 @@ export const requirePermission = (caller: Caller, required: Requirement, method:
 
 /**
  * The domain whose data the caller may read; null: all domains. Keys with only `send` or `read` are confined to their
- * own, members to none.
+ * own, members and auditors to none.
  */
-export const visibleDomainId = ({ permissions, member, domain }: Caller): string | null =>
-  member !== undefined || permissions.includes('manage') || permissions.includes('admin') ? null : domain.id;
+export const visibleDomainId = ({ permissions, member, auditor, domain }: Caller): string | null =>
+  member !== undefined || auditor !== undefined || permissions.includes('manage') || permissions.includes('admin')
+    ? null
+    : domain.id;

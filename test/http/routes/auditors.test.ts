@@ -106,6 +106,25 @@ describe('an auditor', () => {
     expect((await ask('GET', '/v1/audit/auditors', other)).body.data).toHaveLength(1);
   });
 
+  test('reads reports about keys, and with contents about messages, of every domain of the organization', async () => {
+    const tokens = [(await add()).body.token, (await add({ contents: true })).body.token];
+    const mail = { from: 'a@auditors.test', to: 'ann@example.org', subject: 'Hello', text: 'Hello' };
+    const { id } = (await ask('POST', '/v1/messages/send', key, { payload: mail })).body;
+    const keyId = (await ask('GET', '/v1/api-keys')).body.data[0].id;
+    for (const token of tokens) {
+      const { body } = await ask('GET', `/v1/audit/reports/api-keys/${keyId}`, token);
+      expect(body.facts).toContainEqual({ name: 'Key', value: keyId });
+    }
+    const [without = '', withContents = ''] = tokens;
+    const refusal = await ask('GET', `/v1/audit/reports/messages/${id}`, without);
+    expect([refusal.status, refusal.body.error.message]).toEqual([403, 'contents are not disclosed to this auditor']);
+    const { body } = await ask('GET', `/v1/audit/reports/messages/${id}`, withContents);
+    expect(body.facts).toContainEqual({ name: 'Subject', value: 'Hello' });
+    const theirs = (await add({ contents: true }, other)).body.token;
+    for (const url of [`api-keys/${keyId}`, `messages/${id}`])
+      expect((await ask('GET', `/v1/audit/reports/${url}`, theirs)).code).toBe('other_organization');
+  });
+
   test('is let in by a process that starts later', async () => {
     const { token } = (await add()).body;
     const server = await buildServer(service.deps);

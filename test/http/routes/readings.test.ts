@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { noteReading } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
+import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 
@@ -32,6 +33,34 @@ describe('who reads', () => {
       { actor: { type: 'key' }, data: { what: 'suppressions', subjectId: null } },
     ]);
     expect(JSON.stringify(entries)).not.toContain('example.org');
+  });
+
+  test('is shown nothing while it cannot be put on record', async () => {
+    const mail = { from: 'a@audit.example', to: 'b@example.org', subject: 'Secret', text: 'Hello' };
+    const sent = await service.request({ method: 'POST', url: '/v1/messages/send', key, payload: mail });
+    const { id } = sent.json();
+    await service.request({ method: 'POST', url: '/v1/audit/checkpoints', key, payload: {} });
+    const [accepted] = (await ask(`/v1/audit/log?type=MessageAccepted&message_id=${id}`)).json().data;
+    const append = vi
+      .spyOn(service.deps.context.store, 'append')
+      .mockRejectedValue(new StoreUnavailable('the log is away'));
+    try {
+      for (const url of [
+        `/v1/messages/${id}/content`,
+        `/v1/messages/${id}/raw`,
+        `/v1/messages/${id}/preview`,
+        `/v1/audit/disclosures/${accepted.event_id}`,
+        `/v1/audit/reports/messages/${id}`,
+        '/v1/suppressions/export',
+        '/v1/audit/export',
+      ]) {
+        const answer = await ask(url);
+        expect([url, answer.statusCode, answer.json().error.code]).toEqual([url, 503, 'unavailable']);
+        expect(answer.body).not.toContain('Secret');
+      }
+    } finally {
+      append.mockRestore();
+    }
   });
 
   test.each([

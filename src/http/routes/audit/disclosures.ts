@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { inTurns } from '../../../async/turns.ts';
 import { noteReading } from '../../../commands/audit.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { partLeaf, type SaltedPart } from '../../../domain/audit/content-proof.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
 import { leafHash } from '../../../domain/audit/merkle-tree.ts';
@@ -117,13 +116,6 @@ const originOf = async ({ requestOrigins }: HttpDependencies, { metadata }: Leaf
   return { root, part: removedPart({ name: 'client', hash: root }, { kind: 'expired', at }) };
 };
 
-/** Who may see contents: keys with `admin`, and auditors who were given that. @throws {DomainError} `permission_missing` */
-const requireContents = ({ auditor }: Caller): void => {
-  if (auditor?.contents === false) {
-    throw new DomainError('permission_missing', 'contents are not disclosed to this auditor');
-  }
-};
-
 export const getDisclosureRoute = endpoint(
   'GET /v1/audit/disclosures/:id',
   {
@@ -135,7 +127,6 @@ export const getDisclosureRoute = endpoint(
     etag: false,
   },
   async ({ caller, id, origin }, { deps }) => {
-    requireContents(caller);
     const found = await requireEvent(deps, caller.organizationId, id);
     const { parsed, index } = found;
     const content = await contentOf(deps, parsed.data);
