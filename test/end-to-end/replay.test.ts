@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
@@ -55,3 +57,50 @@ test('read models of a moment are made from a log in EventStoreDB', async () => 
   expect(await messagesIn(made)).toEqual([{ message_id: id, status: 'delivered' }]);
   await operator(options, 'replay', 'drop', 'replay_then');
 }, 120_000);
+
+/** Events that the double looks at in a second: a replay takes some seconds then. */
+const SLOWLY = 10;
+
+test('a replay from EventStoreDB that is killed in the middle leaves what no list shows, and the next one replaces', async () => {
+  const { dataDir, env } = await placeForTest();
+  const eventStore = await startEventStoreDbDouble();
+  onTestFinished(eventStore.close);
+  const options = { dataDir, env: { ...env, EVENTSTORE_URL: eventStore.url } };
+  const program = await programForTest(options);
+  const api = apiClient(program.baseUrl, program.keys.live);
+  const { id, time } = await sendTwo(api);
+  const client = new Client({ connectionString: env.DATABASE_URL });
+  await client.connect();
+  onTestFinished(() => client.end());
+  const namesOf = async (sql: string): Promise<readonly string[]> =>
+    (await client.query<{ name: string }>(`select ${sql}`)).rows.map(({ name }) => name);
+  const schemas = () => namesOf(`nspname as name from pg_namespace where nspname like '%replay\\_%' order by 1`);
+  const roles = () => namesOf(`rolname as name from pg_roles where rolname like 'replay\\_%'`);
+  const live = () => namesOf(`status as name from read_models.messages`);
+  await eventually(live, (statuses) => statuses.join() === 'delivered,delivered');
+  const before = await roles();
+
+  const words = ['replay', '--until', time, '--into', 'replay_then', '--json'];
+  eventStore.costs.scannedPerSecond = SLOWLY;
+  const killed: ChildProcess = spawn(process.execPath, ['src/cli/main.ts', ...words], {
+    env: { PATH: process.env.PATH, DATA_DIR: dataDir, ...options.env },
+    stdio: 'ignore',
+  });
+  const ended = once(killed, 'exit');
+  await eventually(
+    () => namesOf(`to_regclass('unfinished_replay_then.messages')::text as name`),
+    ([table]) => table !== null && eventStore.openReads() > 0,
+    60_000,
+  );
+  killed.kill('SIGKILL');
+  expect(await ended).toEqual([null, 'SIGKILL']);
+  eventStore.costs.scannedPerSecond = Number.POSITIVE_INFINITY;
+
+  expect([await schemas(), await operator(options, 'replay', 'list')]).toEqual([['unfinished_replay_then'], []]);
+  expect([await roles(), await live()]).toEqual([before, ['delivered', 'delivered']]);
+  const made = await operator(options, 'replay', '--until', time, '--into', 'replay_then');
+  expect(await messagesIn(made)).toEqual([{ message_id: id, status: 'delivered' }]);
+  expect(await schemas()).toEqual(['replay_then']);
+  await operator(options, 'replay', 'drop', 'replay_then');
+  expect([await schemas(), await roles()]).toEqual([[], before]);
+}, 180_000);
