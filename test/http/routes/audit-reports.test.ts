@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leafHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote } from '../../../src/domain/audit/signed-note.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
-import { type Report, reportRows } from '../../../src/http/serialize/reports/report.ts';
+import { proofSentence, type Report, reportRows } from '../../../src/http/serialize/reports/report.ts';
 import { reportHtml } from '../../../src/http/serialize/reports/report-html.ts';
 import { reportPdf } from '../../../src/http/serialize/reports/report-pdf.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
@@ -54,7 +54,12 @@ describe('a report about an API key', () => {
     );
     expect(report.events[1]?.by).toMatch(/^API key key_\w+, with its secret number 1, which ends in \w{4}$/);
     expect(report.left_out).toBeNull();
+    expect(report.facts.slice(0, 1)).toEqual([{ name: 'Organization', value: `Test (${organizationId})` }]);
+    expect(report.facts).toContainEqual({ name: 'For', value: `live mail of reports.example (${domainId})` });
+    expect(report.events[0]?.sentence).toContain(`was created for live mail of reports.example (${domainId}), with`);
     expectProofs(report);
+    expect(proofSentence(report)).toContain(`The first ${report.checkpoint?.size} events of the log were signed at `);
+    expect(proofSentence(report)).toContain(', and all events of this report are proved to be among them.');
 
     const html = await ask(`/v1/audit/reports/api-keys/${id}`, { accept: 'text/html,*/*;q=0.8' });
     expect(html.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -70,6 +75,11 @@ describe('a report about an API key', () => {
     const csv = await ask(`/v1/audit/reports/api-keys/${id}?format=csv`);
     expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
     expect(csv.body.split('\r\n')).toHaveLength(7);
+
+    await service.request({ method: 'DELETE', url: `/v1/api-keys/${id}`, key });
+    const later: Report = (await ask(`/v1/audit/reports/api-keys/${id}`)).json();
+    expect(later.events.at(-1)).toMatchObject({ type: 'KeyDeleted', proof: null });
+    expect(proofSentence(later)).toContain(', and 3 of the 4 events of this report are proved');
   });
 
   test('says how much was sent with each secret, in each format', async () => {

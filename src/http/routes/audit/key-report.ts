@@ -1,4 +1,7 @@
+import { load } from '../../../commands/execute.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
+import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
+import { sendingDomainStream } from '../../../domain/streams.ts';
 import { readYourWrites } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -13,6 +16,7 @@ import {
   EVENTS_MAX,
   eventsAndCheckpoint,
   OTHER_MEDIA_TYPES,
+  organizationFact,
   reportQuery,
 } from './reports.ts';
 
@@ -45,14 +49,21 @@ const sendsOf = async (deps: HttpDependencies, id: string, made: readonly Making
     .reverse();
 };
 
+/** `mail.example.com (dom_…)`. */
+const domainInWords = async ({ context }: HttpDependencies, domainId: string): Promise<string> => {
+  const { state } = await load(context.store, sendingDomain, sendingDomainStream(domainId));
+  return state.status === 'absent' ? domainId : `${state.name} (${domainId})`;
+};
+
 const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Promise<Report> => {
   const { store, system } = deps.context;
   const { key, life } = await readKeyLife(store, caller, id);
   const { happenings, next } = await readKeyHistory(store, caller, { id, limit: EVENTS_MAX, place: null });
+  const domain = await domainInWords(deps, key.domainId);
   const made = life.map(({ event }) => event).filter(isMakingSecret);
   const numbers = new Map(made.map((event, index) => [event.id, index + 1]));
   const told = happenings
-    .map(({ event }) => ({ event, sentence: keySentence(event, numbers.get(event.id) ?? 0) }))
+    .map(({ event }) => ({ event, sentence: keySentence(event, domain, numbers.get(event.id) ?? 0) }))
     .reverse();
   return {
     object: 'audit_report',
@@ -61,10 +72,11 @@ const keyReport = async (deps: HttpDependencies, caller: Caller, id: string): Pr
     title: `What happened to API key ${id}`,
     made_at: system.now().toISOString(),
     facts: [
+      await organizationFact(deps, caller),
       { name: 'Key', value: id },
       { name: 'Name', value: key.name },
       { name: 'State', value: key.status },
-      { name: 'For', value: `${key.environment} mail of domain ${key.domainId}` },
+      { name: 'For', value: `${key.environment} mail of ${domain}` },
       { name: 'May', value: listed(key.permissions) },
       { name: 'Secrets so far', value: String(made.length) },
     ],

@@ -16,6 +16,7 @@ import {
   EVENTS_MAX,
   eventsAndCheckpoint,
   OTHER_MEDIA_TYPES,
+  organizationFact,
   reportQuery,
 } from './reports.ts';
 
@@ -54,6 +55,7 @@ const messageReport = async (
     title: `What happened to message ${id}`,
     made_at: context.system.now().toISOString(),
     facts: [
+      await organizationFact(deps, caller),
       { name: 'Message', value: id },
       { name: 'Message-ID', value: message.accepted.internetMessageId },
       { name: 'Sent by', value: `${byWhom(actors[0] ?? '', people)}, from domain ${message.accepted.fromDomain}` },

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { namesOfMembers } from '../../../commands/member.ts';
+import { loadOrganization } from '../../../commands/organization.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
@@ -58,6 +59,15 @@ export const answerReport = (
   if (format === 'csv') return writeCsv(reportRows(report));
   reply.header('content-security-policy', REPORT_POLICY).header('x-frame-options', 'DENY');
   return reportHtml(report);
+};
+
+/** Whose it is. */
+export const organizationFact = async (
+  { context }: HttpDependencies,
+  { organizationId }: Caller,
+): Promise<Report['facts'][number]> => {
+  const { organization } = await loadOrganization(context, organizationId);
+  return { name: 'Organization', value: `${organization.settings.name} (${organizationId})` };
 };
 
 export interface Told {

@@ -16,8 +16,11 @@ const limits = (rateLimits: RateLimits): string => {
   return named.length === 0 ? 'It has the usual rate limits.' : `Its own rate limits are ${listed(named)}.`;
 };
 
-const created = ({ name, environment, domainId, permissions, allowedCidrs, expiresAt, secret }: Of<'KeyCreated'>) =>
-  `The key "${name}" was created for ${environment} mail of domain ${domainId}, with the permissions ` +
+const created = (
+  { name, environment, permissions, allowedCidrs, expiresAt, secret }: Of<'KeyCreated'>,
+  domain: string,
+): string =>
+  `The key "${name}" was created for ${environment} mail of ${domain}, with the permissions ` +
   `${listed(permissions)}. Its secret number 1 ends in ${secret.last4}. ${networks(allowedCidrs)} ${expiry(expiresAt)}`;
 
 const rotated = ({ secret, previousExpiresAt, revokesPrevious }: Of<'KeyRotated'>, number: number) =>
@@ -38,11 +41,11 @@ const updated = ({ name, permissions, rateLimits, allowedCidrs, expiresAt }: Of<
     .filter((sentence) => sentence !== '')
     .join(' ');
 
-/** @param secretNumber of the secret that the event made. */
-export const keySentence = (event: KeyHistoryEvent, secretNumber: number): string => {
+/** @param domain of the key, in words. @param secretNumber of the secret that the event made. */
+export const keySentence = (event: KeyHistoryEvent, domain: string, secretNumber: number): string => {
   switch (event.type) {
     case 'KeyCreated':
-      return created(event.data);
+      return created(event.data, domain);
     case 'KeyRotated':
       return rotated(event.data, secretNumber);
     case 'KeyUpdated':
@@ -54,7 +57,7 @@ export const keySentence = (event: KeyHistoryEvent, secretNumber: number): strin
     case 'KeyDeleted':
       return 'It was deleted: none of its secrets works any more.';
     case 'DomainDeleted':
-      return `Its domain ${event.data.domainId} was deleted, and the key ended with it.`;
+      return `Its domain ${domain} was deleted, and the key ended with it.`;
     case 'KeyChangeRefused':
       return `A request to ${event.data.change} it was refused, with the error ${event.data.code}.`;
     default:

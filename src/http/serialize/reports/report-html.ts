@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { escapeHtml } from '../../../domain/escape-html.ts';
 import { atTime } from '../explain/explanation.ts';
-import { proofSentence, type Report, sendSentence } from './report.ts';
+import { aboutReport, proofSentence, type Report, sendSentence } from './report.ts';
 
 /** A report as a page: no script, nothing is loaded, and it says so itself, so that a saved copy is as strict. */
 
@@ -12,6 +12,7 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #767676; }
 dt { font-weight: bold; }
 dd { margin: 0 0 .5rem; }
+pre { white-space: pre-wrap; }
 `;
 
 export const REPORT_POLICY = [
@@ -38,14 +39,14 @@ export const reportHtml = (report: Report): string => {
   const sent = sends.map((each) => `<li>${escapeHtml(sendSentence(each))}</li>`).join('');
   const sentWith = sends.length === 0 ? '' : `<h2>What was sent with it</h2><ul>${sent}</ul>`;
   const missing = leftOut === null ? '' : `<p>${escapeHtml(leftOut)}</p>`;
-  const note = checkpoint === null ? '' : `<pre>${escapeHtml(checkpoint.note)}</pre>`;
+  const signed = checkpoint === null ? '' : `${checkpoint.verifier_key}\n\n${checkpoint.note}`;
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${escapeHtml(REPORT_POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>
-<body><main><h1>${escapeHtml(title)}</h1><p>Made at ${escapeHtml(atTime(madeAt))}.</p><dl>${named}</dl>
+<body><main><h1>${escapeHtml(title)}</h1><p>Made at ${escapeHtml(atTime(madeAt))}.</p><p>${escapeHtml(aboutReport(report))}</p><dl>${named}</dl>
 <h2>What happened</h2>${missing}<table><thead>${cells('th', ['When', 'What', 'Who', 'Number in the log'])}</thead><tbody>${events.map(rowOf).join('')}</tbody></table>
 ${sentWith}
-<h2>Proof</h2><p>${escapeHtml(proofSentence(report))} The proofs themselves are in the report as JSON and attached to the one as PDF.</p>${note}</main></body>
+<h2>Proof</h2><p>${escapeHtml(proofSentence(report))} The proofs themselves are in the report as JSON and attached to the one as PDF. The key that signed, and what it signed:</p><pre>${escapeHtml(signed)}</pre></main></body>
 </html>
 `;
 };

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { atTime } from '../explain/explanation.ts';
 import { printable } from '../invoice-pdf.ts';
-import { proofSentence, type Report, sendSentence } from './report.ts';
+import { aboutReport, proofSentence, type Report, sendSentence } from './report.ts';
 
 /**
  * A report as PDF. Its proofs are attached as a file, byte by byte: the font has the letters of Western Europe only, and
@@ -9,18 +9,31 @@ import { proofSentence, type Report, sendSentence } from './report.ts';
  */
 
 const MARGIN = 50;
+/** Of A4, in points. */
+const FOOT_Y = 842 - MARGIN + 15;
+/** An event that begins lower goes on the next page: most take four lines. */
+const EVENT_Y_MAX = 842 - MARGIN - 60;
 /** Longer texts are cut: the attachment has them whole. */
 const TEXT_CHARACTERS_MAX = 2_000;
 
 const shown = (text: string): string => printable(text, TEXT_CHARACTERS_MAX);
 
+/** What a reader compares, by what it is. */
+const signedTexts = ({ checkpoint }: Report): Readonly<Record<string, string>> =>
+  checkpoint === null
+    ? {}
+    : {
+        'The key that signed:': checkpoint.verifier_key,
+        'What it signed, in the form that others check it in (C2SP signed-note):': checkpoint.note,
+      };
+
 /** Streams it. */
 export const reportPdf = async (report: Report): Promise<Readable> => {
   const { default: PdfDocument } = await import('pdfkit');
-  const { id, title, facts, sends, left_out: leftOut, events, checkpoint, made_at: madeAt } = report;
+  const { id, title, facts, sends, left_out: leftOut, events, made_at: madeAt } = report;
   const made = new Date(madeAt);
   const info = { Title: shown(title), CreationDate: made };
-  const doc = new PdfDocument({ size: 'A4', margin: MARGIN, info, lang: 'en', displayTitle: true });
+  const doc = new PdfDocument({ size: 'A4', margin: MARGIN, info, lang: 'en', displayTitle: true, bufferPages: true });
 
   const heading = (text: string): void => {
     doc.moveDown().font('Helvetica-Bold').fontSize(13).text(text).moveDown(0.3);
@@ -29,13 +42,27 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
     doc.font('Helvetica').fontSize(9).text(texts.map(shown).join('\n'));
   };
 
-  doc.font('Helvetica-Bold').fontSize(18).text(shown(title));
+  /** Below the margin, where a text would begin another page. */
+  const footPages = (): void => {
+    const { count } = doc.bufferedPageRange();
+    doc.font('Helvetica').fontSize(7);
+    for (let page = 0; page < count; page += 1) {
+      doc.switchToPage(page);
+      doc.page.margins.bottom = 0;
+      doc.text(`${id}, made at ${atTime(madeAt)}, page ${page + 1} of ${count}`, MARGIN, FOOT_Y, { lineBreak: false });
+    }
+  };
+
+  doc.font('Helvetica-Bold').fontSize(16).text(shown(title));
   lines(`Made at ${atTime(madeAt)}.`);
+  doc.moveDown(0.5);
+  lines(aboutReport(report));
   doc.moveDown(0.5);
   lines(...facts.map(({ name, value }) => `${name}: ${value}`));
   heading('What happened');
   if (leftOut !== null) lines(leftOut);
   for (const { at, sentence, by, address, event_id: eventId, leaf_index: leaf } of events) {
+    if (doc.y > EVENT_Y_MAX) doc.addPage();
     doc.moveDown(0.4).font('Helvetica-Bold').fontSize(9).text(atTime(at));
     lines(sentence);
     lines(`By ${by}${address === null ? '' : `, from ${address}`}.`);
@@ -48,9 +75,12 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
   lines(...sends.map(sendSentence));
   heading('Proof');
   lines(proofSentence(report));
-  lines(`The attached file ${id}.json holds each event as it is hashed, the hashes, and the signed note:`);
-  doc.moveDown(0.3).font('Courier').fontSize(7);
-  doc.text((checkpoint?.note ?? '').split('\n').map(shown).join('\n'));
+  lines(`The attached file ${id}.json holds each event as it is hashed, and its proof.`);
+  for (const [name, text] of Object.entries(signedTexts(report))) {
+    doc.moveDown(0.5);
+    lines(name);
+    doc.font('Courier').fontSize(7).text(text.split('\n').map(shown).join('\n'));
+  }
   doc.file(Buffer.from(JSON.stringify(report, null, 2)), {
     name: `${id}.json`,
     type: 'application/json',
@@ -58,6 +88,7 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
     creationDate: made,
     modifiedDate: made,
   });
+  footPages();
   doc.end();
   return doc;
 };

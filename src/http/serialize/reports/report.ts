@@ -91,14 +91,26 @@ export const sendSentence = ({ secret, last4, messages, recipients, ...at }: Rep
   );
 };
 
-/** How much of it is proved, in a sentence. */
+const ABOUT = {
+  api_key:
+    'A program that sends mail is known by its API key, of which it shows a secret. A rotation gives the key another ' +
+    'secret. The service keeps only a digest of each, and its last four characters.',
+  message: 'The service takes a message from a program and hands it to the mail servers of its recipients.',
+} satisfies Record<Report['type'], string>;
+
+/** What a reader has to know who has never seen this service. */
+export const aboutReport = ({ type }: Report): string =>
+  `${ABOUT[type]} All that happens is an event in a log that is only added to; its events are numbered from 0.`;
+
+/** How much of it is proved. */
 export const proofSentence = ({ checkpoint, events }: Report): string => {
-  if (checkpoint === null) return 'No checkpoint of the log is signed yet: nothing here can be proved so far.';
+  if (checkpoint === null) return 'Nothing of the log is signed yet, so that nothing here can be proved so far.';
   const proved = events.filter(({ proof }) => proof !== null).length;
-  const all = proved === events.length ? 'all' : `${proved}`;
+  const all = proved === events.length ? 'all events' : `${proved} of the ${events.length} events`;
   return (
-    `The log is signed up to its event number ${checkpoint.size}, at ${checkpoint.signed_at}: ${all} of these ` +
-    `${events.length} events are proved to be in it.`
+    `The first ${checkpoint.size} events of the log were signed at ${atTime(checkpoint.signed_at)}, and ${all} of this ` +
+    'report are proved to be among them. The proofs are worth as much as the key that signed: compare it with the one ' +
+    'that you were given at the beginning, and not together with this report.'
   );
 };
 
