@@ -20,7 +20,8 @@ export const verifyAuditCommand: PlainCommand = {
   name: 'audit verify',
   usage: 'FILE [--key VKEY] [--policy FILE] [--since NOTE,…] [--quorum COUNT] [--expect FILE] [--disclosures FILE,…]',
   needs: 'nothing',
-  summary: 'proves that an export of the audit log is whole and unchanged; exit code 1: it is not, 2: undecided',
+  summary:
+    'proves that an export of the audit log is whole and unchanged, or that the events of a report are in it; exit code 1: it is not, 2: undecided',
   run: async (invocation) => {
     const [file, ...more] = invocation.positionals;
     if (file === undefined || more.length > 0)

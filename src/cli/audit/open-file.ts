@@ -5,15 +5,20 @@ import { createGunzip } from 'node:zlib';
 
 const CHUNK_BYTES = 1 << 18;
 
-const isGzip = async (path: string): Promise<boolean> => {
+/** The first bytes of a file, as many as it has. */
+export const headOf = async (path: string, bytes: number): Promise<Buffer> => {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return bytesRead === 2 && buffer.readUInt16BE() === 0x1f8b;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0);
+    return buffer.subarray(0, bytesRead);
   } finally {
     await file.close();
   }
 };
+
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
+const isGzip = async (path: string): Promise<boolean> => (await headOf(path, GZIP.length)).equals(GZIP);
 
 /** The bytes of a file that may be in gzip. */
 export const openFile = async (path: string): Promise<Readable> => {

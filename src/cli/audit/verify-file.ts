@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { MalformedNote, parseVerifierKey } from '../../domain/audit/signed-note.ts';
 import { MalformedPolicy, NO_POLICY, parsePolicy } from '../../domain/audit/tlog-policy.ts';
 import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
@@ -8,10 +8,11 @@ import { MalformedDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { createExportVerifier, type ExportVerifier } from '../../domain/audit/verifier/verify-export.ts';
-import { openFile } from './open-file.ts';
+import { isReport, verifyReport } from '../../domain/audit/verifier/verify-report.ts';
+import { headOf, openFile } from './open-file.ts';
 import { readDisclosures } from './read-disclosures.ts';
 
-/** Verifies an export in a file, plain or gzip, in a stream. Without dependencies, for Node 20 and later. */
+/** Verifies an export in a file, plain or gzip, in a stream; or a report. Without dependencies, for Node 20 and later. */
 
 export interface VerifyArguments {
   readonly file: string;
@@ -108,10 +109,21 @@ const undecided = (doubt: string): Verdict => ({
   cosigners: [],
 });
 
+const HEAD_BYTES = 64;
+/** Reports have some hundred kB. */
+const REPORT_BYTES_MAX = 20_000_000;
+
+const verifyReportFile = async (path: string, options: BodyOptions): Promise<Verdict> => {
+  if ((await stat(path)).size > REPORT_BYTES_MAX) return undecided(`${path} is larger than any report`);
+  return verifyReport(await readFile(path, 'utf8'), options);
+};
+
 /** Undecided too, if something cannot be read. */
 export const verifyFile = async (args: VerifyArguments): Promise<Verdict> => {
   try {
     const options = await readOptions(args);
+    if (isReport((await headOf(args.file, HEAD_BYTES)).toString('latin1')))
+      return await verifyReportFile(args.file, options);
     return await verifyBytes(await openFile(args.file), options);
   } catch (error) {
     if (!isProblem(error)) throw error;

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leafHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote } from '../../../src/domain/audit/signed-note.ts';
+import { parseCheckpoint, parseNote, parseVerifierKey } from '../../../src/domain/audit/signed-note.ts';
+import { NO_POLICY } from '../../../src/domain/audit/tlog-policy.ts';
+import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
 import { proofSentence, type Report, reportRows } from '../../../src/http/serialize/reports/report.ts';
 import { reportHtml } from '../../../src/http/serialize/reports/report-html.ts';
@@ -58,6 +60,10 @@ describe('a report about an API key', () => {
     expect(report.facts).toContainEqual({ name: 'For', value: `live mail of reports.example (${domainId})` });
     expect(report.events[0]?.sentence).toContain(`was created for live mail of reports.example (${domainId}), with`);
     expectProofs(report);
+    const keys = [parseVerifierKey(report.checkpoint?.verifier_key ?? '')];
+    const quorum = { policy: NO_POLICY, count: null };
+    const verified = verifyReport(JSON.stringify(report), { keys, quorum, since: [], expected: [], disclosures: [] });
+    expect(verified).toMatchObject({ verdict: 'verified', faults: [], doubts: [], disclosed: { length: 3 } });
     expect(proofSentence(report)).toContain(`The first ${report.checkpoint?.size} events of the log were signed at `);
     expect(proofSentence(report)).toContain(', and all events of this report are proved to be among them.');
 

@@ -41,8 +41,8 @@ interface Evidence {
   readonly earlier: readonly Earlier[];
 }
 
-const fault = (sentence: string): Finding => ({ kind: 'fault', sentence });
-const doubt = (sentence: string): Finding => ({ kind: 'doubt', sentence });
+export const fault = (sentence: string): Finding => ({ kind: 'fault', sentence });
+export const doubt = (sentence: string): Finding => ({ kind: 'doubt', sentence });
 
 const sizeFindings = ({ header, tree }: Parts, { checkpoint }: SignedCheckpoint): readonly Finding[] => {
   const found: Finding[] = [];
@@ -159,17 +159,24 @@ const verdictOf = (faults: number, doubts: number): Verdict['verdict'] => {
   return doubts > 0 ? 'undecided' : 'verified';
 };
 
-const NOTHING = { notices: [], disclosed: [], origin: '', size: 0, root: '', checkpoints: 0, cosigners: [] };
+type Facts = Omit<Verdict, 'verdict' | 'faults' | 'doubts'>;
+
+export const NOTHING: Facts = {
+  notices: [],
+  disclosed: [],
+  origin: '',
+  size: 0,
+  root: '',
+  checkpoints: 0,
+  cosigners: [],
+};
 
 const sentencesOf = (findings: readonly Finding[], isDoubt: boolean): readonly string[] => [
   ...new Set(findings.filter(({ kind }) => (kind === 'doubt') === isDoubt).map(({ sentence }) => sentence)),
 ];
 
-const verdictBy = (
-  findings: readonly Finding[],
-  more: number,
-  facts: typeof NOTHING | Omit<Verdict, 'verdict' | 'faults' | 'doubts'>,
-): Verdict => {
+/** @param more how many findings are beyond these. */
+export const verdictBy = (findings: readonly Finding[], more: number, facts: Facts): Verdict => {
   const faults = sentencesOf(findings, false);
   const doubts = sentencesOf(findings, true).map(printable);
   const all = (more > 0 ? [...faults, `and ${more} more`] : faults).map(printable);
@@ -177,6 +184,10 @@ const verdictBy = (
   const verdict = verdictOf(all.length, doubts.length);
   return { ...facts, ...said, origin: printable(facts.origin), verdict, faults: all, doubts };
 };
+
+/** @param times of cosignatures in seconds since 1970, by witness. */
+export const cosignerSentences = (times: ReadonlyMap<string, number>): readonly string[] =>
+  [...times].map(([name, seconds]) => `${name} at ${new Date(seconds * 1000).toISOString()}`);
 
 const judgeSigned = (parts: Parts, signed: SignedCheckpoint, { findings, earlier }: Evidence) => {
   const { times, forged } = cosignersOf(signed.note, parts.quorum.policy.witnesses);
@@ -190,7 +201,7 @@ const judgeSigned = (parts: Parts, signed: SignedCheckpoint, { findings, earlier
   ];
   return {
     findings: [...all, ...others],
-    cosigners: [...times].map(([name, seconds]) => `${name} at ${new Date(seconds * 1000).toISOString()}`),
+    cosigners: cosignerSentences(times),
   };
 };
 

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { EMPTY_RANGE, extended, inclusionRanges, joined, leafHash } from '../../../../src/domain/audit/merkle-tree.ts';
+import { createCosigner, createSigner } from '../../../../src/domain/audit/signed-note.ts';
+import { NO_POLICY, parsePolicy } from '../../../../src/domain/audit/tlog-policy.ts';
+import type { BodyOptions } from '../../../../src/domain/audit/verifier/export-body.ts';
+import { isReport, verifyReport } from '../../../../src/domain/audit/verifier/verify-report.ts';
+import { createAuditLog, ORIGIN } from '../../../support/audit-export.ts';
+
+const SIZE = 300;
+const log = createAuditLog();
+log.fill(SIZE);
+const { verifierKey } = log.signer;
+
+const proofOf = (index: number): readonly string[] =>
+  inclusionRanges(index, SIZE).map(({ from, to }) => {
+    const range = log.leaves.slice(from, to).reduce((sum, leaf) => extended(sum, leafHash(leaf)), EMPTY_RANGE);
+    return joined(range.hashes).toString('base64');
+  });
+
+const eventOf = (index: number) => {
+  const leaf = log.leaves[index] ?? '';
+  const { id, type, metadata } = JSON.parse(leaf);
+  const proof: { leaf: string; hashes: readonly string[] } | null = { leaf, hashes: proofOf(index) };
+  return { at: metadata.occurredAt, sentence: 'It was.', type, event_id: id, leaf_index: index, proof };
+};
+
+const report = {
+  object: 'audit_report',
+  events: [eventOf(0), eventOf(7), eventOf(SIZE - 1)],
+  checkpoint: { size: SIZE, note: log.note(SIZE) } as { note: unknown } | null,
+};
+type Report = typeof report;
+type Event = Report['events'][number];
+
+const verify = (changed: unknown, more: Partial<BodyOptions> = {}) => {
+  const quorum = { policy: NO_POLICY, count: null };
+  const options = { keys: [verifierKey], quorum, since: [], expected: [], disclosures: [], ...more };
+  return verifyReport(typeof changed === 'string' ? changed : JSON.stringify(changed), options);
+};
+
+test('a report is verified by the leaves of its events, and says what they say', () => {
+  for (const text of [JSON.stringify(report), JSON.stringify(report, null, 2)]) {
+    expect(isReport(text.slice(0, 64))).toBe(true);
+    expect(verify(text)).toMatchObject({ verdict: 'verified', origin: ORIGIN, size: SIZE, faults: [], doubts: [] });
+  }
+  expect(verify(report).disclosed[1]).toMatch(/^leaf 7, event \S+: AttemptMade, 2026-11-21T12:00:00.000Z, by /);
+});
+
+const withEvent = (change: (event: Event) => object): object => ({
+  ...report,
+  events: report.events.map((event, index) => (index === 1 ? { ...event, ...change(event) } : event)),
+});
+const ofProof = (change: (proof: NonNullable<Event['proof']>) => object) =>
+  withEvent(({ proof }) => ({ proof: { ...proof, ...(proof === null ? {} : change(proof)) } }));
+
+/** The signature line of another note. */
+const forgedBy = (note: string): string => `${note.trimEnd().split('\n').at(-1)}\n`;
+
+const NOT_SIGNED = /is not leaf .* of what was signed/;
+
+test.each<[string, unknown, RegExp]>([
+  ['another time', withEvent(() => ({ at: '2020-01-01T00:00:00.000Z' })), /says another time than leaf 7/],
+  ['another type', withEvent(() => ({ type: 'KeyRevoked' })), /says another type than leaf 7/],
+  ['another id', withEvent(() => ({ event_id: 'x' })), /says another id than leaf 7/],
+  ['another leaf', ofProof(({ leaf }) => ({ leaf: leaf.replace('msg_', 'msg-') })), NOT_SIGNED],
+  ['a leaf that is no JSON', ofProof(() => ({ leaf: '{' })), NOT_SIGNED],
+  ['a leaf that is no text', ofProof(() => ({ leaf: [1] })), NOT_SIGNED],
+  ['another hash', ofProof(({ hashes }) => ({ hashes: hashes.toReversed() })), NOT_SIGNED],
+  ['a hash less', ofProof(({ hashes }) => ({ hashes: hashes.slice(1) })), NOT_SIGNED],
+  ['no hashes', ofProof(() => ({ hashes: null })), NOT_SIGNED],
+  ...[8, -1, 0.5, SIZE, 2 ** 53, '7', null].map((index): [string, unknown, RegExp] => [
+    `leaf ${JSON.stringify(index)}`,
+    withEvent(() => ({ leaf_index: index })),
+    NOT_SIGNED,
+  ]),
+  ['an event that is none', { ...report, events: [null] }, /this is no report/],
+  ['no events', { ...report, events: 1 }, /this is no report/],
+  ['half of its bytes', JSON.stringify(report).slice(0, 900), /this is no report/],
+  ['a checkpoint of another size', { ...report, checkpoint: { note: log.note(SIZE - 1) } }, NOT_SIGNED],
+  ['a note that is none', { ...report, checkpoint: { note: 'x' } }, /its checkpoint is malformed/],
+  ['a note that is no text', { ...report, checkpoint: { note: 7 } }, /its checkpoint is malformed/],
+  ['no note', { ...report, checkpoint: undefined }, /its checkpoint is malformed/],
+  [
+    'a forged signature',
+    { ...report, checkpoint: { note: log.note(SIZE, [() => forgedBy(log.note(SIZE - 1))]) } },
+    /the signature of the checkpoint is forged/,
+  ],
+])('a report with %s is not verified', (_, changed, fault) => {
+  const { verdict, faults } = verify(changed);
+  expect([verdict, faults.join('\n')]).toEqual(['not verified', expect.stringMatching(fault)]);
+});
+
+test('a report is undecided without the key that signed, without a signature yet, or a quorum', () => {
+  const witness = createCosigner('w.example', randomBytes(32)).verifierKey.text;
+  const policy = parsePolicy(`witness w ${witness}\nquorum w\n`);
+  const stranger = createSigner(ORIGIN, randomBytes(32)).verifierKey;
+  for (const [changed, more, doubt] of [
+    [report, { keys: [] }, /no key was given/],
+    [report, { keys: [stranger] }, /signed by another key/],
+    [withEvent(() => ({ proof: null })), {}, /is in no signed checkpoint/],
+    [{ ...report, checkpoint: null }, {}, /nothing of it was signed/],
+    [report, { quorum: { policy, count: null } }, /the quorum of witnesses is missed/],
+    [report, { since: [{ name: 'kept.note', signed: null }] }, /kept.note can only be compared with an export/],
+    [report, { expected: ['msg_1'] }, /looked for in an export/],
+  ] as const) {
+    const { verdict, doubts, faults } = verify(changed, more);
+    expect([verdict, faults, doubts]).toEqual(['undecided', [], [expect.stringMatching(doubt)]]);
+  }
+});
+
+test('words of a report are shown without what a terminal would obey', () => {
+  const { faults } = verify(withEvent(() => ({ event_id: '\u001b[2J\u202ex' })));
+  expect(faults).toEqual([expect.stringMatching(/^event \?\[2J\?x: the report says another id/)]);
+});
