@@ -1084,7 +1084,7 @@ export const audit = (call: Call) => ({
    *
    * For people who have never seen this service: who did what, when, from where and with which secret, in sentences; with the proofs that it is in the signed log, which the PDF has as an attachment.
    *
-   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getKeyReport: (id: string, query: GetKeyReportQuery = {}, options?: RequestOptions) =>
     call.json<AuditReport>({ method: 'GET', path: path`/v1/audit/reports/api-keys/${id}`, query }, options),
@@ -1093,7 +1093,7 @@ export const audit = (call: Call) => ({
    *
    * For people who have never seen this service: who did what, when, from where and with which secret, in sentences; with the proofs that it is in the signed log, which the PDF has as an attachment. While its contents are kept it shows addresses and the subject, and that it was read is on record.
    *
-   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
+   * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getMessageReport: (id: string, query: GetMessageReportQuery = {}, options?: RequestOptions) =>
     call.json<AuditReport>({ method: 'GET', path: path`/v1/audit/reports/messages/${id}`, query }, options),
