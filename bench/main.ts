@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import type { Profiler } from 'node:inspector/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -8,12 +9,13 @@ import { type Closers, createClosers } from '../src/composition/lifecycle.ts';
 import type { Logger } from '../src/domain/ports/logger.ts';
 import type { Bench, Measure } from './harness/bench.ts';
 import { createCorpus } from './harness/corpus.ts';
-import { openDurablePostgres } from './harness/durable-postgres.ts';
+import { type DurablePostgres, openDurablePostgres } from './harness/durable-postgres.ts';
 import { openFolder } from './harness/folder.ts';
 import { type JudgedLine, judge } from './harness/line.ts';
 import { machineFacts, noise, syncMs } from './harness/machine.ts';
 import { profiled } from './harness/profile.ts';
-import { cpuTextOf, tableOf } from './harness/table.ts';
+import { sharesOf } from './harness/stages.ts';
+import { budgetsOf, cpuTextOf, sharesText, statementsText, tableOf } from './harness/table.ts';
 import { BY_NAME, IN_EVERY_RUN } from './measures/all.ts';
 
 const MEASURES = [...IN_EVERY_RUN, ...BY_NAME];
@@ -33,7 +35,7 @@ const USAGE = `npm run bench -- [names…] [--rounds 5] [--minutes 10] [--profil
              and, only by name: ${namesOf(BY_NAME)}
   --rounds   rounds of each line, whose median is printed
   --minutes  how long \`soak\` goes on
-  --profile  writes CPU profiles of the measured processes to bench/results`;
+  --profile  writes CPU profiles of the measured processes to bench/results, and tells what they spent their time on`;
 
 const readArguments = () => {
   const { values, positionals } = parseArgs({
@@ -121,6 +123,19 @@ const save = async (result: object): Promise<string> => {
   return file;
 };
 
+const tellProfiles = async (sinceMs: number, postgres: DurablePostgres): Promise<void> => {
+  for (const name of (await readdir(RESULTS)).filter((each) => each.endsWith('.cpuprofile'))) {
+    const file = join(RESULTS, name);
+    if ((await stat(file)).mtimeMs < sinceMs) continue;
+    console.log(sharesText(name, sharesOf(JSON.parse(await readFile(file, 'utf8')) as Profiler.Profile)));
+  }
+  console.log(statementsText(await postgres.busiestStatements()));
+};
+
+const tellFigures = (lines: readonly JudgedLine[]): void => {
+  for (const text of [tableOf(lines), cpuTextOf(lines), budgetsOf(lines)]) if (text !== '') console.log(text);
+};
+
 const main = async (): Promise<void> => {
   const chosen = readArguments();
   const { rounds, minutes, profile } = chosen;
@@ -133,8 +148,9 @@ const main = async (): Promise<void> => {
     });
   }
   await withClosers(logger, async (closers) => {
+    const beganMs = Date.now();
     const folder = await openFolder(closers);
-    const postgres = await openDurablePostgres(closers, { folder, system, logger });
+    const postgres = await openDurablePostgres(closers, { folder, system, logger, counts: profile });
     const corpus = createCorpus({ system, logger, postgres }, closers);
     const machine = { ...machineFacts(), postgres: postgres.version, syncMs: syncMs(folder) };
     const profiling = profile ? ['--cpu-prof', `--cpu-prof-dir=${RESULTS}`] : [];
@@ -148,8 +164,8 @@ const main = async (): Promise<void> => {
       folder,
       profiling,
     });
-    console.log(tableOf(lines));
-    console.log(cpuTextOf(lines));
+    tellFigures(lines);
+    if (profile) await tellProfiles(beganMs, postgres);
     console.log(
       Object.entries(machine)
         .map(([name, value]) => `${name} ${value}`)

@@ -18,6 +18,8 @@ export interface ChildOptions {
   readonly input?: unknown;
   /** For Node itself. */
   readonly execArgv?: readonly string[];
+  /** Further variables of its environment. */
+  readonly variables?: Readonly<Record<string, string>>;
 }
 
 /** Starting takes a second; a process that is not ready by then waits for something that does not come. */
@@ -30,7 +32,10 @@ interface Waiting {
 
 export const openChild = async <Facts>(closers: Closers, options: ChildOptions): Promise<Child<Facts>> => {
   const entry = fileURLToPath(new URL(`../processes/${options.name}.ts`, import.meta.url));
-  const child = fork(entry, [JSON.stringify(options.input ?? null)], { execArgv: [...(options.execArgv ?? [])] });
+  const child = fork(entry, [JSON.stringify(options.input ?? null)], {
+    execArgv: [...(options.execArgv ?? [])],
+    env: { ...process.env, ...options.variables },
+  });
   const waiting = new Map<number, Waiting>();
   const ready = Promise.withResolvers<Facts>();
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));

@@ -8,11 +8,27 @@ import type { System } from '../../src/domain/ports/system.ts';
 import { migrate } from '../../src/projections/migrate.ts';
 import { guard } from './guard.ts';
 
+export interface Statement {
+  readonly text: string;
+  readonly calls: number;
+  /** Of all calls. */
+  readonly ms: number;
+}
+
+const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
+const BUSIEST = `
+  select left(regexp_replace(query, '\\s+', ' ', 'g'), 90) as text, calls::int, total_exec_time as ms
+  from pg_stat_statements
+  order by total_exec_time desc
+  limit 15`;
+
 /** A server of the run's own with the settings of the embedded default: what it commits survives a power cut. */
 export interface DurablePostgres {
   readonly version: string;
   /** Of the process that has all others of the server for children. */
   readonly pid: number;
+  /** What it spent most time in since it started; only of a server that counts. */
+  busiestStatements(): Promise<readonly Statement[]>;
   /** A new database without any table; closed with the closers it is given. */
   emptyDatabase(closers: Closers): Promise<string>;
   /** A new database with all that is in another, to which nothing may be connected. */
@@ -52,14 +68,26 @@ export const settle = (url: string): Promise<void> =>
 
 export const openDurablePostgres = async (
   closers: Closers,
-  { folder, system, logger }: { readonly folder: string; readonly system: System; readonly logger: Logger },
+  {
+    folder,
+    system,
+    logger,
+    counts = false,
+  }: {
+    readonly folder: string;
+    readonly system: System;
+    readonly logger: Logger;
+    /** Whether it counts what each statement takes. */
+    readonly counts?: boolean;
+  },
 ): Promise<DurablePostgres> => {
   const dataDir = join(folder, 'postgres');
   await mkdir(dataDir, { mode: 0o755 });
-  const embedded = await openEmbeddedPostgres({ dataDir, system, logger });
+  const embedded = await openEmbeddedPostgres({ dataDir, system, logger, settings: counts ? COUNTING : {} });
   guard(closers, { pid: embedded.pid, signal: 'INT', folders: [folder, embedded.location] });
   closers.add('PostgreSQL', embedded.close);
   await withClient(embedded.url, requireDurable);
+  if (counts) await withClient(embedded.url, (client) => client.query('create extension pg_stat_statements'));
   let made = 0;
 
   const createDatabase = async (owner: Closers, template: string): Promise<string> => {
@@ -77,6 +105,8 @@ export const openDurablePostgres = async (
   return {
     version: await withClient(embedded.url, (client) => settingOf(client, 'server_version')),
     pid: embedded.pid,
+    busiestStatements: async () =>
+      counts ? (await withClient(embedded.url, (client) => client.query<Statement>(BUSIEST))).rows : [],
     emptyDatabase,
     copiedDatabase: (owner, url) => createDatabase(owner, new URL(url).pathname.slice(1)),
     migratedDatabase: async (owner) => {

@@ -35,6 +35,8 @@ export interface Line {
   readonly failed?: string;
   /** What a unit took of each process: tells what bounds the figure. */
   readonly cpuMicros?: CpuMicros;
+  /** What a unit took of one process, by stage. */
+  readonly budget?: CpuMicros;
 }
 
 export interface JudgedLine extends Line {

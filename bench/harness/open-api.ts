@@ -1,11 +1,17 @@
+import packageJson from '../../package.json' with { type: 'json' };
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
 import type { ApiServer } from '../processes/api-server.ts';
 import type { Bench } from './bench.ts';
+import type { Budget } from './budget.ts';
 import { openChild } from './child.ts';
 import { provision } from './provision.ts';
 
 const SECRET_KEY_BYTES = 32;
+/** Those of `npm start`. */
+export const NODE_ARGUMENTS: readonly string[] = packageJson.scripts.start
+  .split(' ')
+  .filter((argument) => argument.startsWith('--'));
 
 interface ApiProcess {
   readonly baseUrl: string;
@@ -20,7 +26,10 @@ export interface Api {
   readonly databaseUrl: string;
   readonly secretKey: string;
   /** Starts a process with the role `api` on it. */
-  start(storage: ApiServer['storage'], execArgv?: readonly string[]): Promise<ApiProcess>;
+  start(
+    storage: ApiServer['storage'],
+    how?: { readonly execArgv?: readonly string[]; readonly budget?: Budget },
+  ): Promise<ApiProcess>;
 }
 
 /** @param eventStoreUrl in place of the log in PostgreSQL. */
@@ -34,12 +43,13 @@ export const openApi = async ({ closers, postgres, system, profiling }: Bench, e
     key,
     databaseUrl,
     secretKey,
-    start: async (storage, execArgv = []) => {
+    start: async (storage, { execArgv = [], budget } = {}) => {
       const input: ApiServer = { databaseUrl, secretKey, eventStoreUrl, storage };
       const child = await openChild<Pick<ApiProcess, 'baseUrl'>>(closers, {
         name: 'api-server',
         input,
-        execArgv: [...profiling, ...execArgv],
+        execArgv: [...NODE_ARGUMENTS, ...(budget?.nodeOptions ?? []), ...profiling, ...execArgv],
+        variables: budget?.variables ?? {},
       });
       return { baseUrl: child.facts.baseUrl, pid: child.pid, queries: () => child.ask<number>('queries') };
     },

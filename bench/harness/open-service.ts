@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config.ts';
 import { createLagReader } from '../../src/projections/progress.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench } from './bench.ts';
+import type { Budget } from './budget.ts';
 import { guard } from './guard.ts';
 import { provision } from './provision.ts';
 
@@ -63,13 +64,14 @@ export interface ServiceOptions {
     readonly url: string;
     outcomesAfter(position: string): Promise<number>;
   };
+  readonly budget?: Budget;
   /** Further variables. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
 export const openService = async (
   { closers, folder, profiling, system }: Bench,
-  { mailUrl, redisUrl = '', signs = false, log, variables = {} }: ServiceOptions,
+  { mailUrl, redisUrl = '', signs = false, log, budget, variables = {} }: ServiceOptions,
 ): Promise<Service> => {
   opened += 1;
   const dataDir = join(folder, `service-${opened}`);
@@ -85,7 +87,10 @@ export const openService = async (
   const before = await openOperator(readConfig(env), { mayBeNew: true });
   const key = await provision(before.context, { signs }).finally(before.close);
 
-  const program = await startProgram({ dataDir, env: { ...env, NODE_OPTIONS: profiling.join(' ') } });
+  const program = await startProgram({
+    dataDir,
+    env: { ...env, ...budget?.variables, NODE_OPTIONS: [...(budget?.nodeOptions ?? []), ...profiling].join(' ') },
+  });
   const pid = program.child.pid ?? 0;
   guard(closers, { pid, signal: 'TERM', folders: [dataDir] });
   closers.add('service', async () => {

@@ -1,5 +1,6 @@
 import type { Bench } from './bench.ts';
-import { type CpuMeter, createCpuMeter } from './cpu.ts';
+import { createBudget } from './budget.ts';
+import { type CpuMeter, type CpuMicros, createCpuMeter } from './cpu.ts';
 import { watchMemory } from './memory.ts';
 import { openHttpLoad } from './open-http-load.ts';
 import { openService, type Service, type ServiceOptions } from './open-service.ts';
@@ -30,13 +31,16 @@ export interface Way {
   keepUp(messages: number, behindMax: number): Promise<void>;
   /** Sends `MESSAGES` and waits until nothing of them is left to do. */
   pass(): Promise<Passage>;
+  /** What one message of such a passage takes of the service, by stage. */
+  budget(): Promise<CpuMicros>;
 }
 
 /** The whole program in one process, into a mail server that takes all. */
 export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailUrl'> = {}): Promise<Way> => {
-  const { closers } = bench;
+  const { closers, folder } = bench;
+  const budget = createBudget(folder);
   const sink = await openSmtpSink(closers);
-  const service = await openService(bench, { ...options, mailUrl: sink.url });
+  const service = await openService(bench, { ...options, mailUrl: sink.url, budget });
   const load = await openHttpLoad(closers);
   const { baseUrl, key } = service;
   const cpu = createCpuMeter({
@@ -83,6 +87,7 @@ export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailU
     service,
     cpu,
     sinkPort: sink.port,
+    budget: () => budget.during(service.pid, sendAll, () => MESSAGES),
     pass: async () => {
       const passing = cpu.during(sendAll, () => MESSAGES);
       const { result, mostMb } = await watchMemory(service.pid, passing);

@@ -1,4 +1,6 @@
+import type { Statement } from './durable-postgres.ts';
 import type { Floor, JudgedLine } from './line.ts';
+import type { Shares } from './stages.ts';
 
 const DIGITS = 3;
 
@@ -39,6 +41,40 @@ const cpuText = ({ measure, cpuMicros }: JudgedLine): readonly string[] =>
           .map(([process, micros]) => `${process} ${micros}`)
           .join(', ')}`,
       ];
+
+const WIDEST_STAGE = 36;
+const PERCENT = 100;
+
+/** Shares of a profile, by stage. */
+export const sharesText = (name: string, shares: Shares): string =>
+  [
+    `stages of ${name} in %`,
+    ...Object.entries(shares).map(([stage, share]) => `  ${stage.padEnd(WIDEST_STAGE)}${(share * PERCENT).toFixed(1)}`),
+  ].join('\n');
+
+const WIDEST_FIGURE = 9;
+
+export const statementsText = (statements: readonly Statement[]): string =>
+  [
+    'PostgreSQL by statement: ms in all, calls, µs a call',
+    ...statements.map(({ text, calls, ms }) => {
+      const figures = [ms.toFixed(0), String(calls), ((ms * 1_000) / calls).toFixed(0)];
+      return `  ${figures.map((one) => one.padStart(WIDEST_FIGURE)).join('')}  ${text}`;
+    }),
+  ].join('\n');
+
+const budgetText = ({ measure, budget }: JudgedLine): readonly string[] => {
+  if (budget === undefined) return [];
+  const total = Object.values(budget).reduce((sum, micros) => sum + micros, 0);
+  const rows = Object.entries({ ...budget, 'in all': total });
+  return [
+    `budget of a unit in µs: ${measure}`,
+    ...rows.map(([stage, micros]) => `  ${stage.padEnd(WIDEST_STAGE)}${micros}`),
+  ];
+};
+
+/** By stage, what a unit took of the measured process; empty where no budget was made. */
+export const budgetsOf = (lines: readonly JudgedLine[]): string => lines.flatMap(budgetText).join('\n');
 
 /** µs of processor time that a unit took of each process; empty where none was measured. */
 export const cpuTextOf = (lines: readonly JudgedLine[]): string => {

@@ -1,9 +1,11 @@
 import type { Measure } from '../harness/bench.ts';
+import { createBudget } from '../harness/budget.ts';
+import { openChild } from '../harness/child.ts';
 import { createCpuMeter } from '../harness/cpu.ts';
 import { interleave } from '../harness/interleave.ts';
 import { median } from '../harness/line.ts';
 import { syncMs } from '../harness/machine.ts';
-import { openApi } from '../harness/open-api.ts';
+import { NODE_ARGUMENTS, openApi } from '../harness/open-api.ts';
 import { openHttpLoad } from '../harness/open-http-load.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 import { medianMs } from '../harness/throughput.ts';
@@ -11,7 +13,7 @@ import { openRawInserts } from '../peers/raw-inserts.ts';
 import { sampleAppends } from '../peers/sample-appends.ts';
 import type { HttpLoadResult } from '../processes/http-load.ts';
 
-const BUSY_FLOOR = { of: 'ratio', atLeast: 0.6 } as const;
+const BUSY_FLOOR = { of: 'ratio', atLeast: 0.45 } as const;
 const LONE_MS_MAX = 1;
 /** On a disk so slow that a millisecond cannot be had. */
 const LONE_SYNCS_MAX = 2;
@@ -20,15 +22,27 @@ const BUSY_SECONDS = 3;
 const LONE_SECONDS = 2;
 const COMMITS_MS = 1_000;
 
-/** `POST /v1/messages/send` beside the very same server whose append and contents are a resolved promise. */
+/** `durable` is the service, `dropping` the very same whose append and contents are a resolved promise. */
+type Contender = 'durable' | 'dropping' | 'bare';
+
+/** `POST /v1/messages/send` beside a bare server that takes the same request, and keeps nothing. */
 export const accept: Measure = {
   name: 'accept',
   run: async (bench) => {
-    const { closers, postgres, rounds, system, folder } = bench;
+    const { closers, postgres, rounds, system, folder, profiling } = bench;
     const api = await openApi(bench);
-    const durable = await api.start('durable');
-    const dropping = await api.start('none');
+    const budgets = { durable: createBudget(folder), dropping: createBudget(folder) };
     const load = await openHttpLoad(closers);
+    const bare = await openChild<{ readonly baseUrl: string }>(closers, {
+      name: 'bare-server',
+      input: { key: api.key },
+      execArgv: [...NODE_ARGUMENTS, ...profiling],
+    });
+    const servers = {
+      durable: await api.start('durable', { budget: budgets.durable }),
+      dropping: await api.start('none', { budget: budgets.dropping }),
+      bare: { baseUrl: bare.facts.baseUrl, pid: bare.pid },
+    };
     const raw = await openRawInserts(closers, await postgres.emptyDatabase(closers));
     const samples = sampleAppends(system);
     const cpuOf = (server: { readonly pid: number }) =>
@@ -37,21 +51,25 @@ export const accept: Measure = {
         PostgreSQL: { pid: postgres.pid, children: true },
         load: { pid: load.pid, children: false },
       });
-    const cpu = { durable: cpuOf(durable), dropping: cpuOf(dropping) };
+    const cpu = { durable: cpuOf(servers.durable), dropping: cpuOf(servers.dropping), bare: cpuOf(servers.bare) };
 
-    const send = (to: 'durable' | 'dropping', connections: number, seconds: number): Promise<HttpLoadResult> => {
-      const { baseUrl } = { durable, dropping }[to];
+    const send = (to: Contender, connections: number, seconds: number): Promise<HttpLoadResult> => {
+      const { baseUrl } = servers[to];
       return load.run({ baseUrl, key: api.key, bodies: SAMPLE_REQUESTS, connections, extent: { seconds } });
     };
-    const busy = (to: 'durable' | 'dropping') => async (): Promise<number> => {
-      const work = () => send(to, CONNECTIONS, BUSY_SECONDS);
-      return (await cpu[to].during(work, ({ accepted }) => accepted)).perSecond;
-    };
-    const lone = (to: 'durable' | 'dropping') => async (): Promise<number> => (await send(to, 1, LONE_SECONDS)).p50Ms;
+    const sendMany = (to: Contender) => () => send(to, CONNECTIONS, BUSY_SECONDS);
+    const accepted = (result: HttpLoadResult): number => result.accepted;
+    const busy = (to: Contender) => async (): Promise<number> =>
+      (await cpu[to].during(sendMany(to), accepted)).perSecond;
+    const lone = (to: Contender) => async (): Promise<number> => (await send(to, 1, LONE_SECONDS)).p50Ms;
     const commit = (): Promise<number> => medianMs({ ms: COMMITS_MS, work: () => raw.insertOne(samples.next(1)) });
     const sync = async (): Promise<number> => syncMs(folder);
+    const budget = (to: 'durable' | 'dropping') => budgets[to].during(servers[to].pid, sendMany(to), accepted);
 
-    const many = await interleave({ rounds, warmUps: 1 }, { ours: busy('durable'), limit: busy('dropping') });
+    const many = await interleave(
+      { rounds, warmUps: 1 },
+      { ours: busy('durable'), dropping: busy('dropping'), bare: busy('bare') },
+    );
     const one = await interleave(
       { rounds, warmUps: 1 },
       { ours: lone('durable'), sync, commit, dropping: lone('dropping') },
@@ -64,14 +82,23 @@ export const accept: Measure = {
         unit: 'requests/s',
         rounds: many.ours,
         floor: BUSY_FLOOR,
-        limit: { what: 'the same without storage', rounds: many.limit },
+        limit: { what: 'bare fastify, zod and HMAC', rounds: many.bare },
         cpuMicros: cpu.durable.lastMicros(rounds),
+        budget: await budget('durable'),
       },
       {
         measure: `accept, ${CONNECTIONS} connections, without storage`,
         unit: 'requests/s',
-        rounds: many.limit,
+        rounds: many.dropping,
+        limit: { what: 'bare fastify, zod and HMAC', rounds: many.bare },
         cpuMicros: cpu.dropping.lastMicros(rounds),
+        budget: await budget('dropping'),
+      },
+      {
+        measure: `bare server, ${CONNECTIONS} connections`,
+        unit: 'requests/s',
+        rounds: many.bare,
+        cpuMicros: cpu.bare.lastMicros(rounds),
       },
       {
         measure,

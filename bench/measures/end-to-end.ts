@@ -46,6 +46,7 @@ export const endToEnd: Measure = {
         floor: FLOOR,
         limit: { what: "nodemailer's pool alone", rounds: figures.limit },
         cpuMicros: way.cpu.lastMicros(rounds),
+        budget: await way.budget(),
       },
       {
         measure: 'end to end, accepted meanwhile',

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import packageJson from '../../package.json' with { type: 'json' };
 import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { mapConcurrently } from '../../src/async/map-concurrently.ts';
 import { openOperator } from '../../src/composition/open-operator.ts';
@@ -20,9 +19,6 @@ const REST_MS = 5_000;
 const MEMORY_FLOOR = { of: 'figure', atMost: 150 } as const;
 /** Far below one for each stream. */
 const QUERIES_FLOOR = { of: 'figure', atMost: 20 } as const;
-
-/** The options for Node that `npm start` has: they decide how much garbage is kept. */
-const AS_STARTED = packageJson.scripts.start.split(' ').filter((word) => word.startsWith('--'));
 
 const EVENT = 'event: message.accepted\n';
 
@@ -74,7 +70,7 @@ export const eventStreams: Measure = {
     const { closers } = bench;
     const api = await openApi(bench);
     await startProjections(bench, api.databaseUrl, api.secretKey);
-    const server = await api.start('durable', AS_STARTED);
+    const server = await api.start('durable');
     const url = new URL(server.baseUrl);
     const streams: Stream[] = [];
     closers.add('streams', async () => {

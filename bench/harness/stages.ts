@@ -1,0 +1,101 @@
+import type { Profiler } from 'node:inspector/promises';
+
+/**
+ * Sums a CPU profile of the service by stage, so that a regression has a name. A sample belongs to the stage of its
+ * innermost frame that has one: what is shared (digests, canonical JSON, zod, timers) counts for whoever called it.
+ */
+
+/** Part of a file's path, and its stage; the first that matches. */
+const STAGES: readonly (readonly [path: string, stage: string])[] = [
+  ['/src/http/auth/', 'auth'],
+  ['/src/adapters/rate-limit/', 'auth'],
+  ['/src/adapters/usage-marks/', 'auth'],
+  ['/src/http/bodies/', 'parse the body'],
+  ['/src/http/validation/', 'schema'],
+  ['/src/http/routes/messages/send-fields', 'schema'],
+  ['/src/http/routes/messages/send-body', 'schema'],
+  ['/src/http/routes/messages/send-by-template', 'schema'],
+  ['/src/http/endpoint', 'schema'],
+  ['/src/adapters/html/', 'html'],
+  ['/src/commands/message/prepare-message', 'prepare'],
+  ['/src/commands/message/send-', 'prepare'],
+  ['/src/domain/message/content-parts', 'prepare'],
+  ['/src/domain/message/subject-words', 'prepare'],
+  ['/src/commands/message/attempt', 'claim and record'],
+  ['/src/domain/message/claim-attempt', 'claim and record'],
+  ['/src/domain/message/record-attempt', 'claim and record'],
+  ['/src/domain/message/', 'decide'],
+  ['/src/commands/execute', 'decide'],
+  ['/src/domain/codec', 'encode and decode'],
+  ['/src/adapters/contents/contents-codec', 'encode and decode'],
+  ['/src/adapters/contents/', 'contents'],
+  ['/src/adapters/event-store/postgres-append', 'append'],
+  ['/src/adapters/event-store/', 'log'],
+  ['/src/composition/measure-appends', 'append'],
+  ['/src/http/schemas/', 'answer'],
+  ['/node_modules/fastify/lib/reply', 'answer'],
+  ['/node_modules/fastify/', 'router and hooks'],
+  ['/node_modules/find-my-way/', 'router and hooks'],
+  ['/src/http/', 'router and hooks'],
+  ['/src/adapters/mail/compose/', 'compose'],
+  ['/src/adapters/mail/dkim/', 'sign'],
+  ['/src/adapters/mail/', 'SMTP'],
+  ['/src/adapters/queue/', 'queue'],
+  ['/src/adapters/webhook', 'webhooks'],
+  ['/src/workers/webhooks/', 'webhooks'],
+  ['/src/workers/delivery/', 'delivery'],
+  ['/src/workers/', 'other workers'],
+];
+const PROJECTION = /\/src\/projections\/([^/.]+)/;
+/** Frames of V8 itself, which have no file. */
+const OWN_STAGES: Readonly<Record<string, string>> = {
+  '(garbage collector)': 'garbage collector',
+  '(program)': 'kernel and native',
+};
+/** Without any frame of ours. */
+const NODE = 'node: sockets and HTTP';
+const REST = 'everything else';
+
+const stageOfFile = (url: string): string | null => {
+  const found = STAGES.find(([path]) => url.includes(path));
+  if (found !== undefined) return found[1];
+  const projection = PROJECTION.exec(url)?.[1];
+  return projection === undefined ? null : `read models: ${projection}`;
+};
+
+/** Share of the time that a process was busy, by stage, the largest first. */
+export type Shares = Readonly<Record<string, number>>;
+
+type Nodes = ReadonlyMap<number, Profiler.ProfileNode>;
+
+const IDLE = '(idle)';
+
+/** @param outer stage of its caller. */
+const stageOf = ({ callFrame: { functionName, url } }: Profiler.ProfileNode, outer: string): string => {
+  if (functionName === IDLE) return IDLE;
+  if (url === '') return OWN_STAGES[functionName] ?? outer;
+  const isOfNode = outer === REST && url.startsWith('node:');
+  return stageOfFile(url) ?? (isOfNode ? NODE : outer);
+};
+
+/** Notes the stage of a node and of all that it calls. */
+const noteStages = (stages: Map<number, string>, nodes: Nodes, id: number, outer: string): void => {
+  const node = nodes.get(id);
+  if (node === undefined) return;
+  const stage = stageOf(node, outer);
+  stages.set(id, stage);
+  for (const child of node.children ?? []) noteStages(stages, nodes, child, stage);
+};
+
+export const sharesOf = ({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Shares => {
+  const stages = new Map<number, string>();
+  noteStages(stages, new Map(nodes.map((node) => [node.id, node])), nodes[0]?.id ?? 0, REST);
+  const micros = new Map<string, number>();
+  for (const [index, id] of samples.entries()) {
+    const stage = stages.get(id) ?? REST;
+    micros.set(stage, (micros.get(stage) ?? 0) + (timeDeltas[index] ?? 0));
+  }
+  micros.delete(IDLE);
+  const total = micros.values().reduce((sum, one) => sum + one, 0);
+  return Object.fromEntries([...micros].sort(([, a], [, b]) => b - a).map(([stage, one]) => [stage, one / total]));
+};

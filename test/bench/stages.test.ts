@@ -1,0 +1,78 @@
+import type { Profiler } from 'node:inspector/promises';
+import { describe, expect, test } from 'vitest';
+import { sharesOf } from '../../bench/harness/stages.ts';
+
+const frame = (functionName: string, url = '') => ({
+  functionName,
+  url,
+  scriptId: '0',
+  lineNumber: 0,
+  columnNumber: 0,
+});
+
+/** Each node is called by the one before it, but for those that the root calls. */
+const profileOf = (
+  stacks: readonly (readonly ReturnType<typeof frame>[])[],
+  micros: readonly number[],
+): Profiler.Profile => {
+  const nodes: Profiler.ProfileNode[] = [{ id: 1, callFrame: frame('(root)'), children: [] }];
+  const samples: number[] = [];
+  for (const stack of stacks) {
+    let parent = nodes[0];
+    for (const callFrame of stack) {
+      const node: Profiler.ProfileNode = { id: nodes.length + 1, callFrame, children: [] };
+      nodes.push(node);
+      parent?.children?.push(node.id);
+      parent = node;
+    }
+    samples.push(parent?.id ?? 1);
+  }
+  return { nodes, startTime: 0, endTime: 0, samples, timeDeltas: [...micros] };
+};
+
+const endpoint = frame('answer', 'file:///outbox/src/http/endpoint.ts');
+const checker = frame('check', 'file:///outbox/src/adapters/html/html-checker.ts');
+const codec = frame('encode', 'file:///outbox/src/domain/codec.ts');
+const shared = frame('canonicalJson', 'file:///outbox/src/domain/canonical-json.ts');
+const parser = frame('parserOnHeadersComplete', 'node:_http_common');
+
+describe('stages of a profile', () => {
+  test('a sample belongs to its innermost frame that has a stage', () => {
+    const profile = profileOf([[endpoint], [endpoint, checker], [endpoint, checker]], [100, 200, 100]);
+    expect(sharesOf(profile)).toEqual({ html: 0.75, schema: 0.25 });
+  });
+
+  test('what is shared counts for its caller', () => {
+    const native = frame('hash');
+    expect(
+      sharesOf(
+        profileOf(
+          [
+            [codec, shared],
+            [codec, shared, native],
+          ],
+          [100, 100],
+        ),
+      ),
+    ).toEqual({
+      'encode and decode': 1,
+    });
+  });
+
+  test('idle time counts for nobody, and what Node does by itself has a stage of its own', () => {
+    const profile = profileOf(
+      [[frame('(idle)')], [parser], [frame('(garbage collector)')], [frame('unknown')]],
+      [700, 100, 50, 50],
+    );
+    expect(sharesOf(profile)).toEqual({
+      'node: sockets and HTTP': 0.5,
+      'garbage collector': 0.25,
+      'everything else': 0.25,
+    });
+  });
+
+  test('a read model is a stage by its name', () => {
+    const applied = frame('apply', 'file:///outbox/src/projections/messages/projection.ts');
+    expect(sharesOf(profileOf([[applied]], [100]))).toEqual({ 'read models: messages': 1 });
+  });
+});
