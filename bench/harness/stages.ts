@@ -69,10 +69,12 @@ export type Shares = Readonly<Record<string, number>>;
 type Nodes = ReadonlyMap<number, Profiler.ProfileNode>;
 
 const IDLE = '(idle)';
+/** Starting the profiler takes as long as many requests. */
+const PROFILER = '/profile-on-signal.ts';
 
 /** @param outer stage of its caller. */
 const stageOf = ({ callFrame: { functionName, url } }: Profiler.ProfileNode, outer: string): string => {
-  if (functionName === IDLE) return IDLE;
+  if (functionName === IDLE || outer === IDLE || url.endsWith(PROFILER)) return IDLE;
   if (url === '') return OWN_STAGES[functionName] ?? outer;
   const isOfNode = outer === REST && url.startsWith('node:');
   return stageOfFile(url) ?? (isOfNode ? NODE : outer);

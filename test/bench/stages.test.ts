@@ -59,6 +59,11 @@ describe('stages of a profile', () => {
     });
   });
 
+  test('the profiler itself counts for nobody', () => {
+    const start = frame('start', 'file:///outbox/bench/harness/profile-on-signal.ts');
+    expect(sharesOf(profileOf([[start, frame('post', 'node:inspector')], [checker]], [900, 100]))).toEqual({ html: 1 });
+  });
+
   test('idle time counts for nobody, and what Node does by itself has a stage of its own', () => {
     const profile = profileOf(
       [[frame('(idle)')], [parser], [frame('(garbage collector)')], [frame('unknown')]],
