@@ -1,4 +1,6 @@
+import type { Readable } from 'node:stream';
 import { createFairQueue } from '../../async/fair-queue.ts';
+import { ENDED } from '../../async/with-timeout.ts';
 
 /**
  * Bounds the memory for request bodies in flight. Memory for a whole body is reserved before its first byte is read, so
@@ -13,6 +15,8 @@ export interface BodyBudget {
    * @returns null: no memory available; nothing is reserved.
    */
   reserve(organizationId: string, bytes: number, how: How): Promise<Reservation | null>;
+  /** As `reserve`, without waiting. */
+  reserveNow(organizationId: string, bytes: number): Reservation | null;
   /** Bytes reserved now. */
   held(): number;
 }
@@ -21,6 +25,32 @@ export interface How {
   readonly waits: boolean;
   readonly signal?: AbortSignal | undefined;
 }
+
+/** When memory is no longer wanted: the client is gone, or the body is refused. */
+export interface Ended {
+  /** Made where somebody waits: most bodies find memory at once. */
+  signal(): AbortSignal;
+  isNow(): boolean;
+  abort(): void;
+}
+
+export const endOf = (payload: Readable): Ended => {
+  let made: AbortController | undefined;
+  const make = (): AbortController => {
+    const ended = new AbortController();
+    if (payload.destroyed) ended.abort(ENDED);
+    else payload.once('close', () => ended.abort(ENDED));
+    return ended;
+  };
+  return {
+    signal: () => {
+      made ??= make();
+      return made.signal;
+    },
+    isNow: () => payload.destroyed || made?.signal.aborted === true,
+    abort: () => made?.abort(ENDED),
+  };
+};
 
 export interface Reservation {
   bytes(): number;
@@ -142,11 +172,18 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
       countWaiting(waiting.organizationId, 1);
     });
 
+  const reserveNow: BodyBudget['reserveNow'] = (organizationId, bytes) => {
+    const wanted = { organizationId, bytes };
+    const overtakesNobody = !isLarge(bytes) || queue.size === 0;
+    return overtakesNobody && fits(bytes) && isWithinShare(wanted) ? grant(wanted) : null;
+  };
+
   return {
+    reserveNow,
     reserve: async (organizationId, bytes, how) => {
+      const granted = reserveNow(organizationId, bytes);
+      if (granted !== null) return granted;
       const wanted = { organizationId, bytes };
-      const overtakesNobody = !isLarge(bytes) || queue.size === 0;
-      if (overtakesNobody && fits(bytes) && isWithinShare(wanted)) return grant(wanted);
       if (!canWait(wanted, how)) return null;
       const reservation = wait(wanted, how);
       serve();

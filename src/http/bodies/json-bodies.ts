@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ENDED } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
+import { type BodyBudget, type Ended, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';
+import { notJson } from './content-string.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -55,8 +55,6 @@ const tooSlow = (ms: number): DomainError =>
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 
-const notWhole = (): DomainError => new DomainError('invalid_json', 'the body is not well-formed JSON in UTF-8');
-
 const isEncoded = (request: FastifyRequest): boolean =>
   (request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
 
@@ -66,13 +64,12 @@ const announcedBytes = ({ headers }: FastifyRequest): number | null =>
 
 interface Reserving {
   readonly request: FastifyRequest;
-  /** Aborted: the memory is no longer wanted. */
-  readonly signal: AbortSignal;
+  readonly ended: Ended;
   readonly bytes: number;
   readonly waits: boolean;
 }
 
-interface Widening extends Pick<Reserving, 'request' | 'signal'> {
+interface Widening extends Pick<Reserving, 'request' | 'ended'> {
   readonly received: number;
   readonly bytesMax: number;
   /** Average size of its pieces. */
@@ -86,14 +83,6 @@ interface Reading {
   widen(received: number, pieceBytes: number): Promise<DomainError | null> | null;
   readonly deadlineMs: number;
 }
-
-/** Aborts when the client disconnects; `abort` when the body is no longer wanted. */
-const endOf = (payload: IncomingMessage): AbortController => {
-  const ended = new AbortController();
-  if (payload.destroyed) ended.abort(ENDED);
-  else payload.once('close', () => ended.abort(ENDED));
-  return ended;
-};
 
 /** Reads a whole body. Rejects as soon as it breaks a bound; the rest is discarded. */
 const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void> =>
@@ -133,12 +122,12 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
       clearTimeout(timer);
       resolve();
     });
-    payload.once('error', () => stop(notWhole()));
+    payload.once('error', () => stop(notJson()));
     // Every body closes in the end: an error is made only for those that did not end.
     payload.once('close', () => {
-      if (!payload.readableEnded) stop(notWhole());
+      if (!payload.readableEnded) stop(notJson());
     });
-    if (payload.destroyed) stop(notWhole());
+    if (payload.destroyed) stop(notJson());
   });
 
 /**
@@ -158,11 +147,13 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   /** Replaces the request's reservation. */
-  const reserve = async ({ request, signal, bytes, waits }: Reserving): Promise<DomainError | null> => {
+  const reserve = async ({ request, ended, bytes, waits }: Reserving): Promise<DomainError | null> => {
     const organizationId = request.caller?.organizationId ?? request.ip;
-    const reservation = await budget.reserve(organizationId, bytes, { waits, signal });
+    const reservation =
+      budget.reserveNow(organizationId, bytes) ??
+      (waits ? await budget.reserve(organizationId, bytes, { waits, signal: ended.signal() }) : null);
     if (reservation === null) return noRoom();
-    if (signal.aborted) {
+    if (ended.isNow()) {
       reservation.release();
       return noRoom();
     }
@@ -172,27 +163,27 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   /** First reservation of a body. */
-  const reserveFirst = (request: FastifyRequest, signal: AbortSignal, bytesMax: number) => {
+  const reserveFirst = (request: FastifyRequest, ended: Ended, bytesMax: number) => {
     const bytes = announcedBytes(request);
     if (bytes !== null && bytes > bytesMax) throw tooLarge(bytesMax);
     return bytes === null
-      ? reserve({ request, signal, bytes: Math.min(bytesMax, UNANNOUNCED_BYTES), waits: false })
-      : reserve({ request, signal, bytes, waits: true });
+      ? reserve({ request, ended, bytes: Math.min(bytesMax, UNANNOUNCED_BYTES), waits: false })
+      : reserve({ request, ended, bytes, waits: true });
   };
 
   /** Larger reservation for a body without `Content-Length`, once so much of it has arrived. */
-  const reserveMore = ({ request, signal, received, bytesMax, pieceBytes }: Widening) => {
+  const reserveMore = ({ request, ended, received, bytesMax, pieceBytes }: Widening) => {
     const isSmall = received <= SMALL_BODY_BYTES_MAX;
     const bytes = isSmall ? Math.min(bytesMax, SMALL_BODY_BYTES_MAX) : bytesMax;
     const waits = !isSmall && pieceBytes >= PIECE_BYTES_MIN;
-    return reserve({ request, signal, bytes, waits });
+    return reserve({ request, ended, bytes, waits });
   };
 
-  const read = async (request: FastifyRequest, payload: IncomingMessage, signal: AbortSignal): Promise<unknown> => {
+  const read = async (request: FastifyRequest, payload: IncomingMessage, ended: Ended): Promise<unknown> => {
     if (isEncoded(request)) throw new DomainError('unsupported_media_type', 'Content-Encoding is not supported');
     const bounds = request.routeOptions.config.bounds ?? DEFAULT_BOUNDS;
     const { bytesMax } = bounds;
-    const refusal = await reserveFirst(request, signal, bytesMax);
+    const refusal = await reserveFirst(request, ended, bytesMax);
     if (refusal !== null) throw refusal;
     const json = createBoundedJson(bounds, marker);
     request.sentJson = json.sent;
@@ -200,7 +191,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
       const held = request.bodyReservation?.bytes() ?? 0;
       return received <= held || received > bytesMax
         ? null
-        : reserveMore({ request, signal, received, bytesMax, pieceBytes });
+        : reserveMore({ request, ended, received, bytesMax, pieceBytes });
     };
     const deadlineMs = BODY_MS_MIN + (announcedBytes(request) ?? bytesMax) / BYTES_PER_MS_MIN;
     await readWhole({ payload, json, widen, deadlineMs });
@@ -214,9 +205,9 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   server.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const ended = endOf(payload);
     try {
-      return await read(request, payload, ended.signal);
+      return await read(request, payload, ended);
     } catch (error) {
-      ended.abort(ENDED);
+      ended.abort();
       release(request);
       if (!(error instanceof DomainError)) throw error;
       request.bodyRefusal = error;

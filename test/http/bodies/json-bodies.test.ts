@@ -6,13 +6,15 @@ import { type Service, startService } from '../support/service.ts';
 
 const PATIENCE_MS = 500;
 
+const bodies = createBodyBudget({ ...BODY_LIMITS, patienceMs: PATIENCE_MS });
+
 let service: Service;
 let key: string;
 let port: number;
 let base: string;
 
 beforeAll(async () => {
-  service = await startService({ bodies: createBodyBudget({ ...BODY_LIMITS, patienceMs: PATIENCE_MS }) });
+  service = await startService({ bodies });
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
@@ -131,6 +133,52 @@ describe('a body', () => {
     for (const socket of holders) socket.destroy();
     await sleep(300);
     expect(await refusalOf(await post('/v1/messages/send', large))).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('a body that comes', () => {
+  const BODY = JSON.stringify(VALID);
+  const whole = (): string => head(['Content-Type: application/json', `Content-Length: ${BODY.length}`]) + BODY; // the key is made before the tests
+
+  /** Sends pieces one after another on one connection. @returns status lines. */
+  const statusesOf = async (pieces: readonly string[], answers: number): Promise<readonly string[]> => {
+    const socket = connect(port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString();
+    });
+    for (const piece of pieces) {
+      socket.write(piece);
+      await sleep(20);
+    }
+    const statuses = (): readonly string[] => text.match(/HTTP\/1\.1 \d{3}/g) ?? [];
+    await expect.poll(() => statuses().length, { timeout: 10_000 }).toBe(answers);
+    socket.destroy();
+    return statuses();
+  };
+
+  test.each([
+    ['with its head', () => [whole()]],
+    ['after its head', () => [whole().slice(0, -BODY.length), BODY]],
+    ['in two parts', () => [whole().slice(0, -20), BODY.slice(-20)]],
+    ['with the next request', () => [whole() + whole()]],
+    ['with the head of the next', () => [whole() + whole().slice(0, -BODY.length), BODY]],
+  ])('%s is read, its connection lives on, and its memory is free again', async (_what, piecesOf) => {
+    const pieces = [...piecesOf(), whole()];
+    const requests = pieces.join('').split('POST ').length - 1;
+    expect(await statusesOf(pieces, requests)).toEqual(Array.from({ length: requests }, () => 'HTTP/1.1 202'));
+    await expect.poll(bodies.held).toBe(0);
+  });
+
+  test.each([
+    ['too deep', '['.repeat(100)],
+    ['not JSON', '{"from": '],
+    ['cut off within a string', '{"from": "a'],
+  ])('with its head and is %s is 400, on a connection that lives on', async (_what, broken) => {
+    const refused =
+      whole().slice(0, -BODY.length).replace(`Length: ${BODY.length}`, `Length: ${broken.length}`) + broken;
+    expect(await statusesOf([refused, whole()], 2)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 202']);
+    await expect.poll(bodies.held).toBe(0);
   });
 });
 
