@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { createFairQueue } from '../../async/fair-queue.ts';
 import { type HtmlChecker, HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
@@ -98,13 +99,21 @@ const orProblem = (error: unknown): CheckedHtml => {
 /** Of shapes of valid html: those of some thousand templates. */
 const SHAPES_CHARACTERS_MAX = 20_000_000;
 
+/** Of valid html, by organization: some 150 bytes each. Fewer judge the same mail to many again. */
+const VALID_MAX = 10_000;
+
 export interface HtmlCheckerOptions {
   readonly threads?: number;
   readonly runMsMax?: number;
   readonly waitMsMax?: number;
 }
 
-/** Never keeps the event loop waiting for a large body or for a batch of small ones. Organizations take turns. */
+/**
+ * Valid html is remembered by its digest, so that the same mail to many is judged once: 2 µs for 1 kB instead of 20, for
+ * which other html pays 2 µs more.
+ *
+ * Never keeps the event loop waiting for a large body or for a batch of small ones. Organizations take turns.
+ */
 export const createHtmlChecker = (options: HtmlCheckerOptions = {}): HtmlChecker => {
   const workers = createWorkerThreads<{ readonly job: 'check' } & HtmlToCheck, CheckedHtml>({
     entry: new URL('./html-thread.ts', import.meta.url),
@@ -127,12 +136,29 @@ export const createHtmlChecker = (options: HtmlCheckerOptions = {}): HtmlChecker
     return checkWithShape(task);
   };
 
+  const valid = new LRUCache<string, true>({ max: VALID_MAX });
+
+  const checkKnown = async (html: string, organizationId: string): Promise<CheckedHtml['problems']> => {
+    const key = `${organizationId} ${hash('sha256', html, 'base64')}`;
+    if (valid.has(key)) return [];
+    const { problems } = await check({ html, shape: undefined }, organizationId);
+    if (problems.length === 0) valid.set(key, true);
+    return problems;
+  };
+
+  const checkShape = async (html: string, organizationId: string, shape: string): Promise<CheckedHtml['problems']> => {
+    if (validShapes.has(shape)) return [];
+    const { problems, isShapeValid } = await check({ html, shape }, organizationId);
+    if (isShapeValid) validShapes.set(shape, true);
+    return problems;
+  };
+
   return {
     check: async (html, organizationId, shape) => {
-      if (shape !== undefined && validShapes.has(shape)) return [];
-      const { problems, isShapeValid } = await check({ html, shape }, organizationId);
-      if (shape !== undefined && isShapeValid) validShapes.set(shape, true);
-      return problems;
+      if (shape !== undefined) return await checkShape(html, organizationId, shape);
+      // Half a surrogate pair has no bytes in UTF-8: other html would have the same digest.
+      if (!html.isWellFormed()) return (await check({ html, shape }, organizationId)).problems;
+      return await checkKnown(html, organizationId);
     },
     close: workers.close,
   };

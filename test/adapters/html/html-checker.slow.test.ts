@@ -93,8 +93,9 @@ describe('hundreds of small bodies at once', () => {
     const checker = open();
     await checker.check(html, OWNER);
     const counts: number[] = [];
-    const check = async (): Promise<number> => counts.push((await checker.check(html, OWNER)).length);
-    const longest = await longestTurnMs(() => Promise.all(Array.from({ length: 500 }, check)));
+    const check = async (index: number): Promise<number> =>
+      counts.push((await checker.check(`${html}${index}`, OWNER)).length); // equal html is judged once
+    const longest = await longestTurnMs(() => Promise.all(Array.from({ length: 500 }, (_each, index) => check(index))));
     expect(longest).toBeLessThan(50);
     expect(counts).toEqual(Array.from({ length: 500 }, () => count));
   });
@@ -103,7 +104,7 @@ describe('hundreds of small bodies at once', () => {
     const checker = open();
     const answered: number[] = [];
     const check = async (index: number): Promise<void> => {
-      await checker.check(VALID, OWNER);
+      await checker.check(`${VALID}${index}`, OWNER);
       answered.push(index);
     };
     await Promise.all(Array.from({ length: 100 }, (_, index) => check(index)));
@@ -143,13 +144,50 @@ describe('an organization that floods the checker', () => {
     const checker = open({ waitMsMax: 60_000 }); // a busy machine takes its time
     await checker.check(LARGE, 'org_1'); // the thread has started
     let left = count;
-    const flood = Array.from({ length: count }, async () => {
-      await checker.check(html, 'org_1');
+    const flood = Array.from({ length: count }, async (_each, index) => {
+      await checker.check(`${html}${index}`, 'org_1');
       left -= 1;
     });
     await checker.check(html, 'org_2');
     expect(left).toBeGreaterThan(count / 2);
     await Promise.all(flood);
+  });
+});
+
+describe('html that was valid', () => {
+  const VALID = '<p>x</p>\n'.repeat(5_000);
+  const REPLACED = VALID.replace('x', '\ufffd');
+
+  /** Large html is checked in a thread: an answer in this turn was remembered. */
+  const isRemembered = async (html: string, owner: string, checker: HtmlChecker): Promise<boolean> => {
+    let isNextTurn = false;
+    setImmediate(() => {
+      isNextTurn = true;
+    });
+    expect(await checker.check(html, owner)).toEqual([]);
+    return !isNextTurn;
+  };
+
+  it('is judged once, for each organization', async () => {
+    const checker = open();
+    expect(await isRemembered(VALID, OWNER, checker)).toBe(false);
+    expect(await isRemembered(VALID, OWNER, checker)).toBe(true);
+    expect(await isRemembered(VALID, 'org_other', checker)).toBe(false);
+  });
+
+  it('is judged again where it has another character, or half of one', async () => {
+    const checker = open();
+    expect(await isRemembered(REPLACED, OWNER, checker)).toBe(false);
+    expect(await isRemembered(`${REPLACED} `, OWNER, checker)).toBe(false);
+    const half = await checker.check(REPLACED.replace('\ufffd', '\ud800'), OWNER); // UTF-8 has the same bytes for it
+    expect(half).toMatchObject([{ message: 'half of a surrogate pair' }]);
+  });
+
+  it('is judged again each time where it is broken', async () => {
+    const checker = open();
+    const before = await checker.check('<p></div>', OWNER);
+    expect(before).toHaveLength(1);
+    expect(await checker.check('<p></div>', OWNER)).toEqual(before);
   });
 });
 
