@@ -20,7 +20,7 @@ export interface EncodedContents {
   readonly kind: string;
   /** Empty: it is not of a message. */
   readonly messageId: string;
-  /** Empty: the body is its own head. */
+  /** Empty: it is made of the body, which is small or of no message. */
   readonly head: string;
   readonly body: string;
   /** An array as SQL writes it, of digests; empty: it is not found by words. */
@@ -37,7 +37,7 @@ export interface ContentsCodec {
   decodeBody(id: string, found: unknown): Promise<StoredBody>;
   /** The same for megabytes, with turns for others. @param json the column's value as text. */
   decodeLargeBody(id: string, json: string): Promise<StoredBody>;
-  decodeHead(id: string, found: unknown, part: Part): Promise<StoredHead>;
+  decodeHead(id: string, found: unknown): Promise<StoredHead>;
 }
 
 export interface ContentsCodecOptions {
@@ -46,6 +46,13 @@ export interface ContentsCodecOptions {
   /** Whether new rows are encrypted; what is stored is read either way. */
   readonly encrypts?: boolean;
 }
+
+/**
+ * As JSON; no head is stored of a smaller one. Making a cipher is the larger part of encrypting so little (16 of 25 µs), and
+ * every send would do it twice. Higher: a page of a list decrypts and parses more. Lower: more messages are encrypted twice,
+ * and stored with half a kilobyte more.
+ */
+export const OWN_HEAD_CHARACTERS_MAX = 4_000;
 
 /** What is sealed for one column does not open for the other. */
 const sealedId = (id: string, part: Part): string => `${id} ${part}`;
@@ -146,11 +153,15 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
   const written = async (id: string, part: Part, json: string): Promise<string> =>
     encrypts && box !== undefined && json !== '' ? sealContents(box, id, part, json) : json;
 
+  /** @param json of the body. */
+  const headFor = async (id: string, body: StoredBody, json: string): Promise<string> =>
+    body.kind === 'message' && json.length > OWN_HEAD_CHARACTERS_MAX
+      ? await written(id, 'head', JSON.stringify(headOf(body)))
+      : '';
+
   /** The record of a removal says nothing of anybody, unless parts are kept: it is in clear. */
-  const bodyOf = async (id: string, body: StoredBody): Promise<string> => {
-    if (isRemoved(body) && !isPartlyErased(body)) return JSON.stringify(body);
-    return await written(id, 'body', body.kind === 'message' ? encodeBody(body) : JSON.stringify(body));
-  };
+  const bodyFor = async (id: string, body: StoredBody, json: string): Promise<string> =>
+    isRemoved(body) && !isPartlyErased(body) ? json : await written(id, 'body', json);
 
   const decode = async (id: string, part: Part, found: unknown): Promise<unknown> => {
     if (typeof found !== 'string') return found;
@@ -159,15 +170,18 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
   };
 
   return {
-    encode: async ({ id, organizationId, body, subjectWords = [] }) => ({
-      id,
-      organizationId,
-      kind: isPartlyErased(body) ? 'partly_erased' : body.kind,
-      messageId: 'messageId' in body ? body.messageId : '',
-      head: body.kind === 'message' ? await written(id, 'head', JSON.stringify(headOf(body))) : '',
-      body: await bodyOf(id, body),
-      words: subjectWords.length === 0 ? '' : `{${subjectWords.join()}}`,
-    }),
+    encode: async ({ id, organizationId, body, subjectWords = [] }) => {
+      const json = body.kind === 'message' ? encodeBody(body) : JSON.stringify(body);
+      return {
+        id,
+        organizationId,
+        kind: isPartlyErased(body) ? 'partly_erased' : body.kind,
+        messageId: 'messageId' in body ? body.messageId : '',
+        head: await headFor(id, body, json),
+        body: await bodyFor(id, body, json),
+        words: subjectWords.length === 0 ? '' : `{${subjectWords.join()}}`,
+      };
+    },
     // What is stored was encoded by this codec.
     decodeBody: (id, found) => decode(id, 'body', found) as Promise<StoredBody>,
     decodeLargeBody: async (id, json) => {
@@ -175,7 +189,7 @@ export const createContentsCodec = ({ box, encrypts = false }: ContentsCodecOpti
       if (box === undefined) throw new WrongSecretKey(`${id} is encrypted, and there is no SECRET_KEY`);
       return parseBody(await openContents(box, id, 'body', json.slice(1, -1)));
     },
-    decodeHead: (id, found, part) => decode(id, part, found) as Promise<StoredHead>,
+    decodeHead: (id, found) => decode(id, 'head', found) as Promise<StoredHead>,
   };
 };
 

@@ -81,11 +81,18 @@ const textOf = function* (pieces: readonly Piece[]): Pausing<string> {
   return texts.join('');
 };
 
-/** Null where the row is older than heads. */
+/** Of a message without a head: a body that is larger is read with few others. As large as one of `OWN_HEAD_CHARACTERS_MAX` can be. */
+const OWN_HEAD_BYTES_MAX = 20_000;
+
+/** Heads, or bodies that are their own (`isWhole`); null where a larger row is older than heads. */
 const HEADS = {
-  name: 'contents-heads',
+  name: 'contents-heads-or-small-bodies',
   text: `
-    select id, kind, case when kind = 'message' then head else body end as found
+    select id, head is null as "isWhole",
+      case
+        when head is not null then head
+        when kind <> 'message' or coalesce(size_bytes, octet_length(body::text)) <= $2 then body
+      end as found
     from vault.contents where id = any ($1::uuid[])`,
 };
 
@@ -94,7 +101,8 @@ type Found = ReadonlyMap<string, Row | null>;
 /** As stored: decoded by the caller that asked, so that one row that does not open fails no other caller. */
 interface Row {
   readonly id: string;
-  readonly kind?: string;
+  /** What was found is a body, though its head was asked for. */
+  readonly isWhole?: boolean;
   readonly found: unknown;
   /** Its JSON has to be read in pieces, or was. */
   readonly large?: boolean;
@@ -188,7 +196,7 @@ export const createPostgresContents = (options: PostgresContentsOptions): Conten
   });
   const decodeBody = ({ id, found, json }: Row): ReturnType<ContentsCodec['decodeBody']> =>
     json === undefined ? codec.decodeBody(id, found) : codec.decodeLargeBody(id, json);
-  const heads = createShared(async (ids) => (await pool.query({ ...HEADS, values: [ids] })).rows);
+  const heads = createShared(async (ids) => (await pool.query({ ...HEADS, values: [ids, OWN_HEAD_BYTES_MAX] })).rows);
 
   /** Every query tells one at least, so this ends. */
   const takeBodies = async (ids: readonly string[], take: (row: Row) => Promise<void>): Promise<void> => {
@@ -253,8 +261,8 @@ export const createPostgresContents = (options: PostgresContentsOptions): Conten
     heads: async (ids) => {
       const found = new Map<string, Head>();
       const withoutHead = await ask(heads, ids, async (row) => {
-        const part = row.kind === 'message' ? 'head' : 'body';
-        found.set(row.id, await codec.decodeHead(row.id, row.found, part));
+        const { id, isWhole = false } = row;
+        found.set(id, isWhole ? headOf(await decodeBody(row)) : await codec.decodeHead(id, row.found));
       });
       await takeBodies(withoutHead, async (row) => {
         found.set(row.id, headOf(await decodeBody(row)));

@@ -5,7 +5,7 @@ import { createContentsCodec, openContents, sealContents } from '../../../src/ad
 import { createPostgresContents } from '../../../src/adapters/contents/postgres.ts';
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
+import { headOf, type MessageBody, type MessageContents } from '../../../src/domain/ports/contents.ts';
 import { WrongSecretKey } from '../../../src/domain/ports/secrets.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
 import { openMigratedPool } from '../../support/postgres.ts';
@@ -78,6 +78,28 @@ describe('encrypted contents', () => {
       expect(await contents.get(ids)).toEqual(new Map(put.map(({ id, body }) => [id, body])));
       expect([...(await contents.heads(ids)).keys()].sort()).toEqual([...ids].sort());
     }
+  });
+
+  test('of a small message are encrypted once, and its head is made of them in the same query', async () => {
+    const small = message();
+    const put = [{ ...small, body: { ...(small.body as MessageBody), html: '<p>hello</p>' } }, message(), reply()];
+    await encrypting().put(put);
+    const ids = put.map(({ id }) => id);
+    const stored = await pool.query<{ id: string; none: boolean }>(
+      'select id, head is null as none from vault.contents where id = any ($1)',
+      [ids],
+    );
+    expect(new Map(stored.rows.map(({ id, none }) => [id, none]))).toEqual(
+      new Map(ids.map((id, index) => [id, index !== 1])),
+    );
+    let queries = 0;
+    const query = async (...given: unknown[]): Promise<unknown> => {
+      queries += 1;
+      return Reflect.apply(pool.query, pool, given);
+    };
+    const counting = createPostgresContents({ pool: { query } as unknown as Pool, codec: ENCRYPTING });
+    expect(await counting.heads(ids)).toEqual(new Map(put.map(({ id, body }) => [id, headOf(body)])));
+    expect(queries).toBe(1);
   });
 
   test('of another row, or of its other column, do not open', async () => {
