@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { atOnce, type Pausing } from '../../async/turns.ts';
+import { hmacSha256 } from '../../domain/digest.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 
@@ -72,7 +73,7 @@ export const createSecretBox = (
   const current = keyOf(secretKeys.current);
   const keys = secretKeys.previous === undefined ? [current] : [current, keyOf(secretKeys.previous)];
 
-  const rowKey = ({ bytes }: Key, id: string): Buffer => createHmac('sha256', bytes).update(id).digest();
+  const rowKey = ({ bytes }: Key, id: string): Buffer => hmacSha256(bytes, id);
 
   const decrypt = function* (key: Buffer, id: string, box: Buffer): Pausing<string> {
     const nonce = box.subarray(0, NONCE_BYTES);

@@ -8,15 +8,17 @@ import { hash } from 'node:crypto';
 export const HASH_BYTES = 32;
 const NODE = Buffer.from([1]);
 
+/** SHA-256. As a text of bytes on the way it costs half as much. */
+const hashed = (data: string | Uint8Array): Buffer => Buffer.from(hash('sha256', data, 'binary'), 'latin1');
+
 /** `HASH(0x00 || leaf)`, of the leaf's UTF-8 bytes. */
-export const leafHash = (leaf: string): Buffer => hash('sha256', `\0${leaf}`, 'buffer');
+export const leafHash = (leaf: string): Buffer => hashed(`\0${leaf}`);
 
 /** `HASH(0x01 || left || right)` */
-export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
-  hash('sha256', Buffer.concat([NODE, left, right]), 'buffer');
+export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => hashed(Buffer.concat([NODE, left, right]));
 
 /** The root of no leaves: `HASH()`. */
-export const EMPTY_ROOT = hash('sha256', '', 'buffer');
+export const EMPTY_ROOT = hashed('');
 
 /** Leaves from `from` up to and without `to`. */
 export interface Range {
