@@ -122,9 +122,12 @@ export const startApi = async (
   );
   let listener: Server | undefined;
   // The port may be any that is free (`PORT=0`): it is known once the API listens, before the first request.
+  // Asked for by every request, and the kernel only until it is known.
+  let port: number | undefined;
   const baseUrl = (): string => {
-    const address = listener?.address();
-    return baseUrlOf(config, typeof address === 'object' && address !== null ? address.port : config.port);
+    const address = port === undefined ? listener?.address() : undefined;
+    if (typeof address === 'object' && address !== null) port = address.port;
+    return baseUrlOf(config, port ?? config.port);
   };
   const deps: HttpDependencies = {
     context,

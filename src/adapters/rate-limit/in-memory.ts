@@ -101,6 +101,12 @@ const retryAfterMs = (runs: readonly Run[], used: number, { cost, limit, nowMs, 
 
 const isInWindow = ({ lastMs }: Run, { nowMs, windowMs }: Take): boolean => lastMs + windowMs > nowMs;
 
+const costOf = (runs: readonly Run[]): number => {
+  let cost = 0;
+  for (const run of runs) cost += run.cost;
+  return cost;
+};
+
 const byTime = (one: Run, other: Run): number => one.lastMs - other.lastMs;
 
 /**
@@ -111,7 +117,7 @@ export const takeFrom = (runs: Run[], take: Take, elsewhere: readonly Run[] = []
   const { cost, limit, nowMs, windowMs } = take;
   while (runs[0] !== undefined && !isInWindow(runs[0], take)) runs.shift();
   const others = elsewhere.filter((run) => isInWindow(run, take));
-  const before = [...runs, ...others].reduce((sum, run) => sum + run.cost, 0);
+  const before = costOf(runs) + costOf(others);
   const allowed = before + cost <= limit;
   if (allowed && cost > 0) remember(runs, take);
   const all = others.length === 0 ? runs : [...runs, ...others].sort(byTime);

@@ -79,8 +79,9 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
   const closing = new AbortController();
   const now = (): number => Math.floor(system.monotonicMs()); // whole milliseconds add up exactly
 
+  const hasEnded = (runs: readonly Run[], nowMs: number): boolean => (runs.at(-1)?.lastMs ?? 0) + windowMs <= nowMs;
   const isIdle = ({ runs, others }: Counter, nowMs: number): boolean =>
-    [runs, ...others.values()].every((each) => (each.at(-1)?.lastMs ?? 0) + windowMs <= nowMs);
+    hasEnded(runs, nowMs) && (others.size === 0 || [...others.values()].every((each) => hasEnded(each, nowMs)));
   const buckets = createBuckets<Counter>({ bucketsMax, isIdle });
   /** What was let through since the last sync; told even if the bound has pushed the bucket out meanwhile. */
   const changed = new Map<string, Counter>();
@@ -102,9 +103,7 @@ export const createPostgresRateLimiter = async (options: PostgresRateLimiterOpti
     });
     const counter = counterOf(bucket);
     counter.others.set(process, runs);
-    for (const [other, ended] of counter.others) {
-      if ((ended.at(-1)?.lastMs ?? 0) + windowMs <= nowMs) counter.others.delete(other);
-    }
+    for (const [other, ended] of counter.others) if (hasEnded(ended, nowMs)) counter.others.delete(other);
     buckets.use(bucket, counter, nowMs);
   };
 

@@ -110,8 +110,9 @@ export const createPendingMarks = (): PendingMarks => {
   let marks = new Map<string, UsageMark>();
   return {
     note: (mark) => {
-      const known = marks.get(nameOf(mark));
-      if (known === undefined || known.lastUsedAt <= mark.lastUsedAt) marks.set(nameOf(mark), mark);
+      const name = nameOf(mark);
+      const known = marks.get(name);
+      if (known === undefined || known.lastUsedAt.getTime() <= mark.lastUsedAt.getTime()) marks.set(name, mark);
     },
     take: () => {
       const taken = [...marks.values()];

@@ -22,7 +22,15 @@ const isTelling = (word: string): boolean => UNSPACED.test(word) || /../su.test(
 const segmented = (run: string): readonly string[] =>
   [...segmenter.segment(run)].flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));
 
+const PRINTABLE_ASCII = /^[ -~]*$/;
+const ASCII_RUN = /[a-z0-9]+/g;
+
 function* wordsIn(text: string): Generator<string> {
+  if (PRINTABLE_ASCII.test(text)) {
+    // The same words, without tables of Unicode: a third of the time.
+    for (const [run] of text.toLowerCase().matchAll(ASCII_RUN)) yield run;
+    return;
+  }
   for (const [run] of folded(text).matchAll(RUN)) {
     if (UNSPACED.test(run)) yield* segmented(run);
     else yield run;

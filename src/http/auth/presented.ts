@@ -109,7 +109,8 @@ const refusalOf = (authorization: string | undefined, environment: Environment |
 
 /** @throws {DomainError} `cross_site_request`. */
 export const presentedIn = (request: Asked, publicUrl: string): Presented => {
-  const { authorization } = request.headers;
+  const { authorization, cookie } = request.headers;
+  if (cookie === undefined) return presentedBearer(authorization);
   const [value, ...others] = cookiesIn(request, SESSION_COOKIE, isSecure(request, publicUrl));
   if (value === undefined) return presentedBearer(authorization);
   if (!isSafe(request.method)) requireSameOrigin(request, publicUrl);

@@ -12,6 +12,8 @@ describe('the words of a subject', () => {
     ['Cafe\u0301 Café', ['café']],
     ['=?utf-8?q?x?= a b c', ['utf']],
     ['[JIRA-1234] build_42 v1.20', ['jira', '1234', 'build', '42', 'v1', '20']],
+    ['\tTabs\tand I  STAY-UP: a_b 1 22', ['tabs', 'and', 'stay', 'up', '22']],
+    ['Tabs and I STAY-UP: a_b 1 22', ['tabs', 'and', 'stay', 'up', '22']],
     ['注文の確認', ['注文', 'の', '確認']],
     ['ยินดีต้อนรับ', ['ยินดี', 'ต้อนรับ']],
     ['👍 🎉 — …', []],
