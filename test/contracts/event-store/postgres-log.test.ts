@@ -101,27 +101,30 @@ describe('the log in PostgreSQL', () => {
     );
   });
 
-  it('stores heads and sizes of contents beside their bodies', async () => {
-    const body: MessageContents['body'] = {
+  it('stores sizes of contents beside their bodies, and heads of large ones', async () => {
+    const bodyOf = (html: string): MessageContents['body'] => ({
       kind: 'message',
       messageId: 'msg_1',
       from: { address: 'a@example.test' },
       recipients: [],
       replyTo: [],
       subject: 'a "b" \u0000',
-      html: '<p>ü</p>',
+      html,
       text: 'ü',
       headers: {},
       tags: [],
       metadata: {},
       attachments: [{ filename: 'a.txt', contentType: 'text/plain', content: 'YQ==' }],
-    };
-    const contents = [{ id: randomUUID(), organizationId: 'org_1', body }, reply('ü')];
+    });
+    const [small, large] = [bodyOf('<p>ü</p>'), bodyOf('<p>ü</p>'.repeat(600))];
+    const messages = [small, large].map((body) => ({ id: randomUUID(), organizationId: 'org_1', body }));
+    const contents = [...messages, reply('ü')];
     await store.append({ ...first(newStream('message'), events(2)), contents });
-    const { rows } = await sql.query('select kind, head, size_bytes from vault.contents order by kind');
+    const { rows } = await sql.query('select kind, head, size_bytes from vault.contents order by kind, size_bytes');
     expect(rows).toEqual([
-      { kind: 'message', head: headOf(body), size_bytes: Buffer.byteLength(JSON.stringify(body)) },
-      { kind: 'reply', head: null, size_bytes: Buffer.byteLength(JSON.stringify(contents[1]?.body)) },
+      { kind: 'message', head: null, size_bytes: Buffer.byteLength(JSON.stringify(small)) },
+      { kind: 'message', head: headOf(large), size_bytes: Buffer.byteLength(JSON.stringify(large)) },
+      { kind: 'reply', head: null, size_bytes: Buffer.byteLength(JSON.stringify(contents[2]?.body)) },
     ]);
   });
 
