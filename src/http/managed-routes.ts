@@ -211,6 +211,12 @@ export const MANAGED_ROUTES = {
     secret: true,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'wider_than_own_key', 'resource_conflict'],
   },
+  'GET /v1/members/:id/passkeys': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
+  'DELETE /v1/members/:id/passkeys/:passkey': {
+    ...STEP_UP,
+    status: 204,
+    errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
+  },
   'GET /v1/sessions': { ...PEOPLE, errors: ['environment_not_allowed'] },
   'GET /v1/sessions/:id': { ...PEOPLE, errors: ['not_found', 'environment_not_allowed'] },
   'DELETE /v1/sessions/:id': {

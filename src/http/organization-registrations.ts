@@ -28,7 +28,9 @@ import { startOidcRoute } from './routes/members/oidc.ts';
 import {
   addPasskeyRoute,
   createChallengeRoute,
+  listMemberPasskeysRoute,
   listPasskeysRoute,
+  removeMemberPasskeyRoute,
   removePasskeyRoute,
 } from './routes/members/passkeys.ts';
 import { provePresenceRoute } from './routes/members/presence.ts';
@@ -81,6 +83,8 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   changeMemberRoute,
   removeMemberRoute,
   createMemberLinkRoute,
+  listMemberPasskeysRoute,
+  removeMemberPasskeyRoute,
   listMemberSessionsRoute,
   getMemberSessionRoute,
   endMemberSessionRoute,

@@ -91,6 +91,7 @@ import type {
   ListKeySecretsQuery,
   ListKeysAnswer,
   ListKeysQuery,
+  ListMemberPasskeysAnswer,
   ListMemberSessionsAnswer,
   ListMembersAnswer,
   ListMessageEventsAnswer,
@@ -125,6 +126,7 @@ import type {
   MessageContent,
   OptInRequest,
   OutboxEvent,
+  Passkey,
   Plan,
   PreviewErasureAnswer,
   PreviewErasureRequest,
@@ -1274,6 +1276,22 @@ export const members = (call: Call) => ({
    */
   createLink: (id: string, options?: RequestOptions) =>
     call.json<SignInLink>({ method: 'POST', path: path`/v1/members/${id}/links` }, options),
+  /**
+   * List the passkeys of a member
+   *
+   * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
+   */
+  listPasskeys: (id: string, options?: RequestOptions) =>
+    call.list<Passkey, ListMemberPasskeysAnswer>({ method: 'GET', path: path`/v1/members/${id}/passkeys` }, options),
+  /**
+   * Remove a passkey of a member
+   *
+   * Of a device that is lost. It signs in no more; end the open sessions of the member as well.
+   *
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
+   */
+  removePasskey: (id: string, passkey: string, options?: RequestOptions) =>
+    call.json<void>({ method: 'DELETE', path: path`/v1/members/${id}/passkeys/${passkey}` }, options),
 });
 
 /** Operations on `/v1/sessions`. */

@@ -2921,6 +2921,16 @@ export interface Erasure {
   created_at: string;
 }
 
+export interface Passkey {
+  id: string;
+  object: 'passkey';
+  /** As browsers and authenticators call it. */
+  credential_id: string;
+  /** It is kept on more than one device. */
+  synced: boolean;
+  created_at: string;
+}
+
 export interface InvitedMember {
   id: string;
   object: 'member';
@@ -2934,6 +2944,8 @@ export interface InvitedMember {
   status: 'invited' | 'joined';
   invited_at: string;
   joined_at: string | null;
+  /** How many they have (`GET /v1/members/:id/passkeys`). */
+  passkeys: number;
   link: {
     object: 'sign_in_link';
     /** Shown once. What follows `#` is sent to no server until the person confirms. */
@@ -2955,6 +2967,8 @@ export interface Member {
   status: 'invited' | 'joined';
   invited_at: string;
   joined_at: string | null;
+  /** How many they have (`GET /v1/members/:id/passkeys`). */
+  passkeys: number;
 }
 
 export interface SignInLink {
@@ -3950,6 +3964,13 @@ export interface ReleaseOrganizationSendingAnswer {
 export interface ListMembersAnswer {
   object: 'list';
   data: Member[];
+  has_more: boolean;
+  next_cursor: string | null;
+}
+
+export interface ListMemberPasskeysAnswer {
+  object: 'list';
+  data: Passkey[];
   has_more: boolean;
   next_cursor: string | null;
 }

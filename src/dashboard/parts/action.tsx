@@ -15,6 +15,8 @@ export interface Outcome {
 
 interface ActionProps {
   readonly word: string;
+  /** On the button that opens the dialog. Default: `word`. */
+  readonly opener?: string;
   readonly icon: IconName;
   readonly tone: 'primary' | 'danger' | 'plain';
   /** Asked or said at the head of the dialog. */
@@ -53,7 +55,7 @@ const regainFocus = (): void => {
  * of the past it is disabled.
  */
 export const Action = (props: ActionProps): JSX.Element => {
-  const { word, icon, tone, title, typed, isSmall = false, children, act } = props;
+  const { word, opener = word, icon, tone, title, typed, isSmall = false, children, act } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [isOpen, setOpen] = useState(false);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
@@ -94,7 +96,7 @@ export const Action = (props: ActionProps): JSX.Element => {
     <>
       <button type="button" class={`${look} ${isSmall ? 'small' : ''}`} disabled={isPast} onClick={() => setOpen(true)}>
         <Icon name={icon} />
-        {word}
+        {opener}
       </button>
       <dialog ref={dialog} class="dlg" aria-label={title} onClose={reset}>
         {isOpen && outcome === null && (

@@ -1,11 +1,15 @@
 import type { JSX } from 'preact';
+import type { List } from '../../http/schemas/envelope.ts';
 import type { SerializedLink, SerializedMember } from '../../http/schemas/member.ts';
+import type { SerializedPasskey } from '../../http/schemas/passkey.ts';
 import { request } from '../data/api.ts';
 import { environmentOfOrganization } from '../data/credentials.ts';
 import { currentEnvironment } from '../data/location.ts';
+import { useRead } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
 import { CopyButton } from './facts.tsx';
+import { Fault, Skeleton } from './states.tsx';
 
 /** What owners do with members. */
 
@@ -16,8 +20,10 @@ const ROLES = {
   auditor: 'reads everything but contents of mail, and changes nothing',
 } as const;
 
+const environment = () => environmentOfOrganization(currentEnvironment());
+
 const ask = <T,>(path: string, method: 'POST' | 'PATCH' | 'DELETE', body?: unknown): Promise<T> =>
-  request<T>(path, { method, environment: environmentOfOrganization(currentEnvironment()), body });
+  request<T>(path, { method, environment: environment(), body });
 
 const Link = ({ link, name }: { readonly link: SerializedLink; readonly name: string }): JSX.Element => {
   const times = useTimes();
@@ -101,6 +107,55 @@ export const MakeLink = ({ member }: OfMember): JSX.Element => {
   return (
     <Action word="Link" icon="link" tone="plain" title={`A link for ${member.name}?`} isSmall act={make}>
       <p class="two">Whoever has it can sign in as them. The link before it ends.</p>
+    </Action>
+  );
+};
+
+const PasskeyField = ({ member }: OfMember): JSX.Element => {
+  const times = useTimes();
+  const path = `/v1/members/${member.id}/passkeys`;
+  const { data, error } = useRead([path], (signal) =>
+    request<List<SerializedPasskey>>(path, { signal, environment: environment() }),
+  );
+  if (error !== null) return <Fault error={error} />;
+  if (data === undefined) return <Skeleton rows={1} />;
+  return (
+    <fieldset class="row">
+      <legend>Passkey</legend>
+      {data.data.map(({ id, created_at: createdAt, synced }) => (
+        <label class="opt" key={id}>
+          <input type="radio" name="passkey" value={id} required />
+          <span>
+            Added {times.short(createdAt)}
+            <small>{synced ? 'on several devices' : 'on one device'}</small>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+};
+
+/** Nothing where the member has none. */
+export const MemberPasskeys = ({ member }: OfMember): JSX.Element | null => {
+  if (member.passkeys === 0) return null;
+  const opener = member.passkeys === 1 ? '1 passkey' : `${member.passkeys} passkeys`;
+  const remove = (form: FormData): Promise<undefined> =>
+    ask<undefined>(`/v1/members/${member.id}/passkeys/${form.get('passkey')}`, 'DELETE');
+  return (
+    <Action
+      word="Remove"
+      opener={opener}
+      icon="key"
+      tone="danger"
+      title={`Remove a passkey of ${member.name}?`}
+      isSmall
+      act={remove}
+    >
+      <p class="two">
+        Of a device that is lost, or that they have no more. It signs in no longer; sessions that are open stay, and can
+        be ended under Sessions.
+      </p>
+      <PasskeyField member={member} />
     </Action>
   );
 };

@@ -10,7 +10,8 @@ import { useStore } from '../data/store.ts';
 import { ago, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { CopyField, Fact, Facts } from '../parts/facts.tsx';
-import { ChangeRole, EndSession, InviteMember, MakeLink, RemoveMember } from '../parts/members.tsx';
+import { ChangeRole, EndSession, InviteMember, MakeLink, MemberPasskeys, RemoveMember } from '../parts/members.tsx';
+import { ChangeOrganization } from '../parts/organization-settings.tsx';
 import { Passkeys } from '../parts/passkeys.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
@@ -28,7 +29,13 @@ const Shown = <T,>({ read, show }: { readonly read: ReturnType<typeof useRead<T>
   return <Skeleton rows={3} />;
 };
 
-const Organization = ({ organization }: { readonly organization: SerializedOrganization }): JSX.Element => {
+const Organization = ({
+  organization,
+  mayChange,
+}: {
+  readonly organization: SerializedOrganization;
+  readonly mayChange: boolean;
+}): JSX.Element => {
   const times = useTimes();
   return (
     <div class="card settings">
@@ -47,6 +54,11 @@ const Organization = ({ organization }: { readonly organization: SerializedOrgan
         <Fact name="Time zone">{organization.timezone}</Fact>
         <Fact name="Since">{times.short(organization.created_at)}</Fact>
       </Facts>
+      {mayChange && (
+        <div class="below">
+          <ChangeOrganization organization={organization} />
+        </div>
+      )}
     </div>
   );
 };
@@ -71,6 +83,7 @@ const Member = ({
       <span class="acts">
         <ChangeRole member={member} />
         <MakeLink member={member} />
+        <MemberPasskeys member={member} />
         <RemoveMember member={member} />
       </span>
     )}
@@ -133,7 +146,7 @@ export const Settings = (): JSX.Element => {
           {mayChange && members.data !== undefined && <InviteMember />}
         </div>
       </div>
-      <Shown read={organization} show={(found) => <Organization organization={found} />} />
+      <Shown read={organization} show={(found) => <Organization organization={found} mayChange={mayChange} />} />
       {own && <Passkeys />}
       <h2 class="over">Members</h2>
       <Shown

@@ -20,6 +20,7 @@ export const memberSchema = z
     status: z.enum(['invited', 'joined']).describe('`invited`: they have never signed in.'),
     invited_at: timeSchema(),
     joined_at: timeSchema().nullable(),
+    passkeys: z.int().describe('How many they have (`GET /v1/members/:id/passkeys`).'),
   })
   .meta({ id: 'Member' });
 
@@ -43,6 +44,7 @@ export const serializeMember = (member: NamedMember): SerializedMember => ({
   status: member.status,
   invited_at: member.invitedAt,
   joined_at: member.joinedAt,
+  passkeys: member.passkeys.length,
 });
 
 export const sessionSchema = z

@@ -131,3 +131,22 @@ export const removePasskeyRoute = endpoint(
     await removePasskey(deps.context, await keepOrigin(deps, origin, request), { memberId, passkeyId });
   },
 );
+
+export const listMemberPasskeysRoute = endpoint(
+  'GET /v1/members/:id/passkeys',
+  { summary: 'List the passkeys of a member', answer: listSchema(passkeySchema) },
+  async ({ caller: { organizationId }, id }, { deps: { context } }) =>
+    listOf((await listPasskeys(context, organizationId, id)).map(serializePasskey), false, null),
+);
+
+export const removeMemberPasskeyRoute = endpoint(
+  'DELETE /v1/members/:id/passkeys/:passkey',
+  {
+    summary: 'Remove a passkey of a member',
+    description: 'Of a device that is lost. It signs in no more; end the open sessions of the member as well.',
+  },
+  async ({ origin, id: memberId, request }, { deps }) => {
+    const { passkey: passkeyId } = request.params as { readonly passkey: string }; // of the path
+    await removePasskey(deps.context, await keepOrigin(deps, origin, request), { memberId, passkeyId });
+  },
+);

@@ -48,6 +48,29 @@ describe('a passkey', () => {
     expect((await people.enter(colleague)).statusCode).toBe(200);
   });
 
+  test('is listed and removed by an owner, and by nobody else', async () => {
+    const [owner, person, stranger] = [await people.join(), await people.withPasskey(), await people.join('owner', 1)];
+    const path = `/v1/members/${person.memberId}/passkeys`;
+    const ask = ({ cookie }: typeof owner, url: string, method: 'GET' | 'DELETE' = 'GET') =>
+      service.request({ method, url, headers: { cookie, ...SAME_ORIGIN } });
+    for (const role of ['developer', 'analyst', 'auditor']) {
+      const other = await people.join(role);
+      expect(codeOf(await ask(other, `${path}/${person.id}`, 'DELETE'))).toEqual([403, 'permission_missing']);
+      if (role !== 'auditor') expect(codeOf(await ask(other, path))).toEqual([403, 'permission_missing']);
+    }
+    expect(codeOf(await ask(stranger, path))).toEqual([404, 'not_found']);
+    expect(codeOf(await ask(stranger, `${path}/${person.id}`, 'DELETE'))).toEqual([404, 'not_found']);
+    expect(codeOf(await ask(owner, '/v1/members/mbr_aaaaaaaaaaaaaaaaaaaaaaaaaa/passkeys'))).toEqual([404, 'not_found']);
+    for (const id of ['psk_aaaaaaaaaaaaaaaaaaaaaaaaaa', '..%2f%00', 'x'.repeat(5_000)])
+      expect((await ask(owner, `${path}/${id}`, 'DELETE')).statusCode).toBeGreaterThanOrEqual(404);
+    expect((await ask(owner, path)).json().data).toMatchObject([{ id: person.id }]);
+    expect((await ask(owner, `/v1/members/${person.memberId}`)).json().passkeys).toBe(1);
+    expect((await ask(owner, `${path}/${person.id}`, 'DELETE')).statusCode).toBe(204);
+    expect(codeOf(await people.enter(person))).toEqual([401, 'passkey_invalid']);
+    expect((await ask(owner, `/v1/members/${person.memberId}`)).json().passkeys).toBe(0);
+    expect(codeOf(await ask(owner, `${path}/${person.id}`, 'DELETE'))).toEqual([404, 'not_found']);
+  });
+
   test('is none of API keys', async () => {
     const key = people.key;
     const answer = await service.request({ url: '/v1/passkeys', key });

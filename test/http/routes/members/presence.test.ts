@@ -65,6 +65,7 @@ describe('what needs a member to be present', () => {
   test('is what gives or takes the power to act, what cannot be undone, and what leaves with all proofs', () => {
     expect(marked.map(({ name }) => name).sort()).toEqual([
       'DELETE /v1/members/:id',
+      'DELETE /v1/members/:id/passkeys/:passkey',
       'DELETE /v1/passkeys/:passkey',
       'GET /v1/audit/export',
       'PATCH /v1/members/:id',

@@ -1,0 +1,110 @@
+import type { JSX } from 'preact';
+import type { SerializedOrganization } from '../../http/schemas/organization.ts';
+import { request } from '../data/api.ts';
+import { environmentOfOrganization } from '../data/credentials.ts';
+import { currentEnvironment } from '../data/location.ts';
+import { Action } from './action.tsx';
+
+/** What an organization decides for itself. */
+
+const ANALYSES = {
+  off: 'not analyzed',
+  warn: 'analyzed, and sent with what was found in the answer',
+  block: 'analyzed, and refused for an error',
+} as const satisfies Readonly<Record<SerializedOrganization['default_analysis'], string>>;
+
+interface NumberProps {
+  readonly name: 'content_retention_days' | 'session_idle_minutes' | 'session_hours';
+  readonly word: string;
+  readonly min: number;
+  readonly max: number;
+  readonly value: number;
+}
+
+const NumberField = ({ name, word, min, max, value }: NumberProps): JSX.Element => (
+  <label class="row">
+    {word}
+    <input class="inp" name={name} type="number" required step={1} min={min} max={max} defaultValue={String(value)} />
+  </label>
+);
+
+/** Whole numbers within these bounds are taken by the API, which names the field of any other. */
+const DAYS = { min: 0, max: 365 };
+const IDLE_MINUTES = { min: 5, max: 720 };
+const HOURS = { min: 1, max: 168 };
+
+export const ChangeOrganization = ({
+  organization,
+}: {
+  readonly organization: SerializedOrganization;
+}): JSX.Element => {
+  const change = async (form: FormData): Promise<undefined> => {
+    const text = (name: string): string => String(form.get(name) ?? '').trim();
+    const wanted = {
+      name: text('name'),
+      contact: text('contact') || null,
+      content_retention_days: Number(text('content_retention_days')),
+      default_analysis: text('default_analysis'),
+      timezone: text('timezone'),
+      session_idle_minutes: Number(text('session_idle_minutes')),
+      session_hours: Number(text('session_hours')),
+    };
+    const body = Object.fromEntries(
+      Object.entries(wanted).filter(([name, value]) => organization[name as keyof typeof wanted] !== value),
+    );
+    await request('/v1/organization', {
+      method: 'PATCH',
+      environment: environmentOfOrganization(currentEnvironment()),
+      body,
+    });
+  };
+  return (
+    <Action word="Change" icon="sliders" tone="plain" title="Settings of the organization" act={change}>
+      <label class="row">
+        Name
+        <input class="inp" name="name" required maxLength={100} defaultValue={organization.name} />
+      </label>
+      <label class="row">
+        Contact, for mail about the organization itself
+        <input class="inp" name="contact" type="email" defaultValue={organization.contact ?? ''} placeholder="nobody" />
+      </label>
+      <NumberField
+        name="content_retention_days"
+        word="Days that contents of mail are kept"
+        {...DAYS}
+        value={organization.content_retention_days}
+      />
+      <label class="row">
+        Mail that does not say otherwise is
+        <select class="inp" name="default_analysis">
+          {Object.entries(ANALYSES).map(([policy, words]) => (
+            <option key={policy} value={policy} selected={policy === organization.default_analysis}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="row">
+        Time zone of statistics
+        <input class="inp" name="timezone" required maxLength={64} defaultValue={organization.timezone} list="zones" />
+        <datalist id="zones">
+          {Intl.supportedValuesOf('timeZone').map((zone) => (
+            <option key={zone} value={zone} />
+          ))}
+        </datalist>
+      </label>
+      <NumberField
+        name="session_idle_minutes"
+        word="Minutes without use after which a session ends"
+        {...IDLE_MINUTES}
+        value={organization.session_idle_minutes}
+      />
+      <NumberField
+        name="session_hours"
+        word="Hours after which a session ends however much it is used"
+        {...HOURS}
+        value={organization.session_hours}
+      />
+    </Action>
+  );
+};
