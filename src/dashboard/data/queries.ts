@@ -1,35 +1,99 @@
 import {
   InfiniteQueryObserver,
   type InfiniteQueryObserverResult,
+  type Query as KeptQuery,
   keepPreviousData,
   QueryClient,
   QueryObserver,
   type QueryObserverResult,
 } from '@tanstack/query-core';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { List } from '../../http/schemas/envelope.ts';
 import { ApiFault, type Query, request } from './api.ts';
 import { currentEnvironment } from './location.ts';
+import { createStore } from './store.ts';
 
-/** What screens have read, and follow. While something is read again, what was read before stays. */
+/**
+ * What screens have read, and follow. While something is read again, what was read before stays, also where that fails: a
+ * screen shows a fault only in place of what it never had, or of what it may not show any more.
+ */
 
 const RETRIES_MAX = 3;
 /** Going back to a screen shows what it showed, and reads it again. */
 const FRESH_MS = 2_000;
+
+const mayPass = (error: Error | null): boolean => !(error instanceof ApiFault) || error.isTransient;
 
 export const client = new QueryClient({
   defaultOptions: {
     queries: {
       networkMode: 'always',
       staleTime: FRESH_MS,
-      retry: (failed, error) => failed < RETRIES_MAX && (!(error instanceof ApiFault) || error.isTransient),
+      retry: (failed, error) => failed < RETRIES_MAX && mayPass(error),
       retryDelay: (failed) => 500 * 2 ** failed,
     },
   },
 });
 client.mount();
 
+/** What could not be read is tried again this often. Shorter: more for a service that has trouble already. */
+const AGAIN_MS = 10_000;
+
+/** What of what is shown could not be read. */
+export interface Unread {
+  /** When the oldest of what is shown was read, ms; null: all that is shown is as it was read last. */
+  readonly since: number | null;
+  /** When it is tried again, ms; null: nothing has to be. */
+  readonly againAt: number | null;
+}
+
+const NOTHING: Unread = { since: null, againAt: null };
+export const unread = createStore<Unread>(NOTHING);
+
+const isFailing = ({ state: { status, error } }: KeptQuery): boolean => status === 'error' && mayPass(error);
+
+/** Tries again what could not be read. */
+export const readAgain = (): void => void client.refetchQueries({ type: 'active', predicate: isFailing });
+
+let again: ReturnType<typeof setTimeout> | undefined;
+const noteFailing = (): void => {
+  const failing = client.getQueryCache().findAll({ type: 'active', predicate: isFailing });
+  if (failing.length === 0) {
+    clearTimeout(again);
+    again = undefined;
+    unread.set(NOTHING);
+    return;
+  }
+  const readAt = failing.flatMap(({ state }) => (state.data === undefined ? [] : [state.dataUpdatedAt]));
+  const since = readAt.length === 0 ? null : Math.min(...readAt);
+  const before = unread.get();
+  const againAt = again === undefined || before.againAt === null ? Date.now() + AGAIN_MS : before.againAt;
+  again ??= setTimeout(() => {
+    again = undefined;
+    if (!document.hidden) readAgain();
+    noteFailing();
+  }, AGAIN_MS);
+  if (since !== before.since || againAt !== before.againAt) unread.set({ since, againAt });
+};
+client.getQueryCache().subscribe(noteFailing);
+
 const keyOf = (path: string, query: Query) => [path, query, currentEnvironment()];
+
+interface Result {
+  readonly data: unknown;
+  readonly error: Error | null;
+  readonly isPending: boolean;
+}
+
+/** What is shown stays where it cannot be read again; what was wrong stays while it is tried again. */
+const useLasting = <R extends Result>(result: R, asked: string): R => {
+  const failed = useRef<{ readonly asked: string; readonly error: Error } | null>(null);
+  const { data, error, isPending } = result;
+  if (error !== null && data !== undefined && mayPass(error)) return { ...result, error: null };
+  if (error !== null) failed.current = { asked, error };
+  else if (!isPending || failed.current?.asked !== asked) failed.current = null;
+  return failed.current === null || error !== null ? result : { ...result, error: failed.current.error };
+};
 
 interface When {
   /** Default: true. */
@@ -59,8 +123,9 @@ export const useRead = <T>(
   const [observer] = useState(() => new QueryObserver(client, options));
   const [, render] = useState({});
   useEffect(() => observer.subscribe(() => render({})), [observer]);
-  useEffect(() => observer.setOptions(options), [JSON.stringify(options.queryKey), enabled]);
-  return observer.getOptimisticResult(options);
+  const asked = JSON.stringify(options.queryKey);
+  useEffect(() => observer.setOptions(options), [asked, enabled]);
+  return useLasting(observer.getOptimisticResult(options), asked);
 };
 
 /** One resource. */
@@ -103,8 +168,11 @@ export const useList = <T>({ path, query = {}, enabled = true }: Reading): Infin
   const [observer] = useState(() => new InfiniteQueryObserver(client, options));
   const [, render] = useState({});
   useEffect(() => observer.subscribe(() => render({})), [observer]);
-  useEffect(() => observer.setOptions(options), [JSON.stringify(options.queryKey), enabled]);
-  return observer.getOptimisticResult(client.defaultQueryOptions(options) as never) as InfiniteQueryObserverResult<
-    Pages<T>
-  >;
+  const asked = JSON.stringify(options.queryKey);
+  useEffect(() => observer.setOptions(options), [asked, enabled]);
+  const result = observer.getOptimisticResult(
+    client.defaultQueryOptions(options) as never,
+  ) as InfiniteQueryObserverResult<Pages<T>>;
+  const lasting = useLasting(result, asked);
+  return result.isFetchNextPageError ? result : lasting;
 };

@@ -5,6 +5,7 @@ import { keys, session } from '../data/credentials.ts';
 import { liveness } from '../data/live.ts';
 import { environmentOf, linkTo, usePlace, withParameters } from '../data/location.ts';
 import { theme, zone } from '../data/preferences.ts';
+import { readAgain, unread } from '../data/queries.ts';
 import { signOut } from '../data/session.ts';
 import { useStore } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
@@ -186,9 +187,22 @@ const Foot = (): JSX.Element => {
   );
 };
 
-const NotLive = (): JSX.Element | null => {
+/** Says that what is shown may be older: it is not live, or could not be read again. */
+const MaybeOlder = (): JSX.Element | null => {
   const { state, since } = useStore(liveness);
+  const { since: readAt } = useStore(unread);
   const times = useTimes();
+  if (readAt !== null) {
+    return (
+      <Notice tone="wait" state="warning">
+        <b>Not read again since {times.clock(readAt)}.</b> What you see may be older. Nothing is lost: it is tried again
+        by itself.{' '}
+        <button type="button" class="lnk" onClick={readAgain}>
+          Try now
+        </button>
+      </Notice>
+    );
+  }
   if (state !== 'off' || since === null) return null;
   return (
     <Notice tone="wait" state="warning">
@@ -243,7 +257,7 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
           </button>
         </header>
         <main id="main" tabIndex={-1}>
-          <NotLive />
+          <MaybeOlder />
           {children}
         </main>
       </div>

@@ -4,6 +4,8 @@ import { ApiFault } from '../data/api.ts';
 import { useAsOf } from '../data/as-of.ts';
 import { session } from '../data/credentials.ts';
 import { linkTo } from '../data/location.ts';
+import { unread } from '../data/queries.ts';
+import { useStore } from '../data/store.ts';
 import { Icon, Mark } from './icons.tsx';
 import type { IconName, State, Tone } from './shapes.ts';
 
@@ -111,6 +113,19 @@ const RequestId = ({ error }: { readonly error: ApiFault }): JSX.Element => {
   return <a href={linkTo('/requests', { request: error.requestId })}>{id}</a>;
 };
 
+/** How long until it is tried again by itself. */
+const Again = (): JSX.Element | null => {
+  const { againAt } = useStore(unread);
+  const [, tick] = useState({});
+  useEffect(() => {
+    const timer = setInterval(() => tick({}), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  if (againAt === null) return null;
+  // Read by nobody aloud each second.
+  return <span aria-hidden="true">Tried again in {Math.max(1, Math.ceil((againAt - Date.now()) / 1_000))} s. </span>;
+};
+
 interface FaultProps {
   readonly error: Error;
   /** Absent: trying again is of no use. */
@@ -125,7 +140,8 @@ export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
     <div class={`note ${isTransient ? 'bad' : 'mute'}`} role="alert">
       <Mark state={isTransient ? 'fault' : 'suppressed'} />
       <span>
-        <b>{title}</b> {text} {error instanceof ApiFault && error.requestId !== null && <RequestId error={error} />}{' '}
+        <b>{title}</b> {text} {isTransient && retry !== undefined && <Again />}
+        {error instanceof ApiFault && error.requestId !== null && <RequestId error={error} />}{' '}
         {error instanceof ApiFault &&
           Object.values(error.details)
             .flat()

@@ -143,7 +143,13 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
     query: { limit: 25, status: asked === 'all' ? null : asked, event_type: type },
   });
   const deliveries = list.data?.pages.flatMap(({ data }) => data) ?? [];
-  const shown = query.get('delivery') ?? deliveries[0]?.id;
+  // The newest when it was first looked: what comes later does not take away what somebody reads, or sends again.
+  const first = useRef<{ readonly of: string; readonly id: string } | null>(null);
+  const of = `${asked} ${type}`;
+  if (first.current?.of !== of) first.current = null;
+  if (first.current === null && !list.isPlaceholderData && deliveries[0] !== undefined)
+    first.current = { of, id: deliveries[0].id };
+  const shown = query.get('delivery') ?? first.current?.id;
   useSteps(deliveries, shown);
   const latest = useRef(list);
   latest.current = list;
