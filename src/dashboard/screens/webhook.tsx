@@ -20,7 +20,7 @@ import { WebhookStatus } from '../parts/webhook-status.tsx';
 
 type Delivery = SerializedWebhookDelivery;
 
-/** New deliveries show up by themselves: the list is read this often, while its first page is all that is shown. */
+/** New deliveries show up by themselves: the list is read this often. */
 const EVERY_MS = 3_000;
 /** Failures without a success after which a webhook is switched off. */
 const FAILING_MS_MAX = 5 * 86_400_000;
@@ -134,23 +134,18 @@ const useSteps = (deliveries: readonly Delivery[], shown: string | undefined): v
   useShortcuts({ j: () => step(1), k: () => step(-1) });
 };
 
-const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
-  const { query } = usePlace();
-  const asked = askedOf(query);
-  const type = query.get('event_type');
-  const list = useList<Delivery>({
-    path: `/v1/webhooks/${id}/deliveries`,
-    query: { limit: 25, status: asked === 'all' ? null : asked, event_type: type },
-  });
-  const deliveries = list.data?.pages.flatMap(({ data }) => data) ?? [];
-  // The newest when it was first looked: what comes later does not take away what somebody reads, or sends again.
-  const first = useRef<{ readonly of: string; readonly id: string } | null>(null);
-  const of = `${asked} ${type}`;
-  if (first.current?.of !== of) first.current = null;
-  if (first.current === null && !list.isPlaceholderData && deliveries[0] !== undefined)
-    first.current = { of, id: deliveries[0].id };
-  const shown = query.get('delivery') ?? first.current?.id;
-  useSteps(deliveries, shown);
+/**
+ * The newest when a selection was first looked at: one that comes later does not take away what somebody reads, or is about
+ * to send again.
+ */
+const useFirst = (selection: string, newest: string | undefined): string | undefined => {
+  const first = useRef<{ readonly selection: string; readonly id: string } | null>(null);
+  if (first.current?.selection !== selection) first.current = newest === undefined ? null : { selection, id: newest };
+  return first.current?.id;
+};
+
+/** Reads the list again and again, while its first page is all that is shown. */
+const useNews = (list: ReturnType<typeof useList<Delivery>>): void => {
   const latest = useRef(list);
   latest.current = list;
   useEffect(() => {
@@ -160,6 +155,21 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
     }, EVERY_MS);
     return () => clearInterval(timer);
   }, []);
+};
+
+const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
+  const { query } = usePlace();
+  const asked = askedOf(query);
+  const type = query.get('event_type');
+  const list = useList<Delivery>({
+    path: `/v1/webhooks/${id}/deliveries`,
+    query: { limit: 25, status: asked === 'all' ? null : asked, event_type: type },
+  });
+  const deliveries = list.data?.pages.flatMap(({ data }) => data) ?? [];
+  const first = useFirst(`${asked} ${type}`, list.isPlaceholderData ? undefined : deliveries[0]?.id);
+  const shown = query.get('delivery') ?? first;
+  useSteps(deliveries, shown);
+  useNews(list);
   return (
     <div class="split">
       <div class="dl">
