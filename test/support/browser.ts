@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
 import { CHROMIUM, type Theme } from './chromium.ts';
 
 /** Chromium as somebody who uses the dashboard. */
@@ -34,6 +34,37 @@ export interface WindowOptions {
   readonly keepsPolicy?: true;
 }
 
+/** Requests of each page that are on their way, without streams and what waits for events. */
+const pending = new WeakMap<Page, ReadonlySet<Request>>();
+
+const followRequests = (page: Page): void => {
+  const open = new Set<Request>();
+  pending.set(page, open);
+  page.on('request', (request) => {
+    const isWaiting = new URL(request.url()).searchParams.has('wait');
+    if (request.headers().accept !== 'text/event-stream' && !isWaiting) open.add(request);
+  });
+  page.on('requestfinished', (request) => open.delete(request));
+  page.on('requestfailed', (request) => open.delete(request));
+};
+
+/** Looked at this often, ms; a page is still that is found so twice. */
+const LOOK_EVERY_MS = 60;
+/** What takes longer is looked at as it is: a test may hold a request back. */
+const SETTLED_MS_MAX = 8_000;
+/** What stands in for what comes, and what is shown until it does. */
+const UNSETTLED = 'main .sk, main .dim';
+
+/** Waits until the page has read what it shows: what is drawn meanwhile is gone before anybody sees what is wrong with it. */
+export const settle = async (page: Page): Promise<void> => {
+  const until = Date.now() + SETTLED_MS_MAX;
+  for (let still = 0; still < 2 && Date.now() < until; ) {
+    await page.waitForTimeout(LOOK_EVERY_MS);
+    const isStill = (pending.get(page)?.size ?? 0) === 0 && (await page.locator(UNSETTLED).count()) === 0;
+    still = isStill ? still + 1 : 0;
+  }
+};
+
 export const openWindow = async (
   browser: Browser,
   { baseUrl, theme, width, keys, state, keepsPolicy }: WindowOptions,
@@ -48,6 +79,7 @@ export const openWindow = async (
   });
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
+  followRequests(page);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
@@ -65,8 +97,9 @@ export interface Looked {
   readonly isTooWide: boolean;
 }
 
-/** Takes a picture, and has axe look at the page as it is. */
+/** Takes a picture of the page once it has settled, and has axe look at it. */
 export const look = async (page: Page, name: string): Promise<Looked> => {
+  await settle(page);
   await mkdir(PICTURES, { recursive: true });
   await page.screenshot({ path: `${PICTURES}${name}.png` });
   return inspect(page);

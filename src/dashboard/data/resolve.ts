@@ -48,6 +48,8 @@ export interface Resolved {
   readonly found: readonly SerializedFound[];
   /** What is typed has not been answered yet. */
   readonly isPending: boolean;
+  /** Why it could not be answered. */
+  readonly error: Error | null;
 }
 
 /** What the service finds for a text, best first. */
@@ -64,5 +66,6 @@ export const useFound = (typed: string): Resolved => {
     enabled: asked !== '',
   });
   const isAnswered = asked === text && (asked === '' || error !== null || (data !== undefined && !isPlaceholderData));
-  return { found: text === '' || !isAnswered ? [] : (data?.data ?? []), isPending: !isAnswered };
+  const found = text === '' || !isAnswered || error !== null ? [] : (data?.data ?? []);
+  return { found, isPending: !isAnswered, error: isAnswered && text !== '' ? error : null };
 };

@@ -7,6 +7,7 @@ import { screenOf, useFound } from '../data/resolve.ts';
 import { useStore } from '../data/store.ts';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
+import { Fault } from './states.tsx';
 
 /** A screen as the sidebar lists it. */
 export interface ListedScreen {
@@ -100,17 +101,17 @@ const choiceOf = ({ path, word, icon }: ListedScreen): Choice => ({
 });
 
 const useChoices = (typed: string, screens: readonly ListedScreen[]) => {
-  const { found, isPending } = useFound(typed);
+  const { found, isPending, error } = useFound(typed);
   const named = [...screens.map(choiceOf), ...useActions()].filter(({ words }) =>
     words.toLowerCase().includes(typed.trim().toLowerCase()),
   );
-  return { choices: [...found.map(foundChoice), ...named], isPending };
+  return { choices: [...found.map(foundChoice), ...named], isPending, error };
 };
 
 const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element => {
   const [typed, type] = useState('');
   const [at, setAt] = useState(0);
-  const { choices, isPending } = useChoices(typed, screens);
+  const { choices, isPending, error } = useChoices(typed, screens);
   // Enter was pressed before the service had answered.
   const [isWaiting, wait] = useState(false);
   const current = Math.min(at, choices.length - 1);
@@ -121,7 +122,7 @@ const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element =
   useEffect(() => {
     if (!isWaiting || isPending) return;
     wait(false);
-    if (choices.length > 0) choose(choices[0]);
+    if (choices.length > 0 && error === null) choose(choices[0]);
   }, [isWaiting, isPending]);
   const press = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -177,8 +178,9 @@ const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element =
           </div>
         ))}
       </div>
-      <p role="status" class={choices.length === 0 && !isPending ? 'none2' : 'vh'}>
-        {isPending ? 'Searching' : choices.length === 0 ? 'Nothing is found' : ''}
+      {error !== null && <Fault error={error} />}
+      <p role="status" class={choices.length === 0 && !isPending && error === null ? 'none2' : 'vh'}>
+        {isPending ? 'Searching' : choices.length === 0 && error === null ? 'Nothing is found' : ''}
       </p>
       <div class="ft">
         <span>

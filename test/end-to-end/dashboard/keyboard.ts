@@ -53,13 +53,16 @@ export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
     within.getByRole('button', { name, exact: true }).first();
   const reach = async (target: Locator): Promise<void> => {
     await target.waitFor();
+    const stops: string[] = [];
     for (let stop = 0; stop < STOPS_MAX; stop += 1) {
       if (await isFocused(target)) return;
       await page.keyboard.press('Tab');
       const { name, isShown } = await focusIn(page);
+      stops.push(name);
       if (!isShown) unseen.add(name);
     }
-    throw new Error(`${target} cannot be reached`);
+    const alerts = await page.getByRole('alert').allInnerTexts();
+    throw new Error(`${target} cannot be reached: ${[...alerts, ...stops.slice(-60)].join(' | ')}`);
   };
   const enter = async (target: Locator): Promise<void> => {
     await reach(target);

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import type { Page, Request } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../support/api-client.ts';
-import { inspect } from '../../support/browser.ts';
+import { inspect, settle } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { NARROW, ROLES, type Role, type Size, startDashboard, WIDE } from './support.ts';
@@ -10,10 +10,18 @@ import { NARROW, ROLES, type Role, type Size, startDashboard, WIDE } from './sup
 /** Every screen there is, as each role sees it. */
 
 const TABLE = new URL('../../../src/dashboard/screens/table.ts', import.meta.url);
-/** `/messages/([^/]+)`, as the table writes it. */
-const PATTERNS = [...readFileSync(TABLE, 'utf8').matchAll(/path: \/\^(.*)\$\/,/g)].map(([, pattern = '']) =>
-  pattern.replaceAll('\\/', '/'),
+/** `/messages/([^/]+)`, as the table writes it, with the title of the screen. */
+const SCREENS = new Map(
+  [...readFileSync(TABLE, 'utf8').matchAll(/path: \/\^(.*)\$\/,\s+title: '(.*)',/g)].map(
+    ([, pattern = '', title = '']): [string, string] => [pattern.replaceAll('\\/', '/'), title],
+  ),
 );
+const PATTERNS = [...SCREENS.keys()];
+/** Of the tab. */
+const titleOf = (path: string): string =>
+  `${SCREENS.get(PATTERNS.find((pattern) => new RegExp(`^${pattern}$`).test(path)) ?? '')} · Outbox`;
+/** Runs in the page: the screen that was shown before is gone. */
+const IS_SHOWN = '(title) => document.title === title';
 
 const SIZES: Readonly<Record<Role, Size>> = {
   owner: WIDE,
@@ -35,17 +43,6 @@ const REFUSED: Readonly<Record<Role, readonly string[]>> = {
 };
 
 const REFUSAL = /^Your role does not allow it\. The role '\w+' .*: an owner can give you the role '\w+'/;
-
-/** Requests that are on their way, without streams. */
-const followRequests = (page: Page): ReadonlySet<Request> => {
-  const open = new Set<Request>();
-  page.on('request', (request) => {
-    if (request.headers().accept !== 'text/event-stream') open.add(request);
-  });
-  page.on('requestfinished', (request) => open.delete(request));
-  page.on('requestfailed', (request) => open.delete(request));
-  return open;
-};
 
 /** Goes there as a link does. */
 const go = (page: Page, path: string): Promise<void> =>
@@ -112,18 +109,14 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
   test.concurrent.each(ROLES)('is shown to the %s, or names the role that may see it', async (role) => {
     const size = SIZES[role];
     const { page, complaints, close } = await dashboard.openAs(role, size, { keepsPolicy: true });
-    const open = followRequests(page);
     await page.goto('/dashboard');
     const refused: string[] = [];
     const problems: string[] = [];
     for (const path of paths()) {
       await go(page, `/dashboard${path}`);
+      await page.waitForFunction(IS_SHOWN, titleOf(path));
       await page.locator('main').locator('h1, [role=alert]').first().waitFor();
-      await eventually(
-        async () => open.size + (await page.locator('main .sk').count()),
-        (count) => count === 0,
-        60_000,
-      );
+      await settle(page);
       const found = await problemsOf(page, path);
       problems.push(...found.problems);
       if (found.isRefused) refused.push(PATTERNS[paths().indexOf(path)] ?? path);
