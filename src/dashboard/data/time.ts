@@ -86,6 +86,19 @@ export const duration = (ms: number): string => {
   return rest === 0 ? first : `${first} ${rest} ${small[1]}`;
 };
 
+/** For how long it has been so, in whole seconds: 16 s, 2 min 12 s. */
+export const sofar = (since: At): string =>
+  duration(Math.max(1, Math.floor((Date.now() - new Date(since).getTime()) / 1000)) * 1000);
+
+const IN_UTC = /\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\b/g;
+
+/** A sentence of the API with its times as the others of the screen. */
+export const inZone = (sentence: string, { full, zone: name }: Times): string =>
+  sentence.replace(IN_UTC, (found) => {
+    const at = Date.parse(found.replace(' UTC', 'Z').replace(' ', 'T'));
+    return Number.isNaN(at) ? found : `${full(at)} ${name}`;
+  });
+
 /** 4 s ago, 3 d ago. */
 export const ago = (at: At): string => {
   const ms = Date.now() - new Date(at).getTime();

@@ -3,7 +3,7 @@ import { request } from '../data/api.ts';
 import { isFault, type Trouble, useAttention } from '../data/attention.ts';
 import { linkTo } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
-import { ago, count, duration, useTimes } from '../data/time.ts';
+import { ago, count, sofar, useTimes } from '../data/time.ts';
 import { Action } from './action.tsx';
 import { Mark } from './icons.tsx';
 import { ReleaseDestination } from './release-destination.tsx';
@@ -130,11 +130,7 @@ const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> })
   return (
     <Item
       trouble={trouble}
-      title={
-        since === null
-          ? 'A webhook was switched off'
-          : `A webhook has failed for ${duration(Date.now() - Date.parse(since))}`
-      }
+      title={since === null ? 'A webhook was switched off' : `A webhook has failed for ${sofar(since)}`}
       remedy={<LinkTo path={`/webhooks/${id}`} word="Open deliveries" />}
     >
       <bdi>{hostOf(url)}</bdi> {since === null ? why : 'takes no event'}. What it misses can be replayed, none is lost.

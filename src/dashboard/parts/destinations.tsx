@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { SerializedBacklog, SerializedSuspension } from '../../http/schemas/destination.ts';
 import { linkTo, usePlace, withParameters } from '../data/location.ts';
 import type { Stats } from '../data/statistics.ts';
-import { ago, count, duration, useTimes } from '../data/time.ts';
+import { ago, count, sofar, useTimes } from '../data/time.ts';
 import { Status } from './icons.tsx';
 import { ReleaseDestination } from './release-destination.tsx';
 import { Empty } from './states.tsx';
@@ -64,7 +64,7 @@ const DomainRow = ({ row: { domain, waiting, rate } }: { readonly row: Row }): J
         {count(waiting?.recipients ?? 0)}
         <small class="muted">{rate}</small>
       </td>
-      <td class="r num hide-s">{waiting === null ? 'none' : duration(Date.now() - Date.parse(waiting.since))}</td>
+      <td class="r num hide-s">{waiting === null ? 'none' : sofar(waiting.since)}</td>
       <td class="hide-s">{waiting === null ? '' : times.clock(waiting.next_attempt_at)}</td>
       <td class="hide-s">
         {waiting === null ? <span class="muted">nothing unusual</span> : <LastReply reply={waiting.last_reply} />}

@@ -167,9 +167,9 @@ export const Passkeys = (): JSX.Element => {
           <PasskeyButton word="Add a passkey" act={add} />
         </div>
       ) : (
-        <p class="muted small">
+        <div class="below muted small">
           None can be made here: passkeys need the name of a host, HTTPS or localhost, and a browser that has them.
-        </p>
+        </div>
       )}
     </>
   );

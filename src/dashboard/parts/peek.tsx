@@ -4,7 +4,7 @@ import type { explanationSchema } from '../../http/schemas/explanation.ts';
 import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { linkTo, navigate, withParameters } from '../data/location.ts';
 import { useResource } from '../data/queries.ts';
-import { useTimes } from '../data/time.ts';
+import { inZone, useTimes } from '../data/time.ts';
 import { CopyField, Fact, Facts } from './facts.tsx';
 import { Icon, Pill, Status } from './icons.tsx';
 import { Fault } from './states.tsx';
@@ -45,7 +45,7 @@ export const Peek = ({ id }: { readonly id: string }): JSX.Element => {
           </h2>
           <p class="muted">{times.full(data.created_at)}</p>
           <p class="say">
-            <bdi>{explanation.data?.summary ?? ''}</bdi>
+            <bdi>{inZone(explanation.data?.summary ?? '', times)}</bdi>
           </p>
           <ul class="peeked">
             {data.recipients.slice(0, RECIPIENTS_SHOWN).map((recipient) => (

@@ -53,7 +53,7 @@ const GROUPS: readonly { readonly name: string | null; readonly entries: readonl
     entries: [
       { path: '/audit', word: 'Audit', icon: 'shield' },
       { path: '/billing', word: 'Billing', icon: 'card' },
-      { path: '/settings', word: 'Settings', icon: 'person' },
+      { path: '/settings', word: 'Settings', icon: 'gear' },
     ],
   },
 ];

@@ -112,7 +112,7 @@ export const TestTemplate = ({ draft, template, version }: DraftProps & { readon
     return { shown, word: 'Close' };
   };
   return (
-    <Action word="Send a test" icon="mail" tone="plain" title={`Send a test of ${template.name}`} act={send}>
+    <Action word="Send a test" icon="send" tone="plain" title={`Send a test of ${template.name}`} act={send}>
       <p class="two">
         {version === null ? 'The draft' : `Version ${version}`} with its examples, and [Test] before the subject. It is
         not billed, and counts in no statistics.

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { withParameters } from '../data/location.ts';
-import { duration, useTimes } from '../data/time.ts';
+import { duration, inZone, useTimes } from '../data/time.ts';
 import { Icon, Mark } from './icons.tsx';
 import { isOf } from './lanes.tsx';
 import type { Explanation } from './peek.tsx';
@@ -40,7 +40,7 @@ const SmtpReply = ({ smtp, state }: { readonly smtp: Smtp; readonly state: State
       </pre>
       <div class="meta">
         {stage !== null && <span>after {stage}</span>}
-        {mx !== null && <span>{address === null ? mx : `${mx}, ${address}`}</span>}
+        {mx !== null && <span>{address === null || address === mx ? mx : `${mx}, ${address}`}</span>}
         {transport !== '' && (
           <span>
             <Icon name="lock" />
@@ -65,7 +65,7 @@ const StepEntry = ({ step, began }: { readonly step: Step; readonly began: numbe
       {state === null ? <span class="node" /> : <Mark state={state} />}
       <div class="body">
         <p>
-          <bdi>{step.sentence}</bdi>
+          <bdi>{inZone(step.sentence, times)}</bdi>
         </p>
         {step.facts.smtp !== undefined && <SmtpReply smtp={step.facts.smtp} state={state ?? 'sending'} />}
       </div>
@@ -91,7 +91,7 @@ const NextEntry = ({ wait, now }: NextProps): JSX.Element => {
       <Mark state="accepted" />
       <div class="body">
         <p>
-          <bdi>{wait.sentence}</bdi>
+          <bdi>{inZone(wait.sentence, times)}</bdi>
         </p>
       </div>
     </li>

@@ -109,7 +109,7 @@ export const WebhookDelivery = ({ webhookId, id }: WebhookDeliveryProps): JSX.El
         <code>{data.event_type}</code>
         <Status state={stateOf(data)} {...(next !== null && { word: `Next try ${times.clock(next)}` })} />
         <span class="sp" />
-        <ActButton word="Send now" icon="mail" isSmall act={() => request(`${path}/resend`, { method: 'POST' })} />
+        <ActButton word="Send now" icon="send" isSmall act={() => request(`${path}/resend`, { method: 'POST' })} />
       </h2>
       {data.attempts.length > 0 ? <Tries attempts={data.attempts} /> : <p class="muted pad">Not tried yet.</p>}
       <nav class="tabs" aria-label="Parts of the post">

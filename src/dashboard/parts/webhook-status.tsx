@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
-import { duration } from '../data/time.ts';
+import { sofar } from '../data/time.ts';
 import { Pill, Status } from './icons.tsx';
 import type { State } from './shapes.ts';
 
@@ -8,9 +8,7 @@ const OFF = { gone: 'Switched off: gone', failing: 'Switched off: failed', reque
 
 const stateOf = ({ status, disabled_reason: reason, failing_since: since }: SerializedWebhook): [State, string] => {
   if (status === 'disabled') return [reason === 'requested' ? 'revoked' : 'fault', OFF[reason ?? 'requested']];
-  return since === null
-    ? ['active', 'Active']
-    : ['fault', `Failing for ${duration(Math.max(0, Date.now() - Date.parse(since)))}`];
+  return since === null ? ['active', 'Active'] : ['fault', `Failing for ${sofar(since)}`];
 };
 
 interface WebhookStatusProps {

@@ -9,7 +9,7 @@ import { useDomains } from '../data/names.ts';
 import { useResource } from '../data/queries.ts';
 import type { Stats } from '../data/statistics.ts';
 import { useStore } from '../data/store.ts';
-import { count, duration, useTimes } from '../data/time.ts';
+import { count, duration, sofar, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { Destinations, perMinute, rowsOf, Suspended } from '../parts/destinations.tsx';
 import { Figure, Figures } from '../parts/figures.tsx';
@@ -53,7 +53,7 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
         in the last hour
       </Figure>
       <Figure name="Asked to wait" value={`${count(waiting)}${backlog.complete ? '' : ' or more'}`}>
-        {longest === undefined ? 'nothing waits' : `longest ${duration(Date.now() - Date.parse(longest))}`}
+        {longest === undefined ? 'nothing waits' : `longest ${sofar(longest)}`}
       </Figure>
       <Figure name="Next attempt" value={next === undefined ? '–' : times.clock(next)}>
         {suspended === 0 ? 'no provider is suspended' : `${count(suspended)} suspended`}

@@ -8,7 +8,7 @@ import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { useTrail } from '../data/message-trail.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
-import { useTimes } from '../data/time.ts';
+import { inZone, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
 import { Crumb } from '../parts/crumb.tsx';
@@ -141,10 +141,24 @@ interface WhyProps {
   readonly explanation: Explanation;
 }
 
+/** Of several sentences the first carries the point. What servers said is quoted, and may hold anything. */
+const FIRST = /^([^"]+?[.]) (?=\S)/;
+
+const Summary = ({ text }: { readonly text: string }): JSX.Element => {
+  const said = inZone(text, useTimes());
+  const first = FIRST.exec(said)?.[1] ?? '';
+  return (
+    <bdi>
+      {first !== '' && <b>{first}</b>}
+      {said.slice(first.length)}
+    </bdi>
+  );
+};
+
 const Why = ({ message, explanation }: WhyProps): JSX.Element => (
   <section class="why" aria-label="Explanation">
     <p class="say">
-      <bdi>{explanation.summary}</bdi>
+      <Summary text={explanation.summary} />
     </p>
     <Lanes message={message} explanation={explanation} now={nowOf(message)} />
   </section>

@@ -19,6 +19,7 @@ import { MessageSearchBar } from '../parts/message-search.tsx';
 import { NoMessages } from '../parts/no-messages.tsx';
 import { OutcomeBars, type Stats } from '../parts/outcome-bars.tsx';
 import { Peek } from '../parts/peek.tsx';
+import { SendTest } from '../parts/send-test.tsx';
 import { Fault, Skeleton } from '../parts/states.tsx';
 
 type Message = SerializedListedMessage;
@@ -131,6 +132,7 @@ export const Messages = (): JSX.Element => {
             CSV
           </button>
           <ApiButton requests={[urlOf('/v1/messages', asked), urlOf('/v1/stats', barsQuery(search))]} />
+          <SendTest />
         </div>
       </div>
       <MessageSearchBar search={search} messages={messages} />

@@ -7,7 +7,7 @@ import { environmentOfOrganization, session } from '../data/credentials.ts';
 import { currentEnvironment } from '../data/location.ts';
 import { useRead } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
-import { ago, useTimes } from '../data/time.ts';
+import { ago, duration, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { CopyField, Fact, Facts } from '../parts/facts.tsx';
 import { ChangeRole, EndSession, InviteMember, MakeLink, MemberPasskeys, RemoveMember } from '../parts/members.tsx';
@@ -49,7 +49,8 @@ const Organization = ({
         <Fact name="Contact">{organization.contact ?? 'nobody'}</Fact>
         <Fact name="Contents of mail are kept">{organization.content_retention_days} days</Fact>
         <Fact name="Sessions end">
-          after {organization.session_idle_minutes} minutes without use, after {organization.session_hours} hours
+          after {duration(organization.session_idle_minutes * 60_000)} without use, after{' '}
+          {duration(organization.session_hours * 3_600_000)} at most
         </Fact>
         <Fact name="Time zone">{organization.timezone}</Fact>
         <Fact name="Since">{times.short(organization.created_at)}</Fact>

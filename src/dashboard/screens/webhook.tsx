@@ -157,6 +157,15 @@ const useNews = (list: ReturnType<typeof useList<Delivery>>): void => {
   }, []);
 };
 
+const Older = ({ list }: { readonly list: ReturnType<typeof useList<Delivery>> }): JSX.Element | null =>
+  list.hasNextPage ? (
+    <p class="pad">
+      <button type="button" class="btn small" onClick={() => void list.fetchNextPage()}>
+        Show older
+      </button>
+    </p>
+  ) : null;
+
 const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
   const { query } = usePlace();
   const asked = askedOf(query);
@@ -183,13 +192,7 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
             Each event that it subscribes to is here within a second. A ping shows whether it answers.
           </Empty>
         )}
-        {list.hasNextPage && (
-          <p class="pad">
-            <button type="button" class="btn small" onClick={() => void list.fetchNextPage()}>
-              Show older
-            </button>
-          </p>
-        )}
+        <Older list={list} />
       </div>
       <section class="det" aria-label="Delivery">
         {shown !== undefined && <WebhookDelivery webhookId={id} id={shown} />}

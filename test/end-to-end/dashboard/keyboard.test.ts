@@ -163,13 +163,11 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
     }));
 
   test.concurrent('statistics are grouped, exported and led on from', () =>
-    sit(async (page, { go, press, reach }) => {
+    sit(async (page, { go, press, choose }) => {
       await go('s', 'Statistics');
-      await reach(page.getByRole('combobox', { name: 'Time' }));
-      await page.keyboard.type('Last 24');
+      await choose('Time', 'Last 24');
       await page.waitForURL(/period=24h/);
-      await reach(page.getByRole('combobox', { name: /Group/ }));
-      await page.keyboard.type('Group: api key');
+      await choose(/Group/, 'Group: api key');
       await page.waitForURL(/group_by=api_key/);
       const saved = page.waitForEvent('download');
       await press('CSV');

@@ -6,6 +6,10 @@ import { eventually } from '../../support/api-client.ts';
 /** More than any screen has. */
 const STOPS_MAX = 120;
 
+const OPTIONS_MAX = 40;
+/** Runs in the page. */
+const CHOSEN = '(box) => box.selectedOptions[0]?.textContent ?? ""';
+
 export interface Keyboard {
   /** Presses Tab until it is focused; each stop on the way has to show that it is. */
   reach(target: Locator): Promise<void>;
@@ -17,6 +21,8 @@ export interface Keyboard {
   /** `G` and a letter. */
   go(letter: string, heading: string): Promise<void>;
   type(label: string, text: string): Promise<void>;
+  /** By arrow keys: what is typed has to be typed quickly, which a busy machine does not. */
+  choose(box: string | RegExp, option: string): Promise<void>;
 }
 
 interface Focus {
@@ -90,6 +96,16 @@ export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
       await page.keyboard.press('g');
       await page.keyboard.press(letter);
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+    },
+    choose: async (name, option) => {
+      const box = page.getByRole('combobox', { name });
+      await reach(box);
+      await page.keyboard.press('Home');
+      for (let step = 0; step < OPTIONS_MAX; step += 1) {
+        if (await box.evaluate(CHOSEN).then((text) => String(text).startsWith(option))) return;
+        await page.keyboard.press('ArrowDown');
+      }
+      throw new Error(`${box} has no option ${option}`);
     },
     type: async (label, text) => {
       await reach(page.getByLabel(label, { exact: true }).first());
