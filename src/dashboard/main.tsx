@@ -3,7 +3,7 @@ import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { keys, session } from './data/credentials.ts';
 import { follow } from './data/live.ts';
-import { environmentOf, followLinks, type Place, usePlace } from './data/location.ts';
+import { currentPath, environmentOf, followLinks, type Place, usePlace } from './data/location.ts';
 import { noteSignedOut, readSession } from './data/session.ts';
 import { useStore } from './data/store.ts';
 import { LoadedScreen } from './parts/loaded-screen.tsx';
@@ -55,6 +55,10 @@ const Dashboard = (): JSX.Element | null => {
   );
 };
 
+// Its code comes while the session is read.
+SCREENS.find(({ path }) => path.test(currentPath()))
+  ?.load()
+  .catch(() => undefined); // it is loaded again to be shown
 followLinks();
 const root = document.querySelector('#root');
 if (root !== null) render(<Dashboard />, root);

@@ -22,6 +22,8 @@ addEventListener('popstate', () => place.set(here()));
 
 export const usePlace = (): Place => useStore(place);
 export const environmentOf = ({ query }: Place): Environment => (query.get('environment') === 'test' ? 'test' : 'live');
+/** Of the screen that is shown. */
+export const currentPath = (): string => place.get().path;
 export const currentEnvironment = (): Environment => environmentOf(place.get());
 
 type Parameters = Readonly<Record<string, string | null | undefined>>;

@@ -1,6 +1,7 @@
 import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import type { List } from '../../http/schemas/envelope.ts';
 import { session } from './credentials.ts';
+import { currentEnvironment } from './location.ts';
 import { useResource } from './queries.ts';
 import { useStore } from './store.ts';
 
@@ -21,6 +22,18 @@ export const useKeyNames = (): ReadonlyMap<string, string> => {
   });
   return new Map((data?.data ?? []).map(({ id, name }) => [id, name]));
 };
+
+/** Names of who sends mail, by id: keys, and members who do so by hand. */
+export const useSenderNames = (): ReadonlyMap<string, string> => {
+  const names = useKeyNames();
+  const own = useStore(session);
+  const isAdmin = own?.permissions.includes('admin') === true && currentEnvironment() === 'live';
+  const { data } = useResource<List<Named>>({ path: '/v1/members', enabled: isAdmin });
+  const members = [...(own?.member ? [own.member] : []), ...(isAdmin ? (data?.data ?? []) : [])];
+  return new Map([...names, ...members.map(({ id, name }): [string, string] => [id, name])]);
+};
+
+export const isMemberId = (id: string): boolean => id.startsWith('mbr_');
 
 /** An id without a name, short enough for a cell. */
 export const shortId = (id: string): string => `${id.slice(0, 10)}…`;

@@ -3,9 +3,11 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { List } from '../../http/schemas/envelope.ts';
 import type { SerializedMember } from '../../http/schemas/member.ts';
+import { session } from '../data/credentials.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo } from '../data/location.ts';
 import { client, useResource } from '../data/queries.ts';
+import { useStore } from '../data/store.ts';
 import { CopyButton } from './facts.tsx';
 import { Icon, Mark } from './icons.tsx';
 import { MakeKey } from './key-dialogs.tsx';
@@ -109,14 +111,42 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
   );
 };
 
-const Captured = (): JSX.Element => (
-  <p class="cap">
-    <Icon name="tray" />
-    <span>
-      <b class="b">Mail is captured.</b> Nothing leaves this machine until <code>MAIL_URL</code> names a mail server.
-    </span>
-  </p>
-);
+const Captured = (): JSX.Element => {
+  const mayOpenInbox = useStore(session)?.permissions.includes('admin') ?? true;
+  return (
+    <p class="cap">
+      <Icon name="tray" />
+      <span>
+        <b class="b">Mail is captured.</b> Nothing leaves this machine until <code>MAIL_URL</code> names a mail server.
+        {mayOpenInbox && (
+          <>
+            {' '}
+            What you send lands in the{' '}
+            <a class="lnk" href={linkTo('/inbox')}>
+              inbox
+            </a>
+            .
+          </>
+        )}
+      </span>
+    </p>
+  );
+};
+
+/** A link is needed again, and a passkey is not. */
+const SignedIn = (): JSX.Element => {
+  const isMember = useStore(session)?.member != null;
+  if (!isMember) return <>This browser is in.</>;
+  return (
+    <>
+      This browser is in. Add a{' '}
+      <a class="lnk" href={linkTo('/settings')}>
+        passkey
+      </a>
+      , so that you need no link again.
+    </>
+  );
+};
 
 /** Of what comes with no event: people who are invited elsewhere. */
 const EVERY_MS = 5_000;
@@ -223,7 +253,7 @@ export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
       </div>
       {isCapturing && <Captured />}
       <ol class="steps4">
-        <Step number={1} isDone title="Sign in" text="This browser is in." />
+        <Step number={1} isDone title="Sign in" text={<SignedIn />} />
         <FirstMessage from={domains.at(-1)?.name ?? 'example.test'} hasMail={hasMail} />
         <OwnDomain isDone={hasOwn} />
         <Others isDone={members.length > 1} />

@@ -73,6 +73,103 @@ const PERMISSIONS = {
   admin: 'everything, with audit, billing and erasures',
 } as const;
 
+const PermissionField = ({ chosen }: { readonly chosen: readonly string[] }): JSX.Element => (
+  <fieldset class="row">
+    <legend>It may</legend>
+    {Object.entries(PERMISSIONS).map(([permission, text]) => (
+      <label class="opt" key={permission}>
+        <input type="checkbox" name="permission" value={permission} defaultChecked={chosen.includes(permission)} />
+        <span>
+          {permission}
+          <small>{text}</small>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+);
+
+const LIMITS = { send: 'messages sent', read: 'reads', manage: 'changes' } as const;
+
+const LIMITED = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
+
+/** As a field takes it, UTC. */
+const fieldOf = (at: string | null): string => (at === null ? '' : at.slice(0, 'yyyy-mm-ddThh:mm'.length));
+
+/** Words between spaces, commas or line ends. */
+const listIn = (form: FormData, name: string): readonly string[] =>
+  String(form.get(name) ?? '')
+    .split(/[\s,]+/)
+    .filter((word) => word !== '');
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.Element => {
+  const change = async (form: FormData): Promise<undefined> => {
+    const until = String(form.get('expires_at') ?? '');
+    const limits = LIMITED.map((kind) => [kind, Number(form.get(`limit_${kind}`))] as const).filter(
+      ([kind, limit]) => limit !== apiKey.rate_limits[kind],
+    );
+    const wanted = {
+      name: String(form.get('name')).trim(),
+      permissions: form.getAll('permission'),
+      allowed_cidrs: listIn(form, 'allowed_cidrs'),
+      expires_at: until === fieldOf(apiKey.expires_at) ? apiKey.expires_at : until === '' ? null : `${until}:00Z`,
+    };
+    // What stays as it is is left out: not every key may change all of it.
+    const body = Object.fromEntries(
+      [
+        ...Object.entries(wanted).filter(([name, value]) => !isSame(apiKey[name as keyof typeof wanted], value)),
+        ...(limits.length > 0 ? [['rate_limits', Object.fromEntries(limits)]] : []),
+      ],
+    );
+    if (Object.keys(body).length > 0) await request(`/v1/api-keys/${apiKey.id}`, { method: 'PATCH', body });
+  };
+  return (
+    <Action word="Edit" icon="sliders" tone="plain" title={`Edit ${apiKey.name}`} act={change}>
+      <p class="two">It holds within a second, for all of its values.</p>
+      <label class="row">
+        What it is for
+        <input class="inp" name="name" required maxLength={200} defaultValue={apiKey.name} />
+      </label>
+      <PermissionField chosen={apiKey.permissions} />
+      <label class="row">
+        Networks it may be used from
+        <textarea
+          class="inp"
+          name="allowed_cidrs"
+          rows={2}
+          spellcheck={false}
+          defaultValue={apiKey.allowed_cidrs.join('\n')}
+          placeholder="any; or 203.0.113.0/24, one a line"
+        />
+      </label>
+      <label class="row">
+        Expires, UTC
+        <input class="inp" name="expires_at" type="datetime-local" defaultValue={fieldOf(apiKey.expires_at)} />
+      </label>
+      <fieldset class="row">
+        <legend>Requests a minute</legend>
+        <div class="fields">
+          {LIMITED.map((kind) => (
+            <label class="row" key={kind}>
+              {LIMITS[kind]}
+              <input
+                class="inp"
+                name={`limit_${kind}`}
+                type="number"
+                min={0}
+                step={1}
+                required
+                defaultValue={String(apiKey.rate_limits[kind])}
+              />
+            </label>
+          ))}
+        </div>
+      </fieldset>
+    </Action>
+  );
+};
+
 export const MakeKey = (): JSX.Element => {
   const domains = useDomains();
   const make = (form: FormData): Promise<Outcome> =>
@@ -105,18 +202,7 @@ export const MakeKey = (): JSX.Element => {
           <option value="test">Test: outcomes are simulated</option>
         </select>
       </label>
-      <fieldset class="row">
-        <legend>It may</legend>
-        {Object.entries(PERMISSIONS).map(([permission, text]) => (
-          <label class="opt" key={permission}>
-            <input type="checkbox" name="permission" value={permission} defaultChecked={permission === 'send'} />
-            <span>
-              {permission}
-              <small>{text}</small>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <PermissionField chosen={['send']} />
     </Action>
   );
 };

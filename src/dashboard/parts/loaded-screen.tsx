@@ -1,41 +1,47 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { ApiFault } from '../data/api.ts';
+import { reloadForFiles } from '../data/reload.ts';
 import type { Screen } from '../screens/table.ts';
-import { Fault, Skeleton } from './states.tsx';
+import { ScreenFault, Skeleton } from './states.tsx';
 
 /** Of screens that were shown before: they show again without a blank in between. */
 const loaded = new Map<Screen, ComponentType<{ readonly id: string }>>();
 
-const RELOADED = 'outbox-reloaded';
+/** Whether the service answers: a page that is loaded anew from a service that is away is lost. */
+const isServed = (): Promise<boolean> =>
+  fetch('/dashboard', { cache: 'no-store' }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
-/**
- * The files of another version have other names: a file that is missing is of the version before, whose page is still
- * open. A page that was loaded anew and still misses it is not loaded again.
- */
-const reloadOnce = (): boolean => {
-  if (sessionStorage.getItem(RELOADED) === import.meta.url) return false;
-  sessionStorage.setItem(RELOADED, import.meta.url);
-  location.reload();
-  return true;
-};
+const UNREACHABLE = new ApiFault('The service does not answer.', { status: 0, code: 'unreachable', requestId: null });
+/** A screen whose code could not be loaded is tried again this often. */
+const AGAIN_MS = 5_000;
 
 /** A screen, whose code is loaded if need be. */
 export const LoadedScreen = ({ screen, id }: { readonly screen: Screen; readonly id: string }): JSX.Element => {
   const [fault, setFault] = useState<Error | null>(null);
-  const [, render] = useState({});
+  const [tried, tryAgain] = useState(0);
   const Shown = loaded.get(screen);
   useEffect(() => {
     if (Shown !== undefined) return;
-    screen.load().then(
-      (component) => {
-        loaded.set(screen, component);
-        render({});
-      },
-      (error: unknown) => {
-        if (!reloadOnce()) setFault(error instanceof Error ? error : new Error(String(error)));
-      },
-    );
-  }, [screen]);
-  if (fault !== null) return <Fault error={fault} retry={() => location.reload()} />;
+    let again: ReturnType<typeof setTimeout> | undefined;
+    const load = async (): Promise<void> => {
+      try {
+        loaded.set(screen, await screen.load());
+        setFault(null);
+        tryAgain(tried + 1);
+      } catch (error) {
+        const isThere = await isServed();
+        if (isThere && reloadForFiles()) return;
+        setFault(isThere && error instanceof Error ? error : UNREACHABLE);
+        again = setTimeout(() => tryAgain(tried + 1), AGAIN_MS);
+      }
+    };
+    void load();
+    return () => clearTimeout(again);
+  }, [screen, tried]);
+  if (fault !== null) return <ScreenFault title={screen.title} error={fault} retry={() => tryAgain(tried + 1)} />;
   return Shown === undefined ? <Skeleton /> : <Shown key={id} id={id} />;
 };

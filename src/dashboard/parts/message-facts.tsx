@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import type { SerializedMessage } from '../../http/schemas/message.ts';
 import { linkTo } from '../data/location.ts';
-import { shortId, useDomainNames, useKeyNames } from '../data/names.ts';
+import { isMemberId, shortId, useDomainNames, useSenderNames } from '../data/names.ts';
 import { count, useTimes } from '../data/time.ts';
 import { CopyField, Fact, Facts } from './facts.tsx';
 
 /** What is known of a message beside its history, each a link or with a button that copies it. */
 export const MessageFacts = ({ message }: { readonly message: SerializedMessage }): JSX.Element => {
   const times = useTimes();
-  const keyNames = useKeyNames();
+  const senders = useSenderNames();
   const domains = useDomainNames();
   const { template } = message;
   return (
@@ -17,9 +17,9 @@ export const MessageFacts = ({ message }: { readonly message: SerializedMessage 
         <Fact name="Message-ID">
           <CopyField text={message.message_id} name="Message-ID" />
         </Fact>
-        <Fact name="API key">
+        <Fact name={isMemberId(message.api_key_id) ? 'Sent by' : 'API key'}>
           <a class="lnk" href={linkTo('/messages', { key_id: message.api_key_id })}>
-            <bdi>{keyNames.get(message.api_key_id) ?? shortId(message.api_key_id)}</bdi>
+            <bdi>{senders.get(message.api_key_id) ?? shortId(message.api_key_id)}</bdi>
           </a>
         </Fact>
         <Fact name="Domain">

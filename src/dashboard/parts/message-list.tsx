@@ -4,7 +4,7 @@ import type { SerializedListedMessage } from '../../http/schemas/message.ts';
 import { usePlace } from '../data/location.ts';
 import { wayBack } from '../data/message-trail.ts';
 import { readFromTop } from '../data/message-updates.ts';
-import { shortId, useKeyNames } from '../data/names.ts';
+import { shortId, useSenderNames } from '../data/names.ts';
 import type { useList } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { MessageRow } from './message-row.tsx';
@@ -64,7 +64,7 @@ interface ListProps {
 export const MessageList = ({ list, messages, news, selected, picked, pick }: ListProps): JSX.Element => {
   const times = useTimes();
   const isNarrow = useIsNarrow();
-  const names = useKeyNames();
+  const names = useSenderNames();
   const { query } = usePlace();
   const [{ top }] = useState(() => wayBack(query));
   const heightOf = (row: Row): number => {

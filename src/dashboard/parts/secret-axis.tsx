@@ -1,6 +1,9 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import type { SerializedKeySecret } from '../../http/schemas/key-secret.ts';
-import { count, useTimes } from '../data/time.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { useAsOf } from '../data/as-of.ts';
+import { client } from '../data/queries.ts';
+import { count, duration, useTimes } from '../data/time.ts';
 import type { Tone } from './shapes.ts';
 
 export type Secret = SerializedKeySecret;
@@ -11,6 +14,29 @@ const PERCENT_MIN = 1.5;
 const TICKS = [0, 0.5];
 
 const timeOf = (at: string): number => new Date(at).getTime();
+
+const SECOND_MS = 1_000;
+
+/** How long a value still works beside the next, to the second; what is over by then is read again. */
+const Grace = ({ end }: { readonly end: string }): JSX.Element => {
+  const times = useTimes();
+  const [left, setLeft] = useState(() => timeOf(end) - Date.now());
+  const isOver = left <= 0;
+  useEffect(() => {
+    const timer = setInterval(() => setLeft(timeOf(end) - Date.now()), SECOND_MS);
+    return () => clearInterval(timer);
+  }, [end]);
+  useEffect(() => {
+    if (isOver) void client.invalidateQueries();
+  }, [isOver]);
+  if (isOver) return <>grace is over</>;
+  return (
+    <>
+      grace ends in <b class="b">{duration(Math.ceil(left / SECOND_MS) * SECOND_MS)}</b>
+      <small>{times.short(end)}</small>
+    </>
+  );
+};
 
 interface SecretAxisProps {
   readonly secrets: readonly Secret[];
@@ -25,9 +51,11 @@ export const SecretAxis = ({ secrets, now }: SecretAxisProps): JSX.Element => {
   const ends = secrets.flatMap(({ ends_at }) => (ends_at === null ? [] : [timeOf(ends_at)]));
   const to = Math.max(now, ...ends.filter((end) => end - now < now - from + 86_400_000)) + 1;
   const at = (time: number): number => Math.min(100, Math.max(0, ((time - from) / (to - from)) * 100));
-  const words = ({ status, ends_at: end, sends }: Secret): string => {
+  const isPast = useAsOf() !== null;
+  const words = ({ status, ends_at: end, sends }: Secret): ComponentChildren => {
     const sent = sends === 1 ? '1 send' : `${count(sends)} sends`;
     if (end === null) return sent;
+    if (status === 'grace' && !isPast) return <Grace end={end} />;
     return `${status === 'ended' ? 'ended' : 'grace until'} ${times.short(end)}`;
   };
   return (

@@ -76,6 +76,12 @@ export const Notice = ({ tone, state, children }: NoticeProps): JSX.Element => (
   </div>
 );
 
+/** Messages of the API begin small and have no full stop. */
+const sentenceOf = (message: string): string => {
+  const [first = '', ...rest] = message;
+  return `${first.toUpperCase()}${rest.join('').replace(/\.$/, '')}.`;
+};
+
 const NEEDED = /lacks '(?<permission>\w+)' permission/;
 
 interface Words {
@@ -85,10 +91,7 @@ interface Words {
 
 const refusalOf = (error: ApiFault): Words => {
   const permission = NEEDED.exec(error.message)?.groups?.permission;
-  if (session.get()) {
-    const [first = '', ...rest] = error.message;
-    return { title: 'Your role does not allow it.', text: `${first.toUpperCase()}${rest.join('')}.` };
-  }
+  if (session.get()) return { title: 'Your role does not allow it.', text: sentenceOf(error.message) };
   if (permission === undefined) return { title: 'It was refused.', text: error.message };
   const text = `It needs the permission “${permission}”, which a key with “admin” can give.`;
   return { title: 'This key may not see it.', text };
@@ -101,7 +104,8 @@ const wordsFor = (error: Error, at: string | null): Words => {
   if (error.status === 404 && at !== null) return { title: 'It was not there yet.', text: 'It was made later.' };
   if (error.status === 404)
     return { title: 'It is not here.', text: 'It may be of the other environment, or deleted.' };
-  if (error.isTransient) return { title: 'It could not be read.', text: `${error.message} Nothing is lost.` };
+  if (error.isTransient)
+    return { title: 'It could not be read.', text: `${sentenceOf(error.message)} Nothing is lost.` };
   const problems = Object.values(error.details).flat();
   return { title: 'It was refused.', text: problems.length > 0 ? problems.join('; ') : error.message };
 };

@@ -12,7 +12,7 @@ import { AsOfBar, AsOfButton } from '../parts/as-of-bar.tsx';
 import { Crumb } from '../parts/crumb.tsx';
 import { Fact, Facts } from '../parts/facts.tsx';
 import { Pill } from '../parts/icons.tsx';
-import { RevokeKey, RotateKey } from '../parts/key-dialogs.tsx';
+import { EditKey, RevokeKey, RotateKey } from '../parts/key-dialogs.tsx';
 import { KeyHistory, useKeyHistory } from '../parts/key-history.tsx';
 import { type Secret, SecretAxis } from '../parts/secret-axis.tsx';
 import { Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
@@ -109,6 +109,7 @@ const Head = ({ apiKey, at, button }: HeadProps): JSX.Element => {
           <ApiButton requests={[...requests, `/v1/api-keys/${apiKey.id}/history`]} />
           {apiKey.status === 'active' && (
             <>
+              <EditKey apiKey={apiKey} />
               <RevokeKey apiKey={apiKey} />
               <RotateKey apiKey={apiKey} />
             </>

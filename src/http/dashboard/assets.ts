@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { Metafile } from 'esbuild';
 
 /**
  * The dashboard's files, bundled in memory from `src/dashboard`. The same sources make the same bytes and names on every
@@ -10,6 +11,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 const SOURCES = fileURLToPath(new URL('../../dashboard/', import.meta.url));
 const ENTRY = 'main';
+/** Sees that another file is missing. Stands alone, so that versions have it under one name. */
+const WATCH = 'files';
 /** Where browsers find what is bundled. */
 export const ASSETS_PATH = '/dashboard/assets';
 
@@ -57,7 +60,15 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 )}`;
 
 /** The same for everybody: it holds nothing of any organization. */
-const pageOf = (script: string, style: string): string => `<!doctype html>
+interface Entries {
+  readonly watch: string;
+  readonly script: string;
+  readonly style: string;
+  /** What the script imports: without being named here it is asked for only once the script has come. */
+  readonly imported: readonly string[];
+}
+
+const pageOf = ({ watch, script, style, imported }: Entries): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -65,8 +76,9 @@ const pageOf = (script: string, style: string): string => `<!doctype html>
 <meta name="color-scheme" content="light dark">
 <title>Outbox</title>
 <link rel="icon" href="${ICON}">
+<script src="${ASSETS_PATH}/${watch}"></script>
 <link rel="stylesheet" href="${ASSETS_PATH}/${style}">
-<script type="module" src="${ASSETS_PATH}/${script}"></script>
+${imported.map((name) => `<link rel="modulepreload" href="${ASSETS_PATH}/${name}">\n`).join('')}<script type="module" src="${ASSETS_PATH}/${script}"></script>
 </head>
 <body><div id="root"></div><noscript>The dashboard needs JavaScript. The API is described under /docs.</noscript></body>
 </html>
@@ -74,35 +86,57 @@ const pageOf = (script: string, style: string): string => `<!doctype html>
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
+/** Names of what a file imports at once. */
+const importedBy = ({ outputs }: Metafile, name: string): readonly string[] =>
+  Object.entries(outputs)
+    .filter(([path]) => nameOf(path) === name)
+    .flatMap(([, { imports }]) => imports)
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => nameOf(path));
+
 const bundle = async (): Promise<Dashboard> => {
   const { build, stop } = await import('esbuild');
   try {
-    const { outputFiles } = await build({
-      entryPoints: { [ENTRY]: `${SOURCES}main.tsx` },
+    const common = {
       outdir: `${SOURCES}out`,
       write: false,
       bundle: true,
-      splitting: true,
       minify: true,
-      format: 'esm',
       target: 'es2022',
-      jsx: 'automatic',
-      jsxImportSource: 'preact',
-      loader: { '.woff2': 'file' },
       entryNames: '[name]-[hash]',
-      chunkNames: 'chunk-[hash]',
-      assetNames: '[name]-[hash]',
-      publicPath: ASSETS_PATH,
       logLevel: 'silent',
-    });
-    const made = outputFiles.map(async ({ path, contents }): Promise<readonly [string, Asset]> => {
+    } as const;
+    const [watch, screens] = await Promise.all([
+      build({ ...common, entryPoints: { [WATCH]: `${SOURCES}files.ts` }, format: 'iife' }),
+      build({
+        ...common,
+        entryPoints: { [ENTRY]: `${SOURCES}main.tsx` },
+        splitting: true,
+        format: 'esm',
+        jsx: 'automatic',
+        jsxImportSource: 'preact',
+        loader: { '.woff2': 'file' },
+        chunkNames: 'chunk-[hash]',
+        assetNames: '[name]-[hash]',
+        publicPath: ASSETS_PATH,
+        metafile: true,
+      }),
+    ]);
+    const made = [...watch.outputFiles, ...screens.outputFiles].map(async ({ path, contents }): Promise<readonly [string, Asset]> => {
       const type = TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
       return [nameOf(path), await asset(Buffer.from(contents), type)];
     });
     const assets = new Map(await Promise.all(made));
-    const entry = (extension: string): string =>
-      [...assets.keys()].find((name) => name.startsWith(`${ENTRY}-`) && name.endsWith(extension)) ?? '';
-    const page = await asset(Buffer.from(pageOf(entry('.js'), entry('.css'))), 'text/html; charset=utf-8');
+    const entry = (named: string, extension: string): string =>
+      [...assets.keys()].find((name) => name.startsWith(`${named}-`) && name.endsWith(extension)) ?? '';
+    const script = entry(ENTRY, '.js');
+    const html = pageOf({
+      watch: entry(WATCH, '.js'),
+      script,
+      style: entry(ENTRY, '.css'),
+      imported: importedBy(screens.metafile, script),
+    });
+    const page = await asset(Buffer.from(html), 'text/html; charset=utf-8');
     return { page, assets };
   } finally {
     await stop();

@@ -7,8 +7,10 @@ import { eventually } from '../../support/api-client.ts';
 const STOPS_MAX = 120;
 
 const OPTIONS_MAX = 40;
-/** Runs in the page. */
-const CHOSEN = '(box) => box.selectedOptions[0]?.textContent ?? ""';
+
+interface Selected {
+  readonly selectedOptions: ArrayLike<{ readonly textContent: string }>;
+}
 
 export interface Keyboard {
   /** Presses Tab until it is focused; each stop on the way has to show that it is. */
@@ -102,7 +104,8 @@ export const keyboardOf = (page: Page, unseen: Set<string>): Keyboard => {
       await reach(box);
       await page.keyboard.press('Home');
       for (let step = 0; step < OPTIONS_MAX; step += 1) {
-        if (await box.evaluate(CHOSEN).then((text) => String(text).startsWith(option))) return;
+        const shown = await box.evaluate((one) => (one as unknown as Selected).selectedOptions[0]?.textContent ?? '');
+        if (shown.startsWith(option)) return;
         await page.keyboard.press('ArrowDown');
       }
       throw new Error(`${box} has no option ${option}`);

@@ -37,6 +37,41 @@ describe.skipIf(chromiumIsMissing)('the screens of API keys', () => {
     await close();
   });
 
+  test('narrow a key, and count down how long its old value works', async () => {
+    const { api } = dashboard;
+    const [{ id: domain }] = (await api.get('/v1/domains')).body.data;
+    const { body: made } = await api.post('/v1/api-keys', { name: 'Shop', domain_id: domain, permissions: ['send'] });
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/keys/${made.id}`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('What it is for').fill('Shop <b>two</b>');
+    await dialog.getByRole('checkbox', { name: /^read/ }).check();
+    await dialog.getByLabel('Networks').fill('127.0.0.0/8\n2001:db8::/32');
+    await dialog.getByLabel('messages sent').fill('7');
+    expect(await look(page, 'key-edit')).toEqual(FINE);
+    await dialog.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Shop <b>two</b>' }).waitFor();
+    expect((await api.get(`/v1/api-keys/${made.id}`)).body).toMatchObject({
+      permissions: ['send', 'read'],
+      allowed_cidrs: ['127.0.0.0/8', '2001:db8::/32'],
+      rate_limits: { send: 7, read: 1000, manage: 100 },
+      expires_at: null,
+    });
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('Networks').fill('not a network');
+    await dialog.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByRole('alert').getByText(/allowed_cidrs/).first().waitFor();
+    await dialog.getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await dialog.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByRole('button', { name: 'It is stored' }).click();
+    await page.getByText(/^grace ends in 2[34] h/).waitFor();
+    expect(await look(page, 'key-grace')).toEqual(FINE);
+    expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);
+    await close();
+  });
+
   test('do nothing that their policy forbids', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/keys');

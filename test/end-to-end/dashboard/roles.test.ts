@@ -20,8 +20,6 @@ const PATTERNS = [...SCREENS.keys()];
 /** Of the tab. */
 const titleOf = (path: string): string =>
   `${SCREENS.get(PATTERNS.find((pattern) => new RegExp(`^${pattern}$`).test(path)) ?? '')} · Outbox`;
-/** Runs in the page: the screen that was shown before is gone. */
-const IS_SHOWN = '(title) => document.title === title';
 
 const SIZES: Readonly<Record<Role, Size>> = {
   owner: WIDE,
@@ -114,7 +112,8 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     const problems: string[] = [];
     for (const path of paths()) {
       await go(page, `/dashboard${path}`);
-      await page.waitForFunction(IS_SHOWN, titleOf(path));
+      // The screen that was shown before is gone.
+      await page.waitForFunction(`document.title === '${titleOf(path)}'`);
       await page.locator('main').locator('h1, [role=alert]').first().waitFor();
       await settle(page);
       const found = await problemsOf(page, path);

@@ -1,0 +1,133 @@
+import type { Page, Route } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { look } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { FINE, NARROW, startDashboard, WIDE } from './support.ts';
+
+/** What people see while the service, the network or a version of it fails, and that it passes by itself. */
+
+const UNAVAILABLE = {
+  status: 503,
+  headers: { 'x-request-id': 'req_00000000000000000000000000000000' },
+  json: { error: { code: 'unavailable', message: 'the database does not answer just now' } },
+};
+
+describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
+  let webhookId = '';
+  const send = (subject: string) =>
+    dashboard.api.post('/v1/messages/send', { from: 'shop@example.test', to: 'ann@example.net', subject, text: 'Hi.' });
+  const dashboard = startDashboard(async ({ api }) => {
+    await send('Your order');
+    webhookId = (await api.post('/v1/webhooks', { url: 'https://localhost:1/hook', events: ['message.*'] })).body.id;
+  });
+
+  const fail = (route: Route): Promise<void> => route.fulfill(UNAVAILABLE);
+  /** The page was not loaded anew. */
+  const mark = (page: Page): Promise<void> => page.evaluate('void (globalThis.isKept = true)');
+  const isKept = (page: Page): Promise<boolean> => page.evaluate('globalThis.isKept === true');
+
+  test('leaves what is shown and typed, says since when, and passes by itself', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto(`/dashboard/webhooks/${webhookId}`);
+    const since = page.getByLabel('From', { exact: true });
+    await since.fill('2026-01-30T22:00:00');
+    await page.route('**/v1/webhooks/**', fail);
+    await page.getByText(/^Not read again since \d\d:\d\d:\d\d\.$/).waitFor();
+    expect(await since.inputValue()).toMatch(/^2026-01-30T22:00/);
+    expect(await since.evaluate((element) => element.matches(':focus'))).toBe(true);
+    expect(await look(page, 'fault-older')).toEqual(FINE);
+    await page.unroute('**/v1/webhooks/**');
+    await page.getByText('Not read again since').waitFor({ state: 'detached' });
+    expect(await since.inputValue()).toMatch(/^2026-01-30T22:00/);
+    await close();
+  });
+
+  test('leaves the rows of a list while new mail comes', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.getByText('Your order').first().waitFor();
+    await page.getByRole('img', { name: /^Live:/ }).waitFor();
+    await page.route('**/v1/messages**', fail);
+    await send('A later one');
+    await page.getByText('Not read again since').waitFor();
+    await page.getByText('Your order').first().waitFor();
+    await page.unroute('**/v1/messages**');
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('A later one').first().waitFor();
+    await page.getByText('Not read again since').waitFor({ state: 'detached' });
+    await close();
+  });
+
+  test('of the first reading names its request, says that nothing is lost, and passes by itself', async () => {
+    const { page, close } = await dashboard.open(NARROW);
+    await page.route('**/v1/messages?**', fail);
+    await page.goto('/dashboard/messages');
+    const alert = page.getByRole('alert');
+    await alert.getByText(/The database does not answer just now\. Nothing is lost\./).waitFor();
+    await alert.getByText('req_00000000000000000000000000000000').waitFor();
+    await alert.getByText(/Tried again in \d+ s\./).waitFor();
+    expect(await look(page, 'fault-first')).toEqual(FINE);
+    await page.unroute('**/v1/messages?**');
+    await page.getByText('Your order').first().waitFor();
+    expect(await alert.count()).toBe(0);
+    await close();
+  });
+
+  test('of the network leaves the page, which goes on where it was', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.getByRole('img', { name: /^Live:/ }).waitFor();
+    await mark(page);
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.getByRole('alert').getByText('The service does not answer.').waitFor();
+    expect(await look(page, 'fault-offline')).toEqual(FINE);
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Make a template' }).first().waitFor();
+    await page.getByRole('img', { name: /^Live:/ }).waitFor();
+    expect(await isKept(page)).toBe(true);
+    await close();
+  });
+
+  test('is none while the code of a screen is slow to come', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/messages');
+    await page.getByText('Your order').first().waitFor();
+    await page.route('**/dashboard/assets/chunk-*.js', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await route.continue();
+    });
+    await page.getByRole('link', { name: 'Templates' }).click();
+    await page.locator('main').getByText('Loading').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Templates' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('is none where two versions stand behind one address', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    /** Every second file is asked of the other version, where it has another name. */
+    let turn = 0;
+    await page.route(/\/dashboard\/assets\/(main|chunk)-/, (route) => {
+      turn += 1;
+      return turn <= 4 && turn % 2 === 1 ? route.fulfill({ status: 404 }) : route.continue();
+    });
+    await page.goto('/dashboard/messages');
+    await page.getByText('Your order').first().waitFor();
+    expect(turn).toBeGreaterThan(4);
+    await close();
+  });
+
+  test('of files that are nowhere is said, and not tried for ever', async () => {
+    const { page, close } = await dashboard.open(WIDE);
+    let asked = 0;
+    await page.route(/\/dashboard\/assets\/main-.*\.js/, (route) => {
+      asked += 1;
+      return route.fulfill({ status: 404 });
+    });
+    await page.goto('/dashboard/messages');
+    await page.getByText('Files of the dashboard are missing.').waitFor();
+    expect(asked).toBe(8);
+    await close();
+  });
+});
