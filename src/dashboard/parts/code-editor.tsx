@@ -40,7 +40,8 @@ const colors = HighlightStyle.define([
 
 const look = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--bg-raised)', fontSize: '12px' },
-  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  // At once: the editor notes the focus itself a moment later.
+  '&.cm-focused, &:focus-within': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px', letterSpacing: '-0.01em' },
   '.cm-content': { padding: '8px 0 12px', caretColor: 'var(--text)' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },

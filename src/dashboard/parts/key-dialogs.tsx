@@ -116,12 +116,10 @@ export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.
       expires_at: until === fieldOf(apiKey.expires_at) ? apiKey.expires_at : until === '' ? null : `${until}:00Z`,
     };
     // What stays as it is is left out: not every key may change all of it.
-    const body = Object.fromEntries(
-      [
-        ...Object.entries(wanted).filter(([name, value]) => !isSame(apiKey[name as keyof typeof wanted], value)),
-        ...(limits.length > 0 ? [['rate_limits', Object.fromEntries(limits)]] : []),
-      ],
-    );
+    const body = Object.fromEntries([
+      ...Object.entries(wanted).filter(([name, value]) => !isSame(apiKey[name as keyof typeof wanted], value)),
+      ...(limits.length > 0 ? [['rate_limits', Object.fromEntries(limits)]] : []),
+    ]);
     if (Object.keys(body).length > 0) await request(`/v1/api-keys/${apiKey.id}`, { method: 'PATCH', body });
   };
   return (

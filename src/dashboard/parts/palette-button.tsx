@@ -17,7 +17,11 @@ const PLACES: Readonly<Record<string, string>> = {
   w: '/webhooks',
   d: '/domains',
   l: '/delivery',
+  u: '/suppressions',
+  i: '/inbox',
   a: '/audit',
+  b: '/billing',
+  ',': '/settings',
 };
 /** Between G and the letter. */
 const PAUSE_MS = 1_500;

@@ -197,8 +197,8 @@ const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element =
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['⌘ K', 'search or jump'],
   [
-    'G, then O M E S T K R W D L A',
-    'go to Overview, Messages, Events, Statistics, Templates, Keys, Requests, Webhooks, Domains, deLivery, Audit',
+    'G, then O M E S T K R W D L U I A B ,',
+    'go to Overview, Messages, Events, Statistics, Templates, Keys, Requests, Webhooks, Domains, deLivery, sUppressions, Inbox, Audit, Billing, settings',
   ],
   ['J K', 'move in a list'],
   ['↵', 'open'],

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { SerializedKeySecret } from '../../http/schemas/key-secret.ts';
 import { useEffect, useState } from 'preact/hooks';
+import type { SerializedKeySecret } from '../../http/schemas/key-secret.ts';
 import { useAsOf } from '../data/as-of.ts';
 import { client } from '../data/queries.ts';
 import { count, duration, useTimes } from '../data/time.ts';

@@ -122,10 +122,12 @@ const bundle = async (): Promise<Dashboard> => {
         metafile: true,
       }),
     ]);
-    const made = [...watch.outputFiles, ...screens.outputFiles].map(async ({ path, contents }): Promise<readonly [string, Asset]> => {
-      const type = TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-      return [nameOf(path), await asset(Buffer.from(contents), type)];
-    });
+    const made = [...watch.outputFiles, ...screens.outputFiles].map(
+      async ({ path, contents }): Promise<readonly [string, Asset]> => {
+        const type = TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+        return [nameOf(path), await asset(Buffer.from(contents), type)];
+      },
+    );
     const assets = new Map(await Promise.all(made));
     const entry = (named: string, extension: string): string =>
       [...assets.keys()].find((name) => name.startsWith(`${named}-`) && name.endsWith(extension)) ?? '';

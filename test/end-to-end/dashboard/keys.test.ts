@@ -61,7 +61,11 @@ describe.skipIf(chromiumIsMissing)('the screens of API keys', () => {
     await page.getByRole('button', { name: 'Edit' }).click();
     await dialog.getByLabel('Networks').fill('not a network');
     await dialog.getByRole('button', { name: 'Edit' }).click();
-    await dialog.getByRole('alert').getByText(/allowed_cidrs/).first().waitFor();
+    await dialog
+      .getByRole('alert')
+      .getByText(/allowed_cidrs/)
+      .first()
+      .waitFor();
     await dialog.getByRole('button', { name: 'Not now' }).click();
     await page.getByRole('button', { name: 'Rotate' }).click();
     await dialog.getByRole('button', { name: 'Rotate' }).click();

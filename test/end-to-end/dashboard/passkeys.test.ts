@@ -80,6 +80,32 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await close();
   });
 
+  test('are removed by an owner when a device is lost', async () => {
+    const lost = await open(WIDE);
+    await lost.page.goto(await invite('developer'));
+    const name = `<b>Ann</b> ${people}`;
+    await press(lost.page, 'Sign in');
+    await press(lost.page, 'Add a passkey');
+    await lost.page.waitForURL(/\/dashboard$/);
+    const { page, close } = await open(WIDE);
+    await page.goto(await invite('owner'));
+    await press(page, 'Sign in');
+    await press(page, 'Not now');
+    await page.goto('/dashboard/settings');
+    const row = page.getByRole('list', { name: 'Members' }).getByRole('listitem').filter({ hasText: name });
+    await row.getByRole('button', { name: '1 passkey' }).click();
+    const dialog = page.getByRole('dialog', { name: `Remove a passkey of ${name}?` });
+    await dialog.getByRole('radio', { name: /^Added / }).check();
+    expect(await look(page, 'settings-passkey')).toEqual(FINE);
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await row.getByRole('button', { name: '1 passkey' }).waitFor({ state: 'detached' });
+    await close();
+    await signOut(lost, WIDE);
+    await press(lost.page, 'Sign in with a passkey');
+    await lost.page.getByRole('alert').getByText('This passkey was removed').waitFor();
+    await lost.close();
+  });
+
   const inviteSomebody = async (page: Page, email: string): Promise<void> => {
     await press(page, 'Invite');
     await page.getByLabel('Email address').fill(email);

@@ -113,7 +113,11 @@ describe.skipIf(chromiumIsMissing)('every screen', { timeout: 240_000 }, () => {
     for (const path of paths()) {
       await go(page, `/dashboard${path}`);
       // The screen that was shown before is gone.
-      await page.waitForFunction(`document.title === '${titleOf(path)}'`);
+      await eventually(
+        () => page.title(),
+        (title) => title === titleOf(path),
+        60_000,
+      );
       await page.locator('main').locator('h1, [role=alert]').first().waitFor();
       await settle(page);
       const found = await problemsOf(page, path);

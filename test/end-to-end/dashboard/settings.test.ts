@@ -59,6 +59,34 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await close();
   });
 
+  test('change what their organization decides, and are told what it may not be', async () => {
+    const { page, complaints, close } = await open(WIDE);
+    await signIn(page, 'owner');
+    await page.goto('/dashboard/settings');
+    await page.getByText('after 12 h without use').waitFor();
+    const dialog = page.getByRole('dialog');
+    const change = page.getByRole('button', { name: 'Change' });
+    await change.first().click();
+    await dialog.getByLabel('Name').fill('Nordlys <i>Books</i>');
+    await dialog.getByLabel(/^Minutes without use/).fill('60');
+    await dialog.getByLabel('Time zone').fill('Europe/Nowhere');
+    expect(await look(page, 'settings-change')).toEqual(FINE);
+    await dialog.getByRole('button', { name: 'Change' }).click();
+    await dialog
+      .getByRole('alert')
+      .getByText(/timezone/)
+      .first()
+      .waitFor();
+    await dialog.getByLabel('Time zone').fill('Europe/Oslo');
+    await dialog.getByRole('button', { name: 'Change' }).click();
+    await page.getByText('after 1 h without use').waitFor();
+    const { body } = await dashboard.api.get('/v1/organization');
+    expect(body).toMatchObject({ name: 'Nordlys <i>Books</i>', timezone: 'Europe/Oslo', session_idle_minutes: 60 });
+    expect([body.session_hours, body.content_retention_days, body.contact]).toEqual([168, 30, null]);
+    expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);
+    await close();
+  });
+
   test('spend a link by the button alone, and once', async () => {
     const token = await invite('developer');
     const [one, other] = [await open(WIDE), await open(WIDE)];

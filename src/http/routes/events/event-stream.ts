@@ -27,6 +27,8 @@ const PAGE_EVENTS = 100;
 /** Shorter cuts off readers that pause, longer holds memory for those that are gone. */
 const STALLED_MS_MAX = 60_000;
 const RETRY_MS = 1_000;
+/** While nothing happens it is seen this often that the key or session still works. Longer: what ended stays open. */
+const AUTHENTICATE_EVERY_MS = 800;
 /** Many proxies cut connections that are idle for 30 s. The live feed wakes streams every 15 s. */
 const HEARTBEAT_MS = 14_000;
 /** Held for a reader in this process, beside the socket's own buffer and one batch. */
@@ -174,10 +176,26 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
     isTaken = true;
   }
 
+  /** @throws {DomainError} once the key or session works no more. */
+  const authenticateAgain = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await system.sleep(AUTHENTICATE_EVERY_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      await call.callerNow().catch((error: unknown) => {
+        if (!(error instanceof DomainError) || error.code !== 'unavailable') throw error;
+      });
+    }
+  };
+
   /** Until there may be something to send. */
   const wait = async (): Promise<void> => {
-    await woken.promise;
-    woken = Promise.withResolvers<void>();
+    const waiting = new AbortController();
+    try {
+      await Promise.race([woken.promise, authenticateAgain(waiting.signal)]);
+    } finally {
+      waiting.abort();
+      woken = Promise.withResolvers<void>();
+    }
   };
 
   /** What to send; empty where there is nothing and the stream was not silent for long. */

@@ -56,6 +56,17 @@ describe.each(endings)('of a member %s', (_, end) => {
     expect([answer.statusCode, JSON.parse(await text(answer)).error.code]).toEqual([401, 'unauthorized']);
   });
 
+  test('a stream of events ends within seconds, though nothing happens', async () => {
+    const member = await signIn('owner');
+    const headers = { accept: 'text/event-stream', cookie: member.cookie };
+    const stream = await fetch(`http://127.0.0.1:${port}/v1/events`, { headers });
+    await service.request({ ...end(member), key });
+    const endedAt = Date.now();
+    expect(await stream.text()).toContain('"reason":"unauthorized"');
+    // A heartbeat would come after 14 s.
+    expect(Date.now() - endedAt).toBeLessThan(8_000);
+  });
+
   test('a stream of events ends', async () => {
     const member = await signIn('owner');
     const headers = { accept: 'text/event-stream', cookie: member.cookie };
