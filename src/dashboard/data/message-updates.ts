@@ -18,8 +18,9 @@ type Message = SerializedListedMessage;
 const patch = (messages: readonly SerializedMessage[]): void => {
   const changed = new Map(messages.map((message) => [message.id, message]));
   if (changed.size === 0) return;
-  client.setQueriesData<Pages<Message>>({ queryKey: ['/v1/messages'] }, (found) =>
-    found === undefined
+  // Other screens have read a single page of them, which is no list of pages.
+  client.setQueriesData<Partial<Pages<Message>>>({ queryKey: ['/v1/messages'] }, (found) =>
+    found?.pages === undefined
       ? found
       : {
           ...found,

@@ -144,8 +144,8 @@ const isShort = ({ state }: { readonly state: { readonly data?: unknown } }): bo
 
 /** Forgets all but the first page of a list. What is shown of it at its top stays as it is. */
 export const cutToFirstPage = (path: string): void => {
-  client.setQueriesData<Pages<unknown>>({ queryKey: [path], type: 'active' }, (found) =>
-    found === undefined || found.pages.length <= 1
+  client.setQueriesData<Partial<Pages<unknown>>>({ queryKey: [path], type: 'active' }, (found) =>
+    found?.pages === undefined || found.pageParams === undefined || found.pages.length <= 1
       ? found
       : { pages: found.pages.slice(0, 1), pageParams: found.pageParams.slice(0, 1) },
   );

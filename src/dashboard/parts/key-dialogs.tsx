@@ -103,23 +103,31 @@ const listIn = (form: FormData, name: string): readonly string[] =>
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
+/** @param before as it is: seconds, which the field leaves out, stay. */
+const expiryIn = (form: FormData, before: string | null): string | null => {
+  const typed = String(form.get('expires_at') ?? '');
+  if (typed === fieldOf(before)) return before;
+  return typed === '' ? null : `${typed}:00Z`;
+};
+
+/** What stays as it is is left out: not every key may change all of it. */
+const changesIn = (form: FormData, apiKey: SerializedApiKey): Readonly<Record<string, unknown>> => {
+  const limits = LIMITED.map((kind) => [kind, Number(form.get(`limit_${kind}`))] as const).filter(
+    ([kind, limit]) => limit !== apiKey.rate_limits[kind],
+  );
+  const wanted = {
+    name: String(form.get('name')).trim(),
+    permissions: form.getAll('permission'),
+    allowed_cidrs: listIn(form, 'allowed_cidrs'),
+    expires_at: expiryIn(form, apiKey.expires_at),
+  };
+  const changed = Object.entries(wanted).filter(([name, value]) => !isSame(apiKey[name as keyof typeof wanted], value));
+  return Object.fromEntries([...changed, ...(limits.length > 0 ? [['rate_limits', Object.fromEntries(limits)]] : [])]);
+};
+
 export const EditKey = ({ apiKey }: { readonly apiKey: SerializedApiKey }): JSX.Element => {
   const change = async (form: FormData): Promise<undefined> => {
-    const until = String(form.get('expires_at') ?? '');
-    const limits = LIMITED.map((kind) => [kind, Number(form.get(`limit_${kind}`))] as const).filter(
-      ([kind, limit]) => limit !== apiKey.rate_limits[kind],
-    );
-    const wanted = {
-      name: String(form.get('name')).trim(),
-      permissions: form.getAll('permission'),
-      allowed_cidrs: listIn(form, 'allowed_cidrs'),
-      expires_at: until === fieldOf(apiKey.expires_at) ? apiKey.expires_at : until === '' ? null : `${until}:00Z`,
-    };
-    // What stays as it is is left out: not every key may change all of it.
-    const body = Object.fromEntries([
-      ...Object.entries(wanted).filter(([name, value]) => !isSame(apiKey[name as keyof typeof wanted], value)),
-      ...(limits.length > 0 ? [['rate_limits', Object.fromEntries(limits)]] : []),
-    ]);
+    const body = changesIn(form, apiKey);
     if (Object.keys(body).length > 0) await request(`/v1/api-keys/${apiKey.id}`, { method: 'PATCH', body });
   };
   return (

@@ -19,29 +19,41 @@ const UNREACHABLE = new ApiFault('The service does not answer.', { status: 0, co
 /** A screen whose code could not be loaded is tried again this often. */
 const AGAIN_MS = 5_000;
 
+/** Loads the code of a screen. @returns what is wrong; null: it is there, or the page is about to be loaded anew. */
+const load = async (screen: Screen): Promise<Error | null> => {
+  try {
+    loaded.set(screen, await screen.load());
+    return null;
+  } catch (error) {
+    if (!(await isServed())) return UNREACHABLE;
+    if (reloadForFiles()) return null;
+    return error instanceof Error ? error : new Error(String(error));
+  }
+};
+
 /** A screen, whose code is loaded if need be. */
 export const LoadedScreen = ({ screen, id }: { readonly screen: Screen; readonly id: string }): JSX.Element => {
   const [fault, setFault] = useState<Error | null>(null);
   const [tried, tryAgain] = useState(0);
+  const [, render] = useState({});
   const Shown = loaded.get(screen);
   useEffect(() => {
     if (Shown !== undefined) return;
+    let isGone = false;
     let again: ReturnType<typeof setTimeout> | undefined;
-    const load = async (): Promise<void> => {
-      try {
-        loaded.set(screen, await screen.load());
-        setFault(null);
-        tryAgain(tried + 1);
-      } catch (error) {
-        const isThere = await isServed();
-        if (isThere && reloadForFiles()) return;
-        setFault(isThere && error instanceof Error ? error : UNREACHABLE);
-        again = setTimeout(() => tryAgain(tried + 1), AGAIN_MS);
-      }
+    const show = (found: Error | null): void => {
+      if (isGone) return;
+      setFault(found);
+      if (loaded.has(screen)) render({});
+      else again = setTimeout(() => tryAgain((times) => times + 1), AGAIN_MS);
     };
-    void load();
-    return () => clearTimeout(again);
+    void load(screen).then(show);
+    return () => {
+      isGone = true;
+      clearTimeout(again);
+    };
   }, [screen, tried]);
-  if (fault !== null) return <ScreenFault title={screen.title} error={fault} retry={() => tryAgain(tried + 1)} />;
+  if (fault !== null)
+    return <ScreenFault title={screen.title} error={fault} retry={() => tryAgain((times) => times + 1)} />;
   return Shown === undefined ? <Skeleton /> : <Shown key={id} id={id} />;
 };

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SerializedKeySecret } from '../../http/schemas/key-secret.ts';
 import { useAsOf } from '../data/as-of.ts';
@@ -38,6 +38,19 @@ const Grace = ({ end }: { readonly end: string }): JSX.Element => {
   );
 };
 
+/** Whether it works, and until when. */
+const Ending = ({ secret: { status, ends_at: end, sends } }: { readonly secret: Secret }): JSX.Element => {
+  const times = useTimes();
+  const isPast = useAsOf() !== null;
+  if (end === null) return <>{sends === 1 ? '1 send' : `${count(sends)} sends`}</>;
+  if (status === 'grace' && !isPast) return <Grace end={end} />;
+  return (
+    <>
+      {status === 'ended' ? 'ended' : 'grace until'} {times.short(end)}
+    </>
+  );
+};
+
 interface SecretAxisProps {
   readonly secrets: readonly Secret[];
   /** Milliseconds since 1970. */
@@ -51,13 +64,6 @@ export const SecretAxis = ({ secrets, now }: SecretAxisProps): JSX.Element => {
   const ends = secrets.flatMap(({ ends_at }) => (ends_at === null ? [] : [timeOf(ends_at)]));
   const to = Math.max(now, ...ends.filter((end) => end - now < now - from + 86_400_000)) + 1;
   const at = (time: number): number => Math.min(100, Math.max(0, ((time - from) / (to - from)) * 100));
-  const isPast = useAsOf() !== null;
-  const words = ({ status, ends_at: end, sends }: Secret): ComponentChildren => {
-    const sent = sends === 1 ? '1 send' : `${count(sends)} sends`;
-    if (end === null) return sent;
-    if (status === 'grace' && !isPast) return <Grace end={end} />;
-    return `${status === 'ended' ? 'ended' : 'grace until'} ${times.short(end)}`;
-  };
   return (
     <div class="gantt">
       {secrets.map((secret, index) => {
@@ -79,7 +85,9 @@ export const SecretAxis = ({ secrets, now }: SecretAxisProps): JSX.Element => {
                 />
               )}
             </div>
-            <div class="end">{words(secret)}</div>
+            <div class="end">
+              <Ending secret={secret} />
+            </div>
           </div>
         );
       })}

@@ -144,4 +144,20 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
     expect(complaints).toEqual([]);
     await close();
   });
+
+  test('changes rows in place, also where another screen has read a message before', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.getByText('Needs attention').waitFor();
+    await page.getByRole('link', { name: 'Messages', exact: true }).click();
+    await page.getByRole('img', { name: /^Live:/ }).waitFor();
+    const id = await send({ subject: 'Taken back', to: 'taken@back.example', scheduled_at: inAnHour() });
+    const row = page.locator('.lr', { hasText: 'Taken back' });
+    await row.waitFor();
+    expect((await dashboard.api.post(`/v1/messages/${id}/cancel`, {})).status).toBe(200);
+    await row.getByText('Cancelled').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
 });
