@@ -43,6 +43,8 @@ const EXTENDED: Readonly<Record<string, string>> = {
   AnalyzeMessageRequest: 'SendMessage',
   SendBatchRequest: 'SendBatch',
 };
+/** They are tried again whatever became of them. */
+const READ_BY_POST = new Set(['analyzeMessage', 'renderTemplate', 'previewErasure']);
 const HEADER = '// Generated from /openapi.json: see docs/contributing.md.\n\n';
 
 const located = ({ paths }: Document): readonly Located[] =>
@@ -138,6 +140,7 @@ const callOf = (operation: Located, components: Document['components']): string 
     ...(bodyName(operation) === null ? [] : ['body']),
     ...(queryOf(operation).length === 0 ? [] : ['query']),
     ...(hasHeader(operation, 'Idempotency-Key') ? ['takesIdempotencyKey: true'] : []),
+    ...(READ_BY_POST.has(operation.operationId) ? ['changesNothing: true'] : []),
   ].join(', ');
   const { isJson, schema } = answerOf(operation);
   if (!isJson) return `call.response({ ${parts} }, options)`;
@@ -183,7 +186,8 @@ const resourcesSource = (document: Document, operations: readonly Located[]): st
     .filter((name) => new RegExp(`\\b${name}\\b`).test(body.replaceAll(/\/\*\*[\s\S]*?\*\//g, '')))
     .sort();
   return `${HEADER}import type { SendBatch, SendMessage } from '../message-body.ts';
-import { type Call, type ChangeOptions, path, type RequestOptions, type SendOptions } from '../call.ts';
+import type { Call } from '../call.ts';
+import { type ChangeOptions, path, type RequestOptions, type SendOptions } from '../request.ts';
 import type {
 ${named.map((name) => `  ${name},\n`).join('')}} from './schemas.ts';
 

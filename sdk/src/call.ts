@@ -1,40 +1,11 @@
-import { ApiError, ConnectionError, errorOf, TimedOutError } from './errors.ts';
+import { createDeadline, type Deadline } from './deadline.ts';
+import { ConnectionError, errorOf, OutboxError, requestIdOf, TimedOutError } from './errors.ts';
 import { type List, listOf } from './list.ts';
-import { encodeBody, idempotencyKey } from './message-body.ts';
-import { DEFAULTS, type RetryOptions, withRetries } from './retry.ts';
+import { type Body, encodeBody, type RenderReact } from './message-body.ts';
+import { authorizationOf, baseOf, headersOf, isRepeatable, type Operation, type Options, urlOf } from './request.ts';
+import { limitsOf, type RetryOptions, type Tried, withRetries } from './retry.ts';
 
 /** Sends requests: tries, time-outs, answers. */
-
-export interface RequestOptions extends RetryOptions {
-  /** Ends the request with its reason. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ChangeOptions extends RequestOptions {
-  /** `ETag` of the version to change (`responseOf(it).headers`); 412 `ConflictError` if it has changed since. */
-  readonly ifMatch?: string | undefined;
-}
-
-export interface SendOptions extends RequestOptions {
-  /** Of this send, also over a restart of your program. Default: a random one, kept for all tries of one call. */
-  readonly idempotencyKey?: string | undefined;
-}
-
-/** A query's fields; undefined ones are left out. */
-type Query = object;
-
-export interface Operation {
-  readonly method: string;
-  /** From `/v1`. */
-  readonly path: string;
-  readonly query?: Query;
-  readonly body?: unknown;
-  readonly takesIdempotencyKey?: true;
-  /** `Accept`. Default JSON. */
-  readonly accept?: string;
-}
-
-type Options = RequestOptions & ChangeOptions & SendOptions;
 
 /** What the functions of `api/resources.ts` call. */
 export interface Call {
@@ -46,6 +17,22 @@ export interface Call {
   list<Item, Page extends object>(operation: Operation, options?: Options): List<Item, Page>;
 }
 
+/** One try of a request, for logs and metrics. It holds no key, no query and no body. */
+export interface Attempt {
+  readonly method: string;
+  readonly path: string;
+  /** From 1; the tries of one call have one `Idempotency-Key`. */
+  readonly tried: number;
+  readonly durationMs: number;
+  /** null: no answer. */
+  readonly status: number | null;
+  readonly requestId: string | null;
+  /** null: it succeeded. */
+  readonly error: unknown;
+  /** Milliseconds until the next try; null: there is none. */
+  readonly retryInMs: number | null;
+}
+
 export interface Configuration extends RetryOptions {
   /** `ob_live_…` or `ob_test_…` */
   readonly apiKey: string;
@@ -53,118 +40,155 @@ export interface Configuration extends RetryOptions {
   readonly baseUrl: string;
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Told of every try as it ends. What it throws is ignored. */
+  readonly onAttempt?: ((attempt: Attempt) => unknown) | undefined;
+  /** Renders `react` of a message into HTML, such as `render` of `@react-email/render`. Default: `react-dom`. */
+  readonly renderReact?: RenderReact | undefined;
 }
-
-/** Fills a path: each value becomes one segment. @throws {TypeError} a value that is no segment. */
-export const path = (texts: TemplateStringsArray, ...values: readonly string[]): string =>
-  texts.reduce((before, text, index) => {
-    const value = values[index - 1];
-    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`an id is not '${value}'`);
-    return before + encodeURIComponent(value) + text;
-  });
-
-const urlOf = (baseUrl: string, { path: at, query = {} }: Operation): string => {
-  const fields = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  const search = new URLSearchParams(fields.map(([name, value]): [string, string] => [name, String(value)])).toString();
-  return baseUrl.replace(/\/+$/, '') + at + (search === '' ? '' : `?${search}`);
-};
-
-const headersOf = (apiKey: string, operation: Operation, options: Options): Headers => {
-  const headers = new Headers({
-    authorization: `Bearer ${apiKey}`,
-    accept: operation.accept ?? 'application/json',
-  });
-  if (operation.body !== undefined) headers.set('content-type', 'application/json');
-  if (operation.takesIdempotencyKey) headers.set('idempotency-key', options.idempotencyKey ?? idempotencyKey());
-  if (options.ifMatch !== undefined) headers.set('if-match', options.ifMatch);
-  return headers;
-};
 
 const responses = new WeakMap<object, Response>();
 
 /** The response that an answer came with: its `status` and `headers`, such as `etag`, `x-request-id`, `ratelimit`. */
 export const responseOf = (answer: object): Response | undefined => responses.get(answer);
 
-const jsonOf = (response: Response, text: string): unknown => {
+const parsed = (text: string, response: Response): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ConnectionError('the answer is no JSON', { cause, requestId: requestIdOf(response) });
+  }
+};
+
+const jsonOf = async (response: Response): Promise<unknown> => {
+  const text = await response.text();
   if (text === '') return undefined;
-  const answer: unknown = JSON.parse(text);
+  const answer = parsed(text, response);
   if (typeof answer === 'object' && answer !== null) responses.set(answer, response);
   return answer;
 };
 
-/** A signal that aborts with the caller's, or after a time. */
-const createDeadline = (timeoutMs: number, signal: AbortSignal | undefined) => {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), timeoutMs);
-  return {
-    signal: signal === undefined ? deadline.signal : AbortSignal.any([signal, deadline.signal]),
-    hasPassed: (): boolean => deadline.signal.aborted,
-    end: (): void => clearTimeout(timer),
-  };
+/** The service's errors have some kB; what answers in its place may go on for ever. */
+const ERROR_CHARACTERS_MAX = 1_000_000;
+
+const errorTextOf = async ({ body }: Response): Promise<string> => {
+  const decoder = new TextDecoder();
+  const reader = body?.getReader();
+  let text = '';
+  for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+    text += decoder.decode(read.value, { stream: true });
+    if (text.length > ERROR_CHARACTERS_MAX) {
+      await reader?.cancel();
+      return '';
+    }
+  }
+  return text;
 };
 
-/** Without fields that are undefined, which would hide a default. */
-const given = ({ maxRetries, timeoutMs, totalTimeoutMs }: RetryOptions): Partial<typeof DEFAULTS> =>
-  Object.fromEntries(
-    Object.entries({ maxRetries, timeoutMs, totalTimeoutMs }).filter(([, value]) => value !== undefined),
-  );
-
-/** Takes what is needed of a response while its time runs. */
-type Read<Answer> = (response: Response) => Promise<Answer>;
+interface Answered<Answer> {
+  readonly answer: Answer;
+  readonly response: Response;
+}
 
 interface Try<Answer> {
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
   readonly request: RequestInit;
+  readonly body: Body;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
-  readonly read: Read<Answer>;
+  /** Takes what is needed of a response while its time runs. */
+  readonly read: (response: Response) => Promise<Answer>;
+  /** The response is read later: the signal ends that too. */
+  readonly isReadLater: boolean;
 }
 
+/** Why a try has no answer. */
+const failureOf = (cause: unknown, deadline: Deadline, fileFault: unknown, requestId: string | null): OutboxError => {
+  if (cause instanceof OutboxError) return cause;
+  if (fileFault !== undefined) return new OutboxError('an attachment cannot be read', { cause: fileFault });
+  return deadline.hasPassed()
+    ? new TimedOutError('no whole answer came in time', { cause, requestId })
+    : new ConnectionError('no whole answer came', { cause, requestId });
+};
+
 /** One request and its answer. @throws {OutboxError} */
-const attempt = async <Answer>(one: Try<Answer>): Promise<Answer> => {
-  const deadline = createDeadline(one.timeoutMs, one.signal);
+const attempt = async <Answer>(one: Try<Answer>): Promise<Answered<Answer>> => {
+  // Called by itself: that of a browser throws when it is called as a function of something.
+  const { fetch, request, signal } = one;
+  const deadline = createDeadline(one.timeoutMs, signal);
+  const { body, fault } = one.body.make();
+  let requestId: string | null = null;
+  let release = deadline.end;
+  deadline.start();
   try {
-    const response = await one.fetch(one.url, { ...one.request, redirect: 'manual', signal: deadline.signal });
-    if (!response.ok) throw errorOf(response, await response.text());
-    return await one.read(response);
+    const response = await fetch(one.url, { ...request, ...body, redirect: 'manual', signal: deadline.signal });
+    requestId = requestIdOf(response);
+    if (!response.ok) throw errorOf(response, await errorTextOf(response));
+    const answer = await one.read(response);
+    if (one.isReadLater) release = deadline.stop;
+    return { answer, response };
   } catch (cause) {
-    if (cause instanceof ApiError) throw cause;
-    if (deadline.hasPassed()) throw new TimedOutError('no whole answer came in time', { cause });
-    throw new ConnectionError('no whole answer came', { cause });
+    throw failureOf(cause, deadline, fault(), requestId);
   } finally {
-    deadline.end();
+    release();
   }
 };
 
-export const createCall = (configuration: Configuration): Call => {
-  const { apiKey, baseUrl } = configuration;
+const statusOf = ({ outcome }: Tried<Answered<unknown>>): Pick<Attempt, 'status' | 'requestId' | 'error'> => {
+  if ('answer' in outcome) {
+    const { response } = outcome.answer;
+    return { status: response.status, requestId: requestIdOf(response), error: null };
+  }
+  const { status = null, requestId = null } = outcome.error as Partial<Attempt>;
+  return { status, requestId, error: outcome.error };
+};
 
-  const send = async <Answer>(operation: Operation, options: Options, read: Read<Answer>): Promise<Answer> => {
-    const { method, takesIdempotencyKey = false } = operation;
+/** Tells a hook, whose failure is no failure of the request. */
+const tell = ({ onAttempt }: Configuration, { method, path: at }: Operation, one: Tried<Answered<unknown>>): void => {
+  if (onAttempt === undefined) return;
+  const { tried, durationMs, retryInMs } = one;
+  const told = { method, path: at, tried, durationMs, ...statusOf(one), retryInMs };
+  Promise.resolve(told)
+    .then(onAttempt)
+    .catch(() => undefined);
+};
+
+export const createCall = (configuration: Configuration): Call => {
+  const authorization = authorizationOf(configuration.apiKey);
+  const base = baseOf(configuration.baseUrl);
+  limitsOf(configuration);
+
+  const send = async <Answer>(
+    operation: Operation,
+    options: Options,
+    { read, isReadLater }: Pick<Try<Answer>, 'read' | 'isReadLater'>,
+  ): Promise<Answer> => {
+    const { method } = operation;
     const { signal } = options;
-    const url = urlOf(baseUrl, operation);
-    const headers = headersOf(apiKey, operation, options);
-    const bodyOf = await encodeBody(operation.body);
+    const limits = limitsOf(options, configuration);
+    const url = urlOf(base, operation);
+    const headers = headersOf(authorization, operation, options);
+    const body = await encodeBody(operation.body, configuration.renderReact);
     const fetch = configuration.fetch ?? globalThis.fetch;
-    return withRetries(
-      (timeoutMs) => attempt({ url, fetch, request: { method, headers, ...bodyOf() }, signal, timeoutMs, read }),
+    const { answer } = await withRetries(
+      (timeoutMs) => attempt({ url, fetch, request: { method, headers }, body, signal, timeoutMs, read, isReadLater }),
       {
-        ...DEFAULTS,
-        ...given(configuration),
-        ...given(options),
+        ...limits,
         signal,
-        isRepeatable: method !== 'POST' || takesIdempotencyKey,
+        isRepeatable: isRepeatable(operation, options),
+        onTried: (one) => tell(configuration, operation, one),
       },
     );
+    return answer;
   };
 
   const json = <Answer>(operation: Operation, options: Options = {}): Promise<Answer> =>
-    send(operation, options, async (response) => jsonOf(response, await response.text()) as Answer);
+    send(operation, options, { read: (response) => jsonOf(response) as Promise<Answer>, isReadLater: false });
 
   return {
     json,
-    response: (operation, options = {}) => send({ accept: '*/*', ...operation }, options, async (response) => response),
+    response: (operation, options = {}) =>
+      send({ accept: '*/*', ...operation }, options, { read: async (response) => response, isReadLater: true }),
     list: (operation, options) =>
       listOf((query) => json({ ...operation, query: { ...operation.query, ...query } }, options)),
   };

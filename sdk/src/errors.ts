@@ -3,9 +3,21 @@ import type { ErrorAnswer } from './api/schemas.ts';
 /** Code of an error; later versions of the service may have more. */
 export type ErrorCode = ErrorAnswer['error']['code'] | (string & {});
 
+interface ErrorContext {
+  readonly cause?: unknown;
+  readonly requestId?: string | null;
+}
+
 /** Any failure of a request. `instanceof` tells which. */
 export class OutboxError extends Error {
   override name = 'OutboxError';
+  /** `X-Request-Id`: finds the request in the dashboard and in the logs of the service. null: no answer began. */
+  readonly requestId: string | null;
+
+  constructor(message: string, { cause, requestId = null }: ErrorContext = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.requestId = requestId;
+  }
 }
 
 /** No answer came, or only a part of one. `cause` has the fault. What was sent may have been carried out. */
@@ -27,7 +39,6 @@ export interface Refusal {
   readonly details: Readonly<Record<string, readonly string[]>>;
   /** Seconds to wait before the request is sent again; null: not said. */
   readonly retryAfter: number | null;
-  /** `X-Request-Id`: finds the request in the dashboard and in the logs of the service. */
   readonly requestId: string | null;
 }
 
@@ -38,15 +49,13 @@ export class ApiError extends OutboxError implements Refusal {
   readonly code: ErrorCode;
   readonly details: Refusal['details'];
   readonly retryAfter: number | null;
-  readonly requestId: string | null;
 
   constructor(message: string, { status, code, details, retryAfter, requestId }: Refusal) {
-    super(message);
+    super(message, { requestId });
     this.status = status;
     this.code = code;
     this.details = details;
     this.retryAfter = retryAfter;
-    this.requestId = requestId;
   }
 }
 
@@ -119,17 +128,28 @@ const saidIn = (text: string): Said => {
   }
 };
 
+export const requestIdOf = ({ headers }: Response): string | null => headers.get('x-request-id');
+
+/** For an answer of something else than the service, such as a proxy before it. */
+const wordsFor = ({ status, headers, type }: Response): string => {
+  // A browser does not tell where a redirect leads.
+  if (type === 'opaqueredirect') return 'the answer is a redirect, which is not followed: is baseUrl right?';
+  const location = headers.get('location');
+  return location === null
+    ? `the answer has status ${status} and no error of Outbox`
+    : `the answer has status ${status} and leads to ${location}, which is not followed: is baseUrl right?`;
+};
+
 /** The error of an answer that is no success. @param text its body. */
-export const errorOf = ({ status, headers }: Response, text: string): ApiError => {
+export const errorOf = (response: Response, text: string): ApiError => {
+  const { status, headers } = response;
   const { message, code, details, retry_after } = saidIn(text);
-  const requestId = headers.get('x-request-id');
   const Kind = BY_STATUS[status] ?? (status >= 500 ? ServerError : ApiError);
-  const words = typeof message === 'string' ? message : `the answer has status ${status} and no error of Outbox`;
-  return new Kind(words, {
+  return new Kind(typeof message === 'string' ? message : wordsFor(response), {
     status,
     code: typeof code === 'string' ? code : 'unknown',
     details: typeof details === 'object' && details !== null ? details : {},
     retryAfter: secondsOf(retry_after) ?? retryAfterIn(headers),
-    requestId,
+    requestId: requestIdOf(response),
   });
 };

@@ -1,7 +1,9 @@
 import type { OutboxEvent, ReadEventsAnswer, ReadEventsQuery } from './api/schemas.ts';
-import type { Call, RequestOptions } from './call.ts';
+import type { Call } from './call.ts';
+import { createDeadline, type Deadline } from './deadline.ts';
 import { ConnectionError, OutboxError } from './errors.ts';
-import { backOff, pause, waitBefore } from './retry.ts';
+import type { RequestOptions } from './request.ts';
+import { backOff, pause, TIMER_MS_MAX, waitBefore } from './retry.ts';
 
 /** The feed as it grows, by server-sent events (WHATWG HTML §9.2); it goes on over every cut, by its cursor. */
 
@@ -22,8 +24,6 @@ export interface StreamOptions extends Pick<RequestOptions, 'signal'> {
 }
 
 const SILENCE_MS = 45_000;
-/** A stream has no end of its own; timers hold 31 bits. */
-const LONGEST_MS = 2_147_483_647;
 /** An event is some 100 kB at most. More is no stream of events. */
 const FRAME_CHARACTERS_MAX = 4_000_000;
 
@@ -58,32 +58,19 @@ async function* framesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Fram
   }
 }
 
-/** A signal that aborts with the caller's, or after a silence. */
-const watchSilence = (silenceMs: number, signal: AbortSignal | undefined) => {
-  const silence = new AbortController();
-  const wait = () => setTimeout(() => silence.abort(), silenceMs);
-  let timer = wait();
-  const hear = (): void => {
-    clearTimeout(timer);
-    timer = wait();
+/** What a body brings. The time runs while it is waited for, and not while the reader works. */
+async function* chunksOf(body: ReadableStream<Uint8Array>, silence: Deadline): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader();
+  const next = (): ReturnType<typeof reader.read> => {
+    silence.start();
+    return reader.read().finally(silence.stop);
   };
-  return {
-    signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
-    /** What a body brings, each piece of which ends a silence. */
-    async *heard(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
-      const reader = body.getReader();
-      try {
-        for (let read = await reader.read(); !read.done; read = await reader.read()) {
-          hear();
-          yield read.value;
-        }
-      } finally {
-        await reader.cancel().catch(() => undefined);
-      }
-    },
-    end: (): void => clearTimeout(timer),
-  };
-};
+  try {
+    for (let read = await next(); !read.done; read = await next()) yield read.value;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
 
 /** @throws what no waiting changes. */
 const waitAfter = (error: unknown, tried: number): number => {
@@ -113,15 +100,22 @@ interface Connecting {
   readonly options: StreamOptions;
 }
 
+const EVENT_STREAM = 'text/event-stream';
+
 /** One connection, until it ends: its frames. */
 async function* connection({ call, query, options }: Connecting): AsyncGenerator<Frame> {
-  const silence = watchSilence(options.silenceMs ?? SILENCE_MS, options.signal);
+  const silence = createDeadline(options.silenceMs ?? SILENCE_MS, options.signal);
   try {
-    const { body } = await call.response(
-      { method: 'GET', path: '/v1/events', query, accept: 'text/event-stream' },
-      { signal: silence.signal, maxRetries: 0, timeoutMs: LONGEST_MS, totalTimeoutMs: LONGEST_MS },
+    silence.start();
+    const { body, headers } = await call.response(
+      { method: 'GET', path: '/v1/events', query, accept: EVENT_STREAM },
+      { signal: silence.signal, maxRetries: 0, timeoutMs: TIMER_MS_MAX, totalTimeoutMs: TIMER_MS_MAX },
     );
-    if (body !== null) yield* framesOf(silence.heard(body));
+    if (body === null || headers.get('content-type')?.startsWith(EVENT_STREAM) !== true) {
+      await body?.cancel();
+      throw new ConnectionError('the answer is no stream of events');
+    }
+    yield* framesOf(chunksOf(body, silence));
   } finally {
     silence.end();
   }
@@ -151,7 +145,7 @@ export async function* streamEvents(
 
   for (let tried = 1; ; tried++) {
     const before = cursor;
-    let wait = backOff(1);
+    let wait = backOff(tried);
     try {
       yield* untilCut();
     } catch (error) {

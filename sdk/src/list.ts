@@ -1,3 +1,5 @@
+import { OutboxError } from './errors.ts';
+
 /** A list: await it for one page, iterate over it for all items. */
 
 interface PageOf {
@@ -5,7 +7,8 @@ interface PageOf {
   readonly next_cursor?: string | null;
 }
 
-export interface List<Item, Page> extends PromiseLike<Page>, AsyncIterable<Item> {
+/** Asks when it is awaited, once; and anew each time it is iterated over. */
+export interface List<Item, Page> extends Promise<Page>, AsyncIterable<Item> {
   /** Every page from the first asked for. */
   pages(): AsyncIterableIterator<Page>;
 }
@@ -18,10 +21,18 @@ const nextOf = ({ has_more, next_cursor }: PageOf): string | undefined =>
 export const listOf = <Item, Page extends object>(
   read: (query: { readonly after?: string }) => Promise<Page>,
 ): List<Item, Page> => {
+  let first: Promise<Page> | undefined;
+  const firstPage = (): Promise<Page> => {
+    first ??= read({});
+    return first;
+  };
   async function* pages(): AsyncGenerator<Page> {
     let page = await read({});
     yield page;
+    let before: string | undefined;
     for (let next = nextOf(page); next !== undefined; next = nextOf(page)) {
+      if (next === before) throw new OutboxError('the list does not go on: two pages have one next_cursor');
+      before = next;
       page = await read({ after: next });
       yield page;
     }
@@ -32,7 +43,10 @@ export const listOf = <Item, Page extends object>(
   return {
     pages,
     [Symbol.asyncIterator]: items,
+    [Symbol.toStringTag]: 'List',
     // biome-ignore lint/suspicious/noThenProperty: awaiting a list reads one page of it.
-    then: (done, failed) => read({}).then(done, failed),
+    then: (done, failed) => firstPage().then(done, failed),
+    catch: (failed) => firstPage().catch(failed),
+    finally: (done) => firstPage().finally(done),
   };
 };

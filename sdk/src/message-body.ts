@@ -1,6 +1,7 @@
 /// <reference path="./react-dom.d.ts" />
 import type { SendBatchRequest, SendMessageRequest } from './api/schemas.ts';
 import { base64, base64Stream } from './base64.ts';
+import { isServer } from './runtime.ts';
 
 /** Bodies of sends: what they may hold beside JSON, and how they are sent. */
 
@@ -13,19 +14,27 @@ export type Attachment = Omit<JsonAttachment, 'content'> & {
 
 export type SendMessage = Omit<SendMessageRequest, 'attachments'> & {
   readonly attachments?: readonly Attachment[] | undefined;
-  /** A React element, rendered into `html` by `react-dom`. */
+  /** A React element, rendered into `html`: by `react-dom`, or as the client was told (`renderReact`). */
   readonly react?: unknown;
 };
+
+export type RenderReact = (element: unknown) => string | Promise<string>;
 
 export type SendBatch = Omit<SendBatchRequest, 'messages'> & { readonly messages: readonly SendMessage[] };
 
 /** 1 to 255 printable characters that no other send has. */
 export const idempotencyKey = (): string => crypto.randomUUID();
 
-const rendered = async (element: unknown): Promise<string> => {
-  const { renderToStaticMarkup } = await import('react-dom/server').catch((cause: unknown) => {
+const reactDom = async () => {
+  try {
+    return await import('react-dom/server');
+  } catch (cause) {
     throw new TypeError('react needs the package react-dom: install it, or send html', { cause });
-  });
+  }
+};
+
+const byReactDom: RenderReact = async (element) => {
+  const { renderToStaticMarkup } = await reactDom();
   return `<!DOCTYPE html>${renderToStaticMarkup(element)}`;
 };
 
@@ -46,29 +55,49 @@ const createFiles = (): Files => {
   return { blobs, mark, place };
 };
 
-const contentOf = (content: Attachment['content'], files: Files): string => {
+const contentOf = (content: Attachment['content'], files: Files, where: string): string => {
   if (typeof content === 'string') return content;
-  return content instanceof Blob ? files.place(content) : base64(new Uint8Array(toBuffer(content)));
+  if (content instanceof Blob) return files.place(content);
+  if (content instanceof Uint8Array || content instanceof ArrayBuffer) return base64(new Uint8Array(content));
+  throw new TypeError(`${where}.content must be Base64, bytes or a Blob`);
 };
 
-const toBuffer = (bytes: Uint8Array | ArrayBuffer): ArrayBuffer | Uint8Array<ArrayBuffer> =>
-  bytes instanceof ArrayBuffer ? bytes : new Uint8Array(bytes);
+/** How a body becomes one that JSON can hold. */
+interface Encoding {
+  readonly files: Files;
+  readonly render: RenderReact;
+}
 
-const messageOf = async ({ react, ...message }: SendMessage, files: Files): Promise<object> => ({
-  ...message,
-  ...(react === undefined || react === null ? {} : { html: await rendered(react) }),
-  ...(message.attachments === undefined
-    ? {}
-    : { attachments: message.attachments.map((one) => ({ ...one, content: contentOf(one.content, files) })) }),
-});
+/** @param where before the names of its fields, such as `messages[3].`. */
+const messageOf = async (
+  { react, ...message }: SendMessage,
+  { files, render }: Encoding,
+  where = '',
+): Promise<object> => {
+  const isReact = react !== undefined && react !== null;
+  if (isReact && message.html !== undefined)
+    throw new TypeError(`${where}react and html are one body: send one of them`);
+  return {
+    ...message,
+    ...(isReact ? { html: await render(react) } : {}),
+    ...(Array.isArray(message.attachments) ? { attachments: attachmentsOf(message.attachments, files, where) } : {}),
+  };
+};
+
+const attachmentsOf = (attachments: readonly Attachment[], files: Files, where: string): readonly object[] =>
+  attachments.map((one, index) => ({
+    ...one,
+    content: contentOf(one.content, files, `${where}attachments[${index}]`),
+  }));
 
 const isSend = (body: object): body is SendMessage => 'attachments' in body || 'react' in body;
 
 /** The body as JSON can hold it, but for files. */
-const plain = async (body: object, files: Files): Promise<object> => {
-  if (isSend(body)) return messageOf(body, files);
+const plain = async (body: object, encoding: Encoding): Promise<object> => {
+  if (isSend(body)) return messageOf(body, encoding);
   if (!('messages' in body) || !Array.isArray(body.messages)) return body;
-  return { ...body, messages: await Promise.all(body.messages.map((one: SendMessage) => messageOf(one, files))) };
+  const messages = body.messages.map((one: SendMessage, index) => messageOf(one, encoding, `messages[${index}].`));
+  return { ...body, messages: await Promise.all(messages) };
 };
 
 async function* textAndFiles(texts: readonly string[], blobs: readonly Blob[]): AsyncGenerator<Uint8Array> {
@@ -80,31 +109,56 @@ async function* textAndFiles(texts: readonly string[], blobs: readonly Blob[]): 
   }
 }
 
-const streamOf = (chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> =>
+/** @param fail is told of a file that cannot be read. */
+const streamOf = (chunks: AsyncGenerator<Uint8Array>, fail: (fault: unknown) => void): ReadableStream<Uint8Array> =>
   new ReadableStream({
     async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      try {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (fault) {
+        fail(fault);
+        throw fault;
+      }
     },
     async cancel() {
       await chunks.return(undefined);
     },
   });
 
-/** Browsers send no streams over HTTP/1.1: there a file is encoded before it is sent. */
-const takesStreams = (): boolean => typeof (globalThis as { readonly document?: unknown }).document === 'undefined';
+/** A body as one try sends it. */
+interface MadeBody {
+  readonly body: RequestInit;
+  /** Why a file of it could not be read; undefined: all could. */
+  fault(): unknown;
+}
 
-/** @returns makes the body anew for each try, as fetch takes it. @throws {TypeError} what no JSON can hold. */
-export const encodeBody = async (body: unknown): Promise<() => RequestInit> => {
-  if (typeof body !== 'object' || body === null) return () => ({});
+export interface Body {
+  /** Makes it anew: a stream can be sent once. */
+  make(): MadeBody;
+}
+
+const constantly = (body: RequestInit): Body => ({ make: () => ({ body, fault: () => undefined }) });
+
+/** @throws {TypeError} what no JSON can hold, and an attachment that is none. */
+export const encodeBody = async (body: unknown, render: RenderReact = byReactDom): Promise<Body> => {
+  if (typeof body !== 'object' || body === null) return constantly({});
   const files = createFiles();
-  const json = JSON.stringify(await plain(body, files));
-  if (files.blobs.length === 0) return () => ({ body: json });
+  const json = JSON.stringify(await plain(body, { files, render }));
+  if (files.blobs.length === 0) return constantly({ body: json });
   const texts = json.split(files.mark);
-  if (!takesStreams()) {
-    const whole = await new Response(streamOf(textAndFiles(texts, files.blobs))).arrayBuffer();
-    return () => ({ body: whole });
+  if (!isServer()) {
+    const whole = streamOf(textAndFiles(texts, files.blobs), () => undefined);
+    return constantly({ body: await new Response(whole).blob() });
   }
-  return () => ({ body: streamOf(textAndFiles(texts, files.blobs)), duplex: 'half' }) as RequestInit;
+  return {
+    make: () => {
+      let fault: unknown;
+      const stream = streamOf(textAndFiles(texts, files.blobs), (why) => {
+        fault = why;
+      });
+      return { body: { body: stream, duplex: 'half' } as RequestInit, fault: () => fault };
+    },
+  };
 };

@@ -1,46 +1,54 @@
 import * as resources from './api/resources.ts';
-import { type Configuration, createCall, type Operation, type RequestOptions } from './call.ts';
+import { type Configuration, createCall } from './call.ts';
 import { type StreamedEvent, type StreamOptions, type StreamQuery, streamEvents } from './event-stream.ts';
+import type { Operation, RequestOptions } from './request.ts';
+import { environment } from './runtime.ts';
+import { verifyWebhook } from './webhooks.ts';
 
-const environment = (name: string): string | undefined =>
-  (globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> } }).process?.env?.[
-    name
-  ];
+type Resources = typeof resources;
+
+/** A function for each operation of the API, by resource. */
+export type Outbox = {
+  readonly [Name in Exclude<keyof Resources, 'events' | 'webhooks'>]: ReturnType<Resources[Name]>;
+} & {
+  readonly events: ReturnType<Resources['events']> & {
+    /** Events as they happen; resumes by itself over every cut. Ends with the loop or the signal. */
+    stream(query?: StreamQuery, options?: StreamOptions): AsyncGenerator<StreamedEvent>;
+  };
+  readonly webhooks: ReturnType<Resources['webhooks']> & {
+    /** Verifies a post to a webhook and reads its event; needs no request. */
+    readonly verify: typeof verifyWebhook;
+  };
+  /** Any other request, such as one for another media type by `accept`. */
+  request(operation: Operation, options?: RequestOptions): Promise<Response>;
+};
 
 const required = (value: string | undefined, name: string, variable: string): string => {
   if (typeof value === 'string' && value.trim() !== '') return value.trim();
   throw new TypeError(`${name} is required: pass it, or set ${variable}`);
 };
 
-/** @throws {TypeError} a field is missing or cannot be right. */
-const configured = (given: Partial<Configuration>): Configuration => {
-  const apiKey = required(given.apiKey ?? environment('OUTBOX_API_KEY'), 'apiKey', 'OUTBOX_API_KEY');
-  const baseUrl = required(given.baseUrl ?? environment('OUTBOX_URL'), 'baseUrl', 'OUTBOX_URL');
-  if (!apiKey.startsWith('ob_')) throw new TypeError('apiKey must begin with ob_');
-  if (!/^https?:\/\//.test(baseUrl)) throw new TypeError('baseUrl must begin with https:// or http://');
-  return { ...given, apiKey, baseUrl };
-};
+/** @throws {TypeError} a field is missing or cannot be right. No message holds the key. */
+const configured = (given: Partial<Configuration>): Configuration => ({
+  ...given,
+  apiKey: required(given.apiKey ?? environment('OUTBOX_API_KEY'), 'apiKey', 'OUTBOX_API_KEY'),
+  baseUrl: required(given.baseUrl ?? environment('OUTBOX_URL'), 'baseUrl', 'OUTBOX_URL'),
+});
 
 /**
  * A client of the Outbox API: `outbox.messages.send({ from, to, subject, html })`.
  * @param given `apiKey` and `baseUrl`, or the variables OUTBOX_API_KEY and OUTBOX_URL.
+ * @throws {TypeError} one of them is missing or malformed.
  */
-export const createOutbox = (given: Partial<Configuration> = {}) => {
+export const createOutbox = (given: Partial<Configuration> = {}): Outbox => {
   const call = createCall(configured(given));
-  const { events, ...others } = resources;
+  const made = Object.fromEntries(Object.entries(resources).map(([name, make]) => [name, make(call)])) as {
+    readonly [Name in keyof Resources]: ReturnType<Resources[Name]>;
+  };
   return {
-    ...(Object.fromEntries(Object.entries(others).map(([name, make]) => [name, make(call)])) as {
-      readonly [Name in keyof typeof others]: ReturnType<(typeof others)[Name]>;
-    }),
-    events: {
-      ...events(call),
-      /** Events as they happen; resumes by itself over every cut. Ends with the loop or the signal. */
-      stream: (query?: StreamQuery, options?: StreamOptions): AsyncGenerator<StreamedEvent> =>
-        streamEvents(call, query, options),
-    },
-    /** Any other request, such as one for another media type by `accept`. */
-    request: (operation: Operation, options?: RequestOptions): Promise<Response> => call.response(operation, options),
+    ...made,
+    events: { ...made.events, stream: (query, options) => streamEvents(call, query, options) },
+    webhooks: { ...made.webhooks, verify: verifyWebhook },
+    request: (operation, options) => call.response(operation, options),
   };
 };
-
-export type Outbox = ReturnType<typeof createOutbox>;

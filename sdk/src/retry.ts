@@ -11,11 +11,31 @@ export interface RetryOptions {
   readonly totalTimeoutMs?: number | undefined;
 }
 
-export const DEFAULTS = { maxRetries: 4, timeoutMs: 30_000, totalTimeoutMs: 150_000 } as const;
+type Limits = { readonly [Name in keyof Required<RetryOptions>]: number };
 
-/** The service has not carried out what it answered with these. */
-const REFUSED = [429, 503];
-const TRANSIENT = [...REFUSED, 500, 502, 504];
+const DEFAULTS: Limits = { maxRetries: 4, timeoutMs: 30_000, totalTimeoutMs: 150_000 };
+/** What timers hold: longer ones end at once. */
+export const TIMER_MS_MAX = 2_147_483_647;
+const RETRIES_MAX = 100;
+
+const within = (name: keyof RetryOptions, value: number, [least, most]: readonly [number, number]): number => {
+  if (typeof value === 'number' && value >= least && value <= most) return value;
+  throw new TypeError(`${name} must be a number from ${least} to ${most}`);
+};
+
+/** The limits of a request: those of the first that has each. @throws {TypeError} one that bounds nothing. */
+export const limitsOf = (...given: readonly RetryOptions[]): Limits => {
+  const limit = (name: keyof RetryOptions): number =>
+    given.find((one) => one[name] !== undefined)?.[name] ?? DEFAULTS[name];
+  return {
+    maxRetries: within('maxRetries', limit('maxRetries'), [0, RETRIES_MAX]),
+    timeoutMs: within('timeoutMs', limit('timeoutMs'), [1, TIMER_MS_MAX]),
+    totalTimeoutMs: within('totalTimeoutMs', limit('totalTimeoutMs'), [1, TIMER_MS_MAX]),
+  };
+};
+
+const RATE_LIMITED = 429;
+const TRANSIENT = [RATE_LIMITED, 500, 502, 503, 504];
 /** Of a 429 that does not say. */
 const RATE_LIMIT_SECONDS = 60;
 const FIRST_WAIT_MS = 500;
@@ -26,7 +46,8 @@ const WAIT_MS_MIN = 100;
 /**
  * Milliseconds to wait before the next try; null: no further try.
  * @param tried number of tries so far, from 1.
- * @param isRepeatable a second try changes nothing that the first has changed.
+ * @param isRepeatable a second try changes nothing that the first has changed. Others are tried again after a 429 alone,
+ * which is answered before anything is done; what answers 500, 502, 503 or 504 may have done it.
  */
 export const waitBefore = (error: unknown, tried: number, isRepeatable: boolean): number | null => {
   if (error instanceof ApiError) return waitAfterAnswer(error, tried, isRepeatable);
@@ -34,7 +55,7 @@ export const waitBefore = (error: unknown, tried: number, isRepeatable: boolean)
 };
 
 const waitAfterAnswer = (error: ApiError, tried: number, isRepeatable: boolean): number | null => {
-  if (!(isRepeatable ? TRANSIENT : REFUSED).includes(error.status)) return null;
+  if (!(isRepeatable ? TRANSIENT : [RATE_LIMITED]).includes(error.status)) return null;
   const asked = error.retryAfter ?? (error instanceof RateLimitError ? RATE_LIMIT_SECONDS : 0);
   return asked * 1000 + backOff(tried);
 };
@@ -50,18 +71,33 @@ export const pause = (milliseconds: number, signal: AbortSignal | undefined): Pr
       clearTimeout(timer);
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
-      resolve();
-    }, milliseconds);
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', end);
+        resolve();
+      },
+      Math.min(milliseconds, TIMER_MS_MAX),
+    );
     if (signal?.aborted) end();
     else signal?.addEventListener('abort', end, { once: true });
   });
 
-type Trying = { readonly [Name in keyof Required<RetryOptions>]: number } & {
+/** How a try ended. */
+export interface Tried<Answer> {
+  /** Its number, from 1. */
+  readonly tried: number;
+  readonly durationMs: number;
+  readonly outcome: { readonly answer: Answer } | { readonly error: unknown };
+  /** Milliseconds until the next try; null: there is none. */
+  readonly retryInMs: number | null;
+}
+
+interface Trying<Answer> extends Limits {
   readonly signal: AbortSignal | undefined;
   readonly isRepeatable: boolean;
-};
+  /** Told of each try, before the wait for the next. */
+  onTried(tried: Tried<Answer>): void;
+}
 
 /**
  * Tries until an answer is there, or no try is left.
@@ -70,23 +106,30 @@ type Trying = { readonly [Name in keyof Required<RetryOptions>]: number } & {
  */
 export const withRetries = async <Answer>(
   attempt: (timeoutMs: number) => Promise<Answer>,
-  { maxRetries, timeoutMs, totalTimeoutMs, signal, isRepeatable }: Trying,
+  { maxRetries, timeoutMs, totalTimeoutMs, signal, isRepeatable, onTried }: Trying<Answer>,
 ): Promise<Answer> => {
   const until = performance.now() + totalTimeoutMs;
 
-  const waitOrThrow = async (error: unknown, tried: number): Promise<void> => {
-    signal?.throwIfAborted();
-    const wait = tried > maxRetries ? null : waitBefore(error, tried, isRepeatable);
-    if (wait === null || performance.now() + wait > until) throw error;
-    await pause(wait, signal);
+  const waitFor = (error: unknown, tried: number): number | null => {
+    const wait = tried > maxRetries || signal?.aborted ? null : waitBefore(error, tried, isRepeatable);
+    return wait === null || performance.now() + wait > until ? null : wait;
   };
 
   for (let tried = 1; ; tried++) {
     signal?.throwIfAborted();
+    const began = performance.now();
+    const ended = (outcome: Tried<Answer>['outcome'], retryInMs: number | null): void =>
+      onTried({ tried, durationMs: performance.now() - began, outcome, retryInMs });
     try {
-      return await attempt(Math.max(1, Math.min(timeoutMs, until - performance.now())));
+      const answer = await attempt(Math.max(1, Math.min(timeoutMs, until - began)));
+      ended({ answer }, null);
+      return answer;
     } catch (error) {
-      await waitOrThrow(error, tried);
+      const wait = waitFor(error, tried);
+      ended({ error }, wait);
+      signal?.throwIfAborted();
+      if (wait === null) throw error;
+      await pause(wait, signal);
     }
   }
 };

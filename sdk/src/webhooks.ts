@@ -24,8 +24,11 @@ const TOLERANCE_SECONDS = 300;
 const SIGNATURES_MAX = 10;
 const HMAC = { name: 'HMAC', hash: 'SHA-256' };
 
+/** Also those of another fetch. */
+const isHeaders = (headers: ReceivedWebhook['headers']): headers is Headers => typeof headers.get === 'function';
+
 const headerIn = (headers: ReceivedWebhook['headers'], name: string): string => {
-  const value = headers instanceof Headers ? headers.get(name) : fieldIn(headers, name);
+  const value = isHeaders(headers) ? headers.get(name) : fieldIn(headers, name);
   if (value === null) throw new WebhookVerificationError(`the header ${name} is missing`);
   return value;
 };
@@ -47,6 +50,11 @@ const signaturesIn = (header: string): readonly Uint8Array<ArrayBuffer>[] =>
     .filter((one) => one.startsWith('v1,'))
     .map((one) => fromBase64(one.slice(3)))
     .filter((one) => one !== null);
+
+const requireRaw = (body: unknown): void => {
+  if (typeof body === 'string' || body instanceof Uint8Array || body instanceof ArrayBuffer) return;
+  throw new TypeError('body must be the text or the bytes as they came, not what was parsed of them');
+};
 
 const signedBytes = (id: string, timestamp: string, body: ReceivedWebhook['body']): Uint8Array<ArrayBuffer> => {
   const encoder = new TextEncoder();
@@ -72,10 +80,11 @@ const requireTime = (timestamp: string, tolerance: number): void => {
 /**
  * Verifies a post and reads its event.
  * @throws {WebhookVerificationError} do not trust it, answer 400.
- * @throws {TypeError} a secret that is none.
+ * @throws {TypeError} a secret that is none, or a body that is parsed.
  */
 export const verifyWebhook = async (received: ReceivedWebhook): Promise<OutboxEvent> => {
   const { body, headers, secret, toleranceSeconds = TOLERANCE_SECONDS } = received;
+  requireRaw(body);
   const id = headerIn(headers, 'webhook-id');
   const timestamp = headerIn(headers, 'webhook-timestamp');
   const signatures = signaturesIn(headerIn(headers, 'webhook-signature'));

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ApiError } from '../../sdk/src/index.ts';
 
 /** A request as it arrived, whole. */
 export interface Asked {
@@ -33,6 +34,16 @@ export const json =
 /** As the service refuses. */
 export const refusal = (status: number, code: string, more: object = {}): Script =>
   json(status, { error: { message: `refused: ${code}`, code, ...more } }, { 'x-request-id': `req_${status}` });
+
+/** What a request ends with, which is an error. */
+export const failureOf = async (promise: PromiseLike<unknown>): Promise<ApiError> => {
+  const outcome = await Promise.resolve(promise).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (outcome instanceof Error) return outcome as ApiError;
+  throw new Error('it did not fail');
+};
 
 export const startScriptedServer = async (): Promise<ScriptedServer> => {
   const asked: Asked[] = [];

@@ -16,7 +16,7 @@ import {
   UnauthorizedError,
 } from '../../sdk/src/index.ts';
 import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
-import { type Asked, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
+import { type Asked, failureOf, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 let service: DatabaseService;
 let baseUrl: string;
@@ -35,12 +35,6 @@ beforeAll(async () => {
   sender = createOutbox({ baseUrl, apiKey: only.value });
 });
 afterAll(() => service.close());
-
-const failureOf = (promise: PromiseLike<unknown>): Promise<unknown> =>
-  Promise.resolve(promise).then(
-    () => null,
-    (error: unknown) => error,
-  );
 
 describe('a client', () => {
   test('sends, reads, and sends nothing twice by one key', async () => {
@@ -193,44 +187,5 @@ describe('a stream of events', () => {
   test('ends where waiting does not help', async () => {
     await expect(sender.events.stream().next()).rejects.toThrow(ForbiddenError);
     await expect(outbox.events.stream({ after: 'no cursor' }).next()).rejects.toThrow(InvalidRequestError);
-  });
-
-  test('is read from pieces, and connects again after silence, refusals and the end', async () => {
-    const server = await startScriptedServer();
-    const frame = (n: number, line = '\n') =>
-      `id: c${n}${line}event: message.sent${line}data: {"n":${n}}${line}${line}`;
-    server.script(
-      (response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' });
-        const text = `: hello\n\n${frame(1)}${frame(2, '\r\n')}: still here\nid: c3\n\n`;
-        let at = 0;
-        const timer = setInterval(() => {
-          response.write(text.slice(at, at + 3));
-          at += 3;
-          if (at >= text.length) clearInterval(timer);
-        }, 1);
-      },
-      (response) => void response.writeHead(503).end(),
-      (response) => void response.writeHead(200).end(`event: end\ndata: {"reason":"drain"}\n\n`),
-      (response) => void response.writeHead(200).write(frame(4)),
-    );
-    const client = createOutbox({ baseUrl: server.url, apiKey: 'ob_test_x' });
-    const seen: StreamedEvent[] = [];
-    for await (const one of client.events.stream({ after: 'c0' }, { silenceMs: 300 })) {
-      seen.push(one);
-      if (one.cursor === 'c4') break;
-    }
-    expect(seen.map(({ cursor, event }) => [cursor, event])).toEqual([
-      ['c1', { n: 1 }],
-      ['c2', { n: 2 }],
-      ['c4', { n: 4 }],
-    ]);
-    expect(server.asked.map(({ url }) => url)).toEqual([
-      '/v1/events?after=c0',
-      '/v1/events?after=c3',
-      '/v1/events?after=c3',
-      '/v1/events?after=c3',
-    ]);
-    await server.close();
   });
 });

@@ -1,7 +1,8 @@
 // Generated from /openapi.json: see docs/contributing.md.
 
 import type { SendBatch, SendMessage } from '../message-body.ts';
-import { type Call, type ChangeOptions, path, type RequestOptions, type SendOptions } from '../call.ts';
+import type { Call } from '../call.ts';
+import { type ChangeOptions, path, type RequestOptions, type SendOptions } from '../request.ts';
 import type {
   AddAuditorRequest,
   AddSuppressionsAnswer,
@@ -207,7 +208,7 @@ export const messages = (call: Call) => ({
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */
   analyze: (body: SendMessage, options?: RequestOptions) =>
-    call.json<Analysis>({ method: 'POST', path: '/v1/messages/analyze', body }, options),
+    call.json<Analysis>({ method: 'POST', path: '/v1/messages/analyze', body, changesNothing: true }, options),
   /**
    * Send up to 500 messages
    *
@@ -583,7 +584,7 @@ export const templates = (call: Call) => ({
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   render: (id: string, body: RenderTemplateRequest = {}, options?: RequestOptions) =>
-    call.json<RenderedTemplate>({ method: 'POST', path: path`/v1/templates/${id}/render`, body }, options),
+    call.json<RenderedTemplate>({ method: 'POST', path: path`/v1/templates/${id}/render`, body, changesNothing: true }, options),
   /**
    * Preview a template as a page
    *
@@ -1165,7 +1166,7 @@ export const erasures = (call: Call) => ({
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   preview: (body: PreviewErasureRequest, options?: RequestOptions) =>
-    call.json<PreviewErasureAnswer>({ method: 'POST', path: '/v1/erasures/preview', body }, options),
+    call.json<PreviewErasureAnswer>({ method: 'POST', path: '/v1/erasures/preview', body, changesNothing: true }, options),
   /**
    * Read an erasure, its progress and its certificate
    *

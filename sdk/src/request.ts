@@ -1,0 +1,101 @@
+import { idempotencyKey } from './message-body.ts';
+import type { RetryOptions } from './retry.ts';
+import { isServer, VERSION } from './runtime.ts';
+
+/** What a request is made of. */
+
+export interface RequestOptions extends RetryOptions {
+  /** Ends the request with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ChangeOptions extends RequestOptions {
+  /** `ETag` of the version to change (`responseOf(it).headers`); 412 `ConflictError` if it has changed since. */
+  readonly ifMatch?: string | undefined;
+}
+
+export interface SendOptions extends RequestOptions {
+  /** Of this send, also over a restart of your program. Default: a random one, kept for all tries of one call. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A query's fields; undefined ones are left out. */
+type Query = object;
+
+export interface Operation {
+  readonly method: string;
+  /** From `/v1`. */
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: unknown;
+  readonly takesIdempotencyKey?: true;
+  /** A POST that only reads. */
+  readonly changesNothing?: true;
+  /** `Accept`. Default JSON. */
+  readonly accept?: string;
+}
+
+export type Options = RequestOptions & ChangeOptions & SendOptions;
+
+/** Fills a path: each value becomes one segment. @throws {TypeError} a value that is no segment. */
+export const path = (texts: TemplateStringsArray, ...values: readonly string[]): string =>
+  texts.reduce((before, text, index) => {
+    const value = values[index - 1];
+    if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`an id is not '${value}'`);
+    return before + encodeURIComponent(value) + text;
+  });
+
+const parsedUrl = (text: string): URL => {
+  try {
+    const url = new URL(text);
+    if (/^https?:$/.test(url.protocol)) return url;
+  } catch {
+    // Said below.
+  }
+  throw new TypeError('baseUrl must begin with https:// or http://');
+};
+
+/** @throws {TypeError} it cannot be right. */
+export const baseOf = (baseUrl: string): string => {
+  const { origin, pathname, username, password, search, hash } = parsedUrl(baseUrl);
+  if (username + password + search + hash !== '') {
+    throw new TypeError('baseUrl must have no credentials, query or fragment');
+  }
+  const prefix = pathname.replace(/\/+$/, '');
+  if (prefix.endsWith('/v1')) throw new TypeError('baseUrl must not end with /v1: every path begins with it');
+  return origin + prefix;
+};
+
+/** @throws {TypeError} no header can hold it; the message does not tell it. */
+export const authorizationOf = (apiKey: string): string => {
+  if (/^ob_[\x21-\x7e]+$/.test(apiKey)) return `Bearer ${apiKey}`;
+  throw new TypeError('apiKey must begin with ob_ and have no spaces');
+};
+
+export const urlOf = (base: string, { path: at, query = {} }: Operation): string => {
+  const fields = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const search = new URLSearchParams(fields.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return base + at + (search === '' ? '' : `?${search}`);
+};
+
+const checkedKey = (key: string): string => {
+  if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters');
+};
+
+export const headersOf = (authorization: string, operation: Operation, options: Options): Headers => {
+  const headers = new Headers({ authorization, accept: operation.accept ?? 'application/json' });
+  if (isServer()) headers.set('user-agent', `outbox-sdk/${VERSION}`);
+  if (operation.body !== undefined) headers.set('content-type', 'application/json');
+  if (operation.takesIdempotencyKey) {
+    headers.set('idempotency-key', checkedKey(options.idempotencyKey ?? idempotencyKey()));
+  }
+  if (options.ifMatch !== undefined) headers.set('if-match', options.ifMatch);
+  return headers;
+};
+
+/** With `If-Match` a second try is refused if the first was carried out. */
+export const isRepeatable = (
+  { method, takesIdempotencyKey, changesNothing }: Operation,
+  { ifMatch }: Options,
+): boolean => method !== 'POST' || takesIdempotencyKey === true || changesNothing === true || ifMatch !== undefined;
