@@ -1,9 +1,11 @@
+import { nativeBase64 } from './runtime.ts';
+
 /** Base64 (RFC 4648 §4) without a library, in every runtime. */
 
 /** A multiple of 3, so that chunks join without padding; more arguments than some 60,000 overflow the stack. */
 const CHUNK_BYTES = 24_576;
 
-const chunkOf = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
+const chunkOf = (bytes: Uint8Array): string => nativeBase64(bytes) ?? btoa(String.fromCharCode(...bytes));
 
 export const base64 = (bytes: Uint8Array): string => {
   let text = '';

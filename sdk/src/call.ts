@@ -1,5 +1,5 @@
 import { createDeadline, type Deadline } from './deadline.ts';
-import { ConnectionError, errorOf, OutboxError, requestIdOf, TimedOutError } from './errors.ts';
+import { ConnectionError, errorOf, OutboxError, REDIRECTED, requestIdOf, TimedOutError } from './errors.ts';
 import { type List, listOf } from './list.ts';
 import { type Body, encodeBody, type RenderReact } from './message-body.ts';
 import { authorizationOf, baseOf, headersOf, isRepeatable, type Operation, type Options, urlOf } from './request.ts';
@@ -102,10 +102,15 @@ interface Try<Answer> {
   readonly isReadLater: boolean;
 }
 
+/** By its words: a fetch that may meet no redirect tells it from other faults in no other way. */
+const isRedirect = (cause: unknown): boolean =>
+  cause instanceof TypeError && /redirect/i.test(`${cause.message} ${cause.cause}`);
+
 /** Why a try has no answer. */
 const failureOf = (cause: unknown, deadline: Deadline, fileFault: unknown, requestId: string | null): OutboxError => {
   if (cause instanceof OutboxError) return cause;
   if (fileFault !== undefined) return new OutboxError('an attachment cannot be read', { cause: fileFault });
+  if (isRedirect(cause)) return new OutboxError(REDIRECTED, { cause });
   return deadline.hasPassed()
     ? new TimedOutError('no whole answer came in time', { cause, requestId })
     : new ConnectionError('no whole answer came', { cause, requestId });
@@ -121,7 +126,7 @@ const attempt = async <Answer>(one: Try<Answer>): Promise<Answered<Answer>> => {
   let release = deadline.end;
   deadline.start();
   try {
-    const response = await fetch(one.url, { ...request, ...body, redirect: 'manual', signal: deadline.signal });
+    const response = await fetch(one.url, { redirect: 'manual', ...request, ...body, signal: deadline.signal });
     requestId = requestIdOf(response);
     if (!response.ok) throw errorOf(response, await errorTextOf(response));
     const answer = await one.read(response);

@@ -130,10 +130,12 @@ const saidIn = (text: string): Said => {
 
 export const requestIdOf = ({ headers }: Response): string | null => headers.get('x-request-id');
 
+export const REDIRECTED = 'the answer is a redirect, which is not followed: is baseUrl right?';
+
 /** For an answer of something else than the service, such as a proxy before it. */
 const wordsFor = ({ status, headers, type }: Response): string => {
   // A browser does not tell where a redirect leads.
-  if (type === 'opaqueredirect') return 'the answer is a redirect, which is not followed: is baseUrl right?';
+  if (type === 'opaqueredirect') return REDIRECTED;
   const location = headers.get('location');
   return location === null
     ? `the answer has status ${status} and no error of Outbox`

@@ -158,7 +158,9 @@ export const encodeBody = async (body: unknown, render: RenderReact = byReactDom
       const stream = streamOf(textAndFiles(texts, files.blobs), (why) => {
         fault = why;
       });
-      return { body: { body: stream, duplex: 'half' } as RequestInit, fault: () => fault };
+      // To follow or to show a redirect, the fetch of Node keeps all that it has sent.
+      const body = { body: stream, duplex: 'half', redirect: 'error' } as RequestInit;
+      return { body, fault: () => fault };
     },
   };
 };

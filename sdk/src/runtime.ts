@@ -9,6 +9,9 @@ interface Runtime {
     readonly versions?: { readonly node?: string };
   };
   readonly document?: unknown;
+  readonly Buffer?: {
+    from(bytes: ArrayBufferLike, at: number, length: number): { toString(encoding: 'base64'): string };
+  };
 }
 
 const runtime = globalThis as Runtime;
@@ -21,3 +24,7 @@ export const environment = (name: string): string | undefined => runtime.process
  */
 export const isServer = (): boolean =>
   runtime.process?.versions?.node !== undefined && typeof runtime.document === 'undefined';
+
+/** Base64 of bytes by the runtime itself, where it has it. */
+export const nativeBase64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string | undefined =>
+  runtime.Buffer?.from(buffer, byteOffset, byteLength).toString('base64');
