@@ -5,6 +5,7 @@ import { environmentSchema } from '../../src/domain/environment.ts';
 import { type AnyBody, eventually } from '../support/api-client.ts';
 import { type Located, type OpenApi, operationsOf, readOpenApi } from '../support/openapi/document.ts';
 import { freshDatabase } from '../support/postgres.ts';
+import { type Front, prismBefore } from '../support/prism.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { ATTEMPTS, BODIES, expectHarmless } from './two-organizations/attempts.ts';
@@ -23,6 +24,7 @@ const undo: (() => Promise<unknown>)[] = [];
 const tenants = {} as Record<Name, Tenant>;
 let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
 let document: OpenApi;
+let front: Front;
 
 const start = async (): Promise<Program> => {
   const data = await newDataDir();
@@ -42,7 +44,9 @@ const start = async (): Promise<Program> => {
   };
   const program = await startProgram(options);
   undo.push(() => program.end('SIGTERM'));
-  const place = { options, baseUrl: program.baseUrl, listener: receiver.url };
+  front = await prismBefore(program.baseUrl);
+  undo.push(front.close);
+  const place = { options, baseUrl: front.url, listener: receiver.url };
   [tenants.left, tenants.right] = await Promise.all([openTenant(place, 'left'), openTenant(place, 'right')]);
   return program;
 };
@@ -53,6 +57,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   for (const step of undo.splice(0).reverse()) await step();
+  expect(front.findings).toEqual([]);
 }, 60_000);
 
 const guard = z.looseObject({ 'x-permission': permissionSchema, 'x-environments': z.array(environmentSchema) });

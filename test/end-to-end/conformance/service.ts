@@ -1,7 +1,8 @@
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import type { Answer, AnyBody } from '../../support/api-client.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { operator } from '../../support/operator.ts';
+import { type Front, prismBefore } from '../../support/prism.ts';
 import { newDataDir, type Program, startProgram } from '../../support/program.ts';
 
 interface Asked {
@@ -45,8 +46,8 @@ export const MESSAGE = {
   html: '<p>Thank you.</p>',
 };
 
-const open = async (dataDir: string): Promise<Conforming> => {
-  const program = await startProgram({ dataDir });
+/** @param front between the tests and the program. */
+const open = async (dataDir: string, program: Program, front: Front): Promise<Conforming> => {
   const command = (...words: readonly string[]) => operator({ dataDir }, ...words);
   const adminOf = async (organization: string, domain: string): Promise<string> => {
     const place = ['--organization', organization, '--domain', domain, '--permissions', 'admin'];
@@ -59,7 +60,7 @@ const open = async (dataDir: string): Promise<Conforming> => {
   const stranger = await adminOf(other, otherDomain.domain_id);
 
   const ask: Conforming['ask'] = ({ method = 'GET', path, key = admin, body, headers }) =>
-    apiClient(program.baseUrl, key).call(method, path, body, headers);
+    apiClient(front.url, key).call(method, path, body, headers);
 
   return {
     program,
@@ -68,7 +69,7 @@ const open = async (dataDir: string): Promise<Conforming> => {
     ask,
     domainId: own.domain_id,
     otherDomainId: otherDomain.domain_id,
-    raw: (path, init) => fetch(program.baseUrl + path, init),
+    raw: (path, init) => fetch(front.url + path, init),
     makeKey: async (fields = {}) => {
       const body = {
         name: 'made for a test',
@@ -87,14 +88,20 @@ const open = async (dataDir: string): Promise<Conforming> => {
 /** The service as its user starts it, for all the tests of a file. */
 export const conforming = (): { readonly service: () => Conforming } => {
   let data: Awaited<ReturnType<typeof newDataDir>>;
+  let program: Program;
+  let front: Front;
   let service: Conforming;
   beforeAll(async () => {
     data = await newDataDir();
-    service = await open(data.path);
-  }, 60_000);
+    program = await startProgram({ dataDir: data.path });
+    front = await prismBefore(program.baseUrl);
+    service = await open(data.path, program, front);
+  }, 180_000);
   afterAll(async () => {
-    await service.program.end('SIGTERM');
+    await front.close();
+    await program.end('SIGTERM');
     await data.remove();
+    expect(front.findings).toEqual([]);
   });
   return { service: () => service };
 };
