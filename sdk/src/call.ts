@@ -70,14 +70,16 @@ const jsonOf = async (response: Response): Promise<unknown> => {
 /** The service's errors have some kB; what answers in its place may go on for ever. */
 const ERROR_CHARACTERS_MAX = 1_000_000;
 
-const errorTextOf = async ({ body }: Response): Promise<string> => {
+const errorTextOf = async (response: Response): Promise<string> => {
+  // A fetch that was given, such as node-fetch, may have streams of another kind.
+  if (typeof response.body?.getReader !== 'function') return response.text();
   const decoder = new TextDecoder();
-  const reader = body?.getReader();
+  const reader = response.body.getReader();
   let text = '';
-  for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
     text += decoder.decode(read.value, { stream: true });
     if (text.length > ERROR_CHARACTERS_MAX) {
-      await reader?.cancel();
+      await reader.cancel();
       return '';
     }
   }

@@ -108,6 +108,14 @@ describe('a request', () => {
     expect(server.asked).toHaveLength(1);
   });
 
+  test('is answered by a fetch whose bodies are no streams of the web', async () => {
+    const body = '{"error":{"message":"no such message","code":"message_not_found"}}';
+    const other = { ok: false, status: 404, headers: new Headers(), body: { pipe: true }, text: async () => body };
+    const given = (async () => other) as unknown as typeof fetch;
+    const error = await failureOf(outboxWith({ fetch: given }).messages.get('msg_1'));
+    expect(error).toMatchObject({ status: 404, code: 'message_not_found', message: 'no such message' });
+  });
+
   test('leaves nothing on a signal that outlives it', async () => {
     const { signal } = new AbortController();
     server.script(ok, refusal(503, 'unavailable'), ok, refusal(400, 'invalid_request'));

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
-import { type ReceivedWebhook, verifyWebhook, WebhookVerificationError } from '../../sdk/src/index.ts';
+import { createOutbox, type ReceivedWebhook, verifyWebhook, WebhookVerificationError } from '../../sdk/src/index.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 const OTHER = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
@@ -30,6 +30,20 @@ describe('a signed post', () => {
     for (const headers of [new Headers(fields), capital]) {
       expect(await verifyWebhook({ ...post, headers })).toMatchObject({ id: 'evt_1' });
     }
+  });
+
+  test('is read by a client too, and with the headers of another fetch', async () => {
+    const { webhooks } = createOutbox({ apiKey: 'ob_test_x', baseUrl: 'https://mail.example' });
+    const post = postAt(0);
+    const fields = new Map(Object.entries(post.headers as Record<string, string>));
+    const headers = { get: (name: string) => fields.get(name) ?? null } as Headers;
+    expect(await webhooks.verify({ ...post, headers })).toMatchObject({ id: 'evt_1' });
+  });
+
+  test.each([JSON.parse(BODY), undefined, null, 7])('is refused when its body is no body: %j', async (body) => {
+    const verifying = verifyWebhook({ ...postAt(0), body });
+    await expect(verifying).rejects.toThrow(TypeError);
+    await expect(verifying).rejects.toThrow('body must be the text or the bytes as they came');
   });
 
   test('is read by either secret while it is rotated', async () => {
