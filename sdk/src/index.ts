@@ -1,7 +1,22 @@
 export * from './api/resources.ts';
 export type * from './api/schemas.ts';
 export { type Attempt, type Call, type Configuration, createCall, responseOf } from './call.ts';
-export * from './errors.ts';
+export {
+  ApiError,
+  ConflictError,
+  ConnectionError,
+  type ErrorCode,
+  ForbiddenError,
+  InvalidRequestError,
+  NotFoundError,
+  OutboxError,
+  RateLimitError,
+  type Refusal,
+  ServerError,
+  TimedOutError,
+  UnauthorizedError,
+  UnprocessableError,
+} from './errors.ts';
 export { type StreamedEvent, type StreamOptions, type StreamQuery, streamEvents } from './event-stream.ts';
 export type { List } from './list.ts';
 export type { Attachment, RenderReact, SendBatch, SendMessage } from './message-body.ts';
