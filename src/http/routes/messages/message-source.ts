@@ -13,7 +13,7 @@ import { loadMessage } from './messages.ts';
 
 /** A message as it looks, and as it is written. Reading either is put on record, like reading its content. */
 
-const readContent = async (
+export const readContent = async (
   { caller, id, origin }: Pick<Call<unknown, unknown>, 'caller' | 'id' | 'origin'>,
   { deps }: RouteContext,
 ): Promise<{ readonly message: ExistingMessage; readonly body: MessageBody }> => {
@@ -55,6 +55,12 @@ const mailOf = ({ accepted, acceptedAt }: ExistingMessage, body: MessageBody): O
   attempt: 1,
 });
 
+/** The source of a message, some 64 kB at a time. */
+export const sourceOf = (
+  { deps: { messageSources } }: RouteContext,
+  { message, body }: { readonly message: ExistingMessage; readonly body: MessageBody },
+): Promise<Iterable<Uint8Array>> => messageSources.of(mailOf(message, body));
+
 const MEDIA_TYPE = 'message/rfc822';
 
 export const getRawMessageRoute = endpoint(
@@ -68,8 +74,7 @@ export const getRawMessageRoute = endpoint(
     mediaType: MEDIA_TYPE,
   },
   async (call, route) => {
-    const { message, body } = await readContent(call, route);
-    const source = await route.deps.messageSources.of(mailOf(message, body));
+    const source = await sourceOf(route, await readContent(call, route));
     call.reply
       .type(MEDIA_TYPE)
       .header('content-disposition', `attachment; filename="${call.id}.eml"`)

@@ -22,6 +22,7 @@ import {
   SEND_BYTES_MAX,
   SEND_EXAMPLES,
   SEND_REST_BYTES_MAX,
+  type SendCall,
   senderOf,
 } from './send-message.ts';
 
@@ -60,12 +61,12 @@ export const batchRefusal = (refusals: ReadonlyMap<number, DomainError>): Domain
 };
 
 /** Higher: a longer wait for the response. Lower: more round trips. All share one commit. */
-const MESSAGES_MAX = 500;
+export const BATCH_MESSAGES_MAX = 500;
 /** Time to validate and analyse 8 MB of HTML beside other requests. */
-const DEADLINE_MS = 60_000;
+export const BATCH_DEADLINE_MS = 60_000;
 /** A hundred for each message; parsing them takes some milliseconds. */
 const VALUES_MAX = 50_000;
-const BOUNDS: JsonBounds = {
+export const BATCH_BOUNDS: JsonBounds = {
   bytesMax: SEND_BYTES_MAX,
   restBytesMax: SEND_REST_BYTES_MAX,
   valuesMax: VALUES_MAX,
@@ -78,7 +79,11 @@ const LANES = 2;
 const message = z.unknown().meta({ $ref: '#/$defs/SendMessageRequest' });
 
 const body = z.strictObject({
-  messages: z.array(message).min(1).max(MESSAGES_MAX).describe('Each as in a single send; each counts as one request.'),
+  messages: z
+    .array(message)
+    .min(1)
+    .max(BATCH_MESSAGES_MAX)
+    .describe('Each as in a single send; each counts as one request.'),
   mode: z
     .enum(['strict', 'partial'])
     .default('strict')
@@ -127,7 +132,7 @@ const createSenderReader = ({ deps, auth }: RouteContext, caller: Caller) => {
   };
 };
 
-/** Validates each message by itself: its send command or its error. */
+/** Validates each message by itself: its send command or its error. One that is refused already is its error. */
 const readAll = (
   route: RouteContext,
   caller: Caller,
@@ -137,6 +142,7 @@ const readAll = (
   const use = route.templates.of(caller.organizationId);
   const senderFor = createSenderReader(route, caller);
   return mapConcurrently(messages, { system: context.system, concurrency: LANES }, async (sent) => {
+    if (sent instanceof DomainError) return sent;
     try {
       const asked = await readSend(htmlChecker, sent, caller);
       const { sender, topicOf } = await senderFor(asked);
@@ -163,6 +169,35 @@ const inOneRefusal = (error: unknown): never => {
   throw error instanceof BatchRefused ? batchRefusal(error.refusals) : error;
 };
 
+export interface AcceptBatch {
+  /** Bodies of sends, not validated yet, or why one is refused; at most `BATCH_MESSAGES_MAX`. */
+  readonly messages: readonly unknown[];
+  /** One that is refused refuses all. */
+  readonly strict: boolean;
+  /** The request as it came: its digests are recorded. */
+  readonly body: BatchBody;
+}
+
+/**
+ * Accepts the messages of one request. Each costs one of the limit `send`.
+ * @throws {DomainError} by the catalogue.
+ */
+export const acceptBatch = async (
+  route: RouteContext,
+  { caller, callerNow, origin, request, reply }: SendCall,
+  { messages, strict, body: asSent }: AcceptBatch,
+): Promise<SentBatch> => {
+  const key = idempotencyKey(request);
+  await consumeForAll(route.auth, messages.length, request, reply);
+  const items = await readAll(route, caller, messages);
+  if (strict) requireAll(items);
+  await callerNow(); // validation may have taken long
+  const command = { items, strict, body: asSent, idempotencyKey: key };
+  const sent = await sendBatch(route.deps.context, origin, caller, command).catch(inOneRefusal);
+  if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
+  return sent;
+};
+
 const EXAMPLES = {
   'Two messages': { messages: [SEND_EXAMPLES['To one recipient'], SEND_EXAMPLES['To one recipient']] },
   'Each on its own': { messages: [SEND_EXAMPLES['To one recipient']], mode: 'partial' as const },
@@ -182,24 +217,13 @@ export const sendBatchRoute = endpoint(
     body,
     examples: EXAMPLES,
     answer: batchSchema,
-    bounds: BOUNDS,
-    deadlineMs: DEADLINE_MS,
+    bounds: BATCH_BOUNDS,
+    deadlineMs: BATCH_DEADLINE_MS,
   },
-  async ({ caller, callerNow, origin, body: { messages, mode }, request, reply }, route) => {
-    const { context } = route.deps;
-    const key = idempotencyKey(request);
-    await consumeForAll(route.auth, messages.length, request, reply);
-    const items = await readAll(route, caller, messages);
-    const strict = mode === 'strict';
-    if (strict) requireAll(items);
-    await callerNow(); // validation may have taken long
-    const sent = await sendBatch(context, origin, caller, {
-      items,
-      strict,
-      body: request.body as BatchBody, // its schema has just passed
-      idempotencyKey: key,
-    }).catch(inOneRefusal);
-    if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
-    return serializeBatch(sent);
+  async (call, route) => {
+    const { messages, mode } = call.body;
+    // Its schema has just passed.
+    const body = call.request.body as BatchBody;
+    return serializeBatch(await acceptBatch(route, call, { messages, strict: mode === 'strict', body }));
   },
 );

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { requireFromDomain, type SendRequest } from '../../../commands/message/prepare-message.ts';
-import { sendMessage } from '../../../commands/message/send-message.ts';
+import { type SentMessage, sendMessage } from '../../../commands/message/send-message.ts';
 import type { UseTemplate } from '../../../commands/template/use-template.ts';
 import { usableTopic } from '../../../commands/topic.ts';
 import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
@@ -14,7 +14,7 @@ import type { ExistingTopic } from '../../../domain/topic/topic.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
+import { type Call, defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import {
   analysisSchema,
   sentMessageSchema,
@@ -136,6 +136,30 @@ export const completeRequestOf = async (
   return template === null ? request : { ...request, draft: { ...request.draft, template } };
 };
 
+/** A request that sends, whatever its body looks like. */
+export type SendCall = Pick<Call<unknown, unknown>, 'caller' | 'callerNow' | 'origin' | 'request' | 'reply'>;
+
+/**
+ * Accepts one message of a request, once, if it came with an `Idempotency-Key`.
+ * @param body what the request asks for, validated.
+ * @throws {DomainError} by the catalogue.
+ */
+export const acceptSend = async (
+  route: RouteContext,
+  { caller, callerNow, origin, request, reply }: SendCall,
+  body: SendRequestBody,
+): Promise<SentMessage> => {
+  const key = idempotencyKey(request);
+  const sender = await senderOf(route.auth.keyCache, caller, body.from?.address);
+  const use = route.templates.of(caller.organizationId);
+  const asked = await completeRequestOf(route, sender, { use }, body);
+  await callerNow(); // the analysis may have taken long
+  const command = { ...asked, body: request.body, idempotencyKey: key };
+  const sent = await sendMessage(route.deps.context, origin, sender, command);
+  if (sent.replayed) reply.header('idempotent-replayed', 'true');
+  return sent;
+};
+
 /** Examples in the OpenAPI document. A test sends each. */
 export const SEND_EXAMPLES = {
   'To one recipient': {
@@ -175,17 +199,17 @@ export const SEND_BYTES_MAX = 29_000_000;
 /** HTML and text of a million characters each, with some escapes. More blocks the event loop too long. */
 export const SEND_REST_BYTES_MAX = 8_000_000;
 /** The largest valid message has four hundred. */
-const VALUES_MAX = 5_000;
+export const SEND_VALUES_MAX = 5_000;
 
 export const SEND_BOUNDS: JsonBounds = {
   bytesMax: SEND_BYTES_MAX,
   restBytesMax: SEND_REST_BYTES_MAX,
-  valuesMax: VALUES_MAX,
+  valuesMax: SEND_VALUES_MAX,
   contentsAt: ['attachments', null, 'content'],
 };
 
 export const sendMessageRoute = (route: RouteContext): void => {
-  const { context, htmlChecker } = route.deps;
+  const { htmlChecker } = route.deps;
   defineEndpoint(
     route,
     'POST /v1/messages/send',
@@ -198,14 +222,8 @@ export const sendMessageRoute = (route: RouteContext): void => {
       problems: sendRequestProblems(htmlChecker),
       codeOf: (problems) => (isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request'),
     },
-    async ({ caller, callerNow, origin, body, request, reply }) => {
-      const key = idempotencyKey(request);
-      const sender = await senderOf(route.auth.keyCache, caller, body.from?.address);
-      const use = route.templates.of(caller.organizationId);
-      const asked = await completeRequestOf(route, sender, { use }, body);
-      await callerNow(); // the analysis may have taken long
-      const sent = await sendMessage(context, origin, sender, { ...asked, body: request.body, idempotencyKey: key });
-      if (sent.replayed) reply.header('idempotent-replayed', 'true');
+    async (call) => {
+      const sent = await acceptSend(route, call, call.body);
       return serializeSentMessage(sent.message, sent.body);
     },
   );
