@@ -4,6 +4,7 @@ import type { Permission } from '../domain/api-key/events.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
 import type { ActionKind } from '../domain/rate-limits.ts';
+import type { Vendor } from './compat/vendors.ts';
 
 /** What a route requires of a key, and which rate limit it counts against. */
 export interface GuardedRoute {
@@ -45,6 +46,10 @@ export interface GuardedRoute {
   readonly presence?: 'always' | 'ofAdminKeys';
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
+  /** Of another service's published client: answers and errors have that service's shape, and no document names it. */
+  readonly compat?: Vendor;
+  /** The key comes in this header instead of `Authorization`. In lower case. */
+  readonly tokenHeader?: string;
   /** Its cost depends on its body: over the limit, the body is read before the request is refused. */
   readonly costInBody?: true;
 }

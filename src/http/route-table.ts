@@ -1,3 +1,4 @@
+import { COMPAT_ROUTES } from './compat/compat-routes.ts';
 import { MANAGED_ROUTES } from './managed-routes.ts';
 import {
   ADMIN,
@@ -156,6 +157,8 @@ export const ROUTES = {
   'POST /v1/session/links': { ...OPEN, status: 202, errors: MAIL_LINK_ERRORS },
   'POST /v1/session/oidc': { ...OPEN, secret: true, errors: OIDC_ERRORS },
   'GET /v1/session/methods': { ...OPEN, errors: ['invalid_request', 'header_not_allowed', 'internal_error'] },
+
+  ...COMPAT_ROUTES,
 
   'GET /unsubscribe/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },

@@ -1,3 +1,4 @@
+import { COMPAT_REGISTRATIONS } from './compat/registrations.ts';
 import { dashboardAssetRoute, dashboardRoute } from './dashboard/routes.ts';
 import type { Registration } from './endpoint.ts';
 import { ORGANIZATION_REGISTRATIONS } from './organization-registrations.ts';
@@ -196,6 +197,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listInvoicesRoute,
   getInvoiceRoute,
   ...ORGANIZATION_REGISTRATIONS,
+  ...COMPAT_REGISTRATIONS,
   showUnsubscribePageRoute,
   viewMailRoute,
   unsubscribeRecipientRoute,

@@ -12,7 +12,7 @@ import type { RateLimiter, RateLimits } from '../../domain/rate-limits.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import type { KeyCache } from './key-cache.ts';
 import { requireOpenFilters, requirePermission } from './permissions.ts';
-import { type Presented, presentedIn } from './presented.ts';
+import { type Presented, presentedIn, presentedToken } from './presented.ts';
 import { type CatchUpLimit, consumeRateLimit } from './rate-limits.ts';
 import type { Credential } from './secret-index.ts';
 import type { SessionActivity } from './session-activity.ts';
@@ -182,7 +182,8 @@ export const authenticateRequest = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const read = presentedIn(request, auth.publicUrl);
+  const header = 'tokenHeader' in rule ? rule.tokenHeader : undefined;
+  const read = header === undefined ? presentedIn(request, auth.publicUrl) : presentedToken(request.headers[header]);
   const presented = 'unattended' in rule && rule.unattended === true ? { ...read, isUnattended: true } : read;
   const authenticated = await authenticate(auth, presented, request.ip, (caller) => {
     request.refusedCaller = caller;

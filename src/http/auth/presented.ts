@@ -28,6 +28,10 @@ export const presentedBearer = (authorization: string | undefined): Presented =>
   return { carrier: 'bearer', value, problem, environment: 'live', isUnattended: false, refusal: null };
 };
 
+/** A key in a header of its own. @param value undefined: there is none. */
+export const presentedToken = (value: string | readonly string[] | undefined): Presented =>
+  presentedBearer(typeof value === 'string' ? `Bearer ${value}` : undefined);
+
 type Asked = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
 
 /**

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import { type AuthContext, authenticateRequest, NOWHERE } from '../auth/authenticate.ts';
+import { vendorError, vendorOf } from '../compat/vendors.ts';
 import { isNamedElsewhere, methodsOf } from '../route-table.ts';
 import { type ErrorAnswer, errorAnswer, refusalAnswer } from './error-response.ts';
 
@@ -39,11 +40,22 @@ export const beginErrorAnswer = (
   return body;
 };
 
-/** Answers an error as JSON. */
+/** Answers an error as JSON: in the shape of the vendor whose client asks, or in ours. */
 export const sendError =
   (logger: Logger) =>
-  (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    reply.send(beginErrorAnswer(logger, error, request, reply));
+  (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const body = beginErrorAnswer(logger, error, request, reply);
+    const vendor = vendorOf(request.url);
+    if (vendor === null) return reply.send(body);
+    const answer = vendorError(vendor, body);
+    return reply.code(answer.status).send(answer.body);
+  };
+
+const nothingAt = (path: string, method: string): string => {
+  const vendor = vendorOf(path);
+  if (vendor === null) return 'there is no such path';
+  return `${method} is not offered at this path to clients of ${vendor}: docs/migrating-from-${vendor}.md lists what is`;
+};
 
 /** Refuses an unknown path or method. Under `/v1` the request must be authenticated first. */
 const refuseUnknown = async (auth: AuthContext, request: FastifyRequest, reply: FastifyReply): Promise<never> => {
@@ -52,7 +64,7 @@ const refuseUnknown = async (auth: AuthContext, request: FastifyRequest, reply: 
   const methods = methodsOf(path);
   // Not registered by this process although in the table: 404.
   if (methods.length === 0 || methods.includes(request.method === 'HEAD' ? 'GET' : request.method))
-    throw new DomainError('not_found', 'there is no such path');
+    throw new DomainError('not_found', nothingAt(path, request.method));
   reply.header('allow', methods.join(', '));
   throw new DomainError('method_not_allowed', `${path} takes ${methods.join(', ')}`);
 };

@@ -1,7 +1,7 @@
 import type { RouteRule } from '../route-rules.ts';
 import { methodAndUrl } from '../route-table.ts';
 import { INTRODUCTION, tagOf, tagsOf } from './introduction.ts';
-import { type Json, type Operation, present, ruleOf } from './operation.ts';
+import { isCompat, type Json, type Operation, present, ruleOf } from './operation.ts';
 import { HEADERS, responsesElsewhere, responsesOf, sharedResponses } from './responses.ts';
 import { type Schemas, schemasOf } from './schemas.ts';
 import { WEBHOOKS } from './webhooks.ts';
@@ -189,8 +189,8 @@ const pathsOf = (operations: readonly Operation[], schemas: Schemas): Json => {
   return paths;
 };
 
-/** A redirect is not an operation. */
-const isOperation = ({ name }: Operation): boolean => ruleOf(name).status !== 302;
+/** A redirect is not an operation, and what other services' clients ask for is described by those services. */
+const isOperation = ({ name }: Operation): boolean => ruleOf(name).status !== 302 && !isCompat(name);
 
 /** Makes the OpenAPI 3.1 document. @param publicUrl URL of the API. */
 export const openApiDocument = (routes: readonly Operation[], publicUrl: string): Json => {

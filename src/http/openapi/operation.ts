@@ -53,6 +53,9 @@ declare module 'fastify' {
 
 export const ruleOf = (name: RouteName): RouteRule => ROUTES[name];
 
+/** Whether it is of another service's client. */
+export const isCompat = (name: RouteName): boolean => 'compat' in ROUTES[name];
+
 /** All error codes of a route. */
 export const errorsOf = (rule: RouteRule): readonly ErrorCode[] =>
   rule.permission === null

@@ -48,7 +48,8 @@ const NUMBER_CHARACTERS_MAX = 24;
 
 const MASK = '***';
 /** Whatever is in these is the customer's own. */
-const PRIVATE = /(?:^|[.\]])(?:metadata|variables|headers|tags|data)(?:[.[]|$)/;
+const PRIVATE =
+  /(?:^|[.\]])(?:metadata|variables|headers|tags|data|Metadata|Headers|Tag|TemplateModel|custom_args|categories|dynamic_template_data|substitutions|sections)(?:[.[]|$)/;
 /** The last name of a path. */
 const LAST_NAME = /(?:^|\.)([^.[\]]*)(?:\[\d+\])*$/;
 

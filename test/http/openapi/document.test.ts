@@ -4,16 +4,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CUSTOMER_EVENT_TYPES } from '../../../src/domain/customer-event-types.ts';
 import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
-import { errorsOf, ruleOf } from '../../../src/http/openapi/operation.ts';
+import { errorsOf, isCompat, ruleOf } from '../../../src/http/openapi/operation.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../../src/http/route-table.ts';
 import { type Located, nameIn, type OpenApi, operationsOf, readOpenApi } from '../../support/openapi/document.ts';
 import { strictOpenApi } from '../../support/openapi/strict.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** Browsers at the root and those who follow tracked links are led elsewhere, and screens are for people: no operations. */
+/**
+ * Browsers at the root and those who follow tracked links are led elsewhere, screens are for people, and what clients of other
+ * services ask for is described by those services: no operations.
+ */
 const names = Object.keys(ROUTES)
   .filter(isRouteName)
-  .filter((name) => ruleOf(name).status !== 302 && !('dashboard' in ruleOf(name)));
+  .filter((name) => ruleOf(name).status !== 302 && !('dashboard' in ruleOf(name)) && !isCompat(name));
 
 let service: Service;
 let source: unknown;

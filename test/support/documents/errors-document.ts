@@ -1,6 +1,6 @@
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
-import { errorsOf, ruleOf } from '../../../src/http/openapi/operation.ts';
+import { errorsOf, isCompat, ruleOf } from '../../../src/http/openapi/operation.ts';
 import { isRouteName, ROUTES } from '../../../src/http/route-table.ts';
 
 const HEAD = `# Errors
@@ -22,7 +22,10 @@ does not arrive in a minute: 408; what is not HTTP: 400) has the code \`invalid_
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 
 const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys of that very object
-const routes = Object.keys(ROUTES).filter(isRouteName);
+/** Clients of other services get these errors in the shapes of those. */
+const routes = Object.keys(ROUTES)
+  .filter(isRouteName)
+  .filter((name) => !isCompat(name));
 const guarded = routes.filter((name) => ruleOf(name).permission !== null);
 
 const whetherToRetry = (code: ErrorCode): string => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isAlias } from '../../../domain/template/alias.ts';
 import { type LocalizedContent, TEMPLATE_FORMATS, type TemplateContent } from '../../../domain/template/content.ts';
 import { VARIABLE_TYPES, type Variable } from '../../../domain/template/variables.ts';
 import { serializeContent } from '../../schemas/template.ts';
@@ -16,7 +17,6 @@ const REPLY_TO_MAX = 10;
 const VARIABLES_MAX = 100;
 const LOCALES_MAX = 30;
 
-const ALIAS = /^[a-z0-9-]{1,64}$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const LOCALE = /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?$/;
 /** Names that are the template language's, ours, or every object's. */
@@ -25,7 +25,7 @@ const RESERVED: readonly string[] = [
   ...['__proto__', 'constructor', 'prototype'],
 ];
 
-const alias = z.string().refine((name) => ALIAS.test(name), 'must be 1 to 64 of a-z, 0-9 and -');
+const alias = z.string().refine(isAlias, 'must be 1 to 64 of a-z, 0-9 and -');
 
 export const localeField = z
   .string()

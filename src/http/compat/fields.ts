@@ -1,0 +1,138 @@
+import { isSent } from '../routes/messages/send-body.ts';
+import type { Problem } from '../validation/problems.ts';
+
+/**
+ * Rules by which fields of another service's API become those of a send of ours. A field that cannot be honoured is a
+ * problem; none is dropped unless it asks for nothing.
+ */
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** What is made of a field. */
+export interface Taken {
+  readonly fields?: Fields;
+  readonly problems?: readonly Problem[];
+}
+
+/** @param path of the field, in the vendor's names: `Attachments[0].Name`. */
+export type FieldRule = (value: unknown, path: string) => Taken;
+
+/** By the vendor's name. */
+export type FieldRules = Readonly<Record<string, FieldRule>>;
+
+/** Details list a problem under the first name of its path. */
+const problemAt = (path: string, words: string): Problem => [
+  path.split(/[.[]/, 1).join('') || path,
+  `${path} ${words}`,
+];
+
+/** The same value under our name. */
+export const as =
+  (name: string): FieldRule =>
+  (value) => ({ fields: { [name]: value } });
+
+/** @param remedy follows the path: `is not offered: …`. */
+export const refused =
+  (remedy: string): FieldRule =>
+  (_, path) => ({ problems: [problemAt(path, remedy)] });
+
+/** Asks for nothing here, or for what happens anyway. */
+export const ignored: FieldRule = () => ({});
+
+/** Refused unless its value asks for nothing. */
+export const refusedUnless =
+  (asksNothing: (value: unknown) => boolean, remedy: string): FieldRule =>
+  (value, path) =>
+    asksNothing(value) ? {} : refused(remedy)(value, path);
+
+/** Two parts of one object or list are one; what is neither is for the validation to complain of. */
+const merged = (before: unknown, more: unknown): unknown => {
+  if (Array.isArray(before) && Array.isArray(more)) return [...before, ...more];
+  return isSent(before) && isSent(more) ? { ...before, ...more } : more;
+};
+
+const UNKNOWN = refused('is not a known field');
+
+const ruleOf = (rules: FieldRules, name: string): FieldRule =>
+  (Object.hasOwn(rules, name) ? rules[name] : undefined) ?? UNKNOWN;
+
+/**
+ * Translates each field by its rule. `null` is what clients write for nothing.
+ * @param at path of what the fields are in, with its dot; empty: the body.
+ */
+export const takeFields = (sent: Fields, rules: FieldRules, at = ''): Required<Taken> => {
+  const given = Object.entries(sent).filter(([, value]) => value !== null && value !== undefined);
+  const taken = given.map(([name, value]) => ruleOf(rules, name)(value, `${at}${name}`));
+  const fields: Record<string, unknown> = {};
+  for (const [ours, one] of taken.flatMap((each) => Object.entries(each.fields ?? {})))
+    fields[ours] = merged(fields[ours], one);
+  return { fields, problems: taken.flatMap(({ problems = [] }) => problems) };
+};
+
+/** Larger lists are refused as they are: none of their items is looked at. */
+const ITEMS_MAX = 100;
+
+/** A list of objects, each translated by rules; what is none is left for the validation to complain of. */
+export const listOf =
+  (ours: string, rules: FieldRules, complete: (item: Fields) => Fields = (item) => item): FieldRule =>
+  (value, path) => {
+    if (!Array.isArray(value) || value.length > ITEMS_MAX) return { fields: { [ours]: value } };
+    const items = value.map((item: unknown, index) =>
+      isSent(item) ? takeFields(item, rules, `${path}[${index}].`) : { fields: item, problems: [] },
+    );
+    return {
+      fields: { [ours]: items.map(({ fields }) => (isSent(fields) ? complete(fields) : fields)) },
+      problems: items.flatMap(({ problems }) => problems),
+    };
+  };
+
+/** Media types of files that people attach, by the ending of their names (IANA). */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  pdf: 'application/pdf',
+  zip: 'application/zip',
+  json: 'application/json',
+  xml: 'application/xml',
+  csv: 'text/csv',
+  txt: 'text/plain',
+  html: 'text/html',
+  ics: 'text/calendar',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  svg: 'image/svg+xml',
+  mp3: 'audio/mpeg',
+  mp4: 'video/mp4',
+  doc: 'application/msword',
+  xls: 'application/vnd.ms-excel',
+  ppt: 'application/vnd.ms-powerpoint',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+};
+const ENDING = /\.([a-z0-9]{1,5})$/i;
+
+/** An attachment that says no type has that of its name, as its vendor has it. */
+export const withMediaType = (attachment: Fields): Fields => {
+  const { filename, content_type: said } = attachment;
+  if (said !== undefined || typeof filename !== 'string') return attachment;
+  const type = MEDIA_TYPES[ENDING.exec(filename)?.[1]?.toLowerCase() ?? ''];
+  return type === undefined ? attachment : { ...attachment, content_type: type };
+};
+
+/** A file that is shown as a file needs no `Content-ID`: nothing refers to it. */
+export const withDisposition = ({ disposition, ...attachment }: Fields): Fields => {
+  const { content_id: _, ...shown } = attachment;
+  return disposition === 'attachment' ? shown : attachment;
+};
+
+/** How a file is shown. */
+export const takeDisposition: FieldRule = (value, path) =>
+  value === 'attachment' || value === 'inline'
+    ? { fields: { disposition: value } }
+    : refused('must be attachment or inline')(value, path);
+
+/** Quoted, so that whatever is in a name is only a name. */
+export const mailboxText = (address: string, name: string | undefined): string =>
+  name === undefined || name === '' ? address : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;

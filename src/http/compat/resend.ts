@@ -1,0 +1,248 @@
+import { z } from 'zod';
+import { noteReading } from '../../commands/audit.ts';
+import { cancelMessage, rescheduleMessage } from '../../commands/message/change-message.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { RecipientStatus } from '../../domain/message/recipient.ts';
+import { isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
+import { aliasOf } from '../../domain/template/alias.ts';
+import { readYourWrites } from '../consistency.ts';
+import { type Call, endpoint, type RouteContext } from '../endpoint.ts';
+import { findMessages } from '../routes/messages/find-messages.ts';
+import { loadMessage, serializeCurrent } from '../routes/messages/messages.ts';
+import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../routes/messages/send-batch.ts';
+import { isSent } from '../routes/messages/send-body.ts';
+import { SEND_BOUNDS } from '../routes/messages/send-message.ts';
+import { type SerializedListedMessage, type SerializedMessage, serializeListedMessage } from '../schemas/message.ts';
+import { requireShowable } from '../schemas/message-content.ts';
+import { integerParameter, timeField } from '../validation/fields.ts';
+import {
+  as,
+  type FieldRule,
+  type FieldRules,
+  listOf,
+  mailboxText,
+  refused,
+  takeFields,
+  withMediaType,
+} from './fields.ts';
+import { type PathNames, requireMessages, sendMany, sendOne, type Translate } from './translate.ts';
+
+/**
+ * What the npm package `resend` asks for (version 6): `new Resend(key, { baseUrl: '<this service>/compat/resend' })`.
+ * Its fields have our names, but for few.
+ */
+
+const ATTACHMENT: FieldRules = {
+  content: as('content'),
+  filename: as('filename'),
+  content_type: as('content_type'),
+  content_id: as('content_id'),
+  path: refused('is not fetched: send what the file holds in content, as base64'),
+};
+
+/** As an import names them. */
+const takeTemplate: FieldRule = (value) => ({
+  fields: {
+    template: isSent(value) && typeof value.id === 'string' ? { ...value, id: aliasOf(value.id) } : value,
+  },
+});
+
+const FIELDS: FieldRules = {
+  from: as('from'),
+  to: as('to'),
+  cc: as('cc'),
+  bcc: as('bcc'),
+  reply_to: as('reply_to'),
+  subject: as('subject'),
+  html: as('html'),
+  text: as('text'),
+  headers: as('headers'),
+  tags: as('tags'),
+  scheduled_at: as('scheduled_at'),
+  template: takeTemplate,
+  topic_id: as('topic'),
+  attachments: listOf('attachments', ATTACHMENT, withMediaType),
+};
+
+const NAMES: PathNames = { topic: 'topic_id' };
+
+const translate: Translate = (sent) => takeFields(sent, FIELDS);
+
+export const sendResendEmailRoute = endpoint(
+  'POST /compat/resend/emails',
+  { summary: 'emails.send', body: z.unknown(), bounds: SEND_BOUNDS },
+  async (call, route) => {
+    const { message } = await sendOne(route, call, { translate, names: NAMES });
+    return { id: message.accepted.messageId };
+  },
+);
+
+const MODE_HEADER = 'x-batch-validation';
+const MODES = ['strict', 'permissive'];
+
+/** @throws {DomainError} `invalid_request`. */
+const isStrict = ({ headers }: Call<unknown, unknown>['request']): boolean => {
+  const { [MODE_HEADER]: mode = 'strict' } = headers;
+  if (typeof mode === 'string' && MODES.includes(mode)) return mode === 'strict';
+  const problem = `${MODE_HEADER} must be strict or permissive`;
+  throw new DomainError('invalid_request', problem, { details: { [MODE_HEADER]: [problem] } });
+};
+
+const sentenceOf = ({ message, details = {} }: DomainError): string =>
+  Object.values(details).flat().join('; ') || message;
+
+export const sendResendBatchRoute = endpoint(
+  'POST /compat/resend/emails/batch',
+  {
+    summary: 'batch.send',
+    body: z.unknown(),
+    bounds: { ...BATCH_BOUNDS, contentsAt: [null, 'attachments', null, 'content'] },
+    deadlineMs: BATCH_DEADLINE_MS,
+  },
+  async (call, route) => {
+    const strict = isStrict(call.request);
+    const messages = requireMessages(call.body, 'body');
+    const placeOf = (index: number): string => `[${index}].`;
+    const sent = await sendMany(route, call, { messages, strict, translate, names: NAMES, placeOf });
+    const data = sent.flatMap((one) => (one instanceof DomainError ? [] : [{ id: one.message.accepted.messageId }]));
+    if (strict) return { data };
+    const errors = sent.flatMap((one, index) =>
+      one instanceof DomainError ? [{ index, message: sentenceOf(one) }] : [],
+    );
+    return { data, errors };
+  },
+);
+
+type LastEvent =
+  | 'bounced'
+  | 'canceled'
+  | 'clicked'
+  | 'complained'
+  | 'delivered'
+  | 'delivery_delayed'
+  | 'failed'
+  | 'opened'
+  | 'queued'
+  | 'scheduled'
+  | 'suppressed';
+
+/** It has no word for what expired. */
+const EVENTS: Readonly<Record<RecipientStatus, LastEvent>> = {
+  accepted: 'queued',
+  scheduled: 'scheduled',
+  sending: 'queued',
+  delivered: 'delivered',
+  deferred: 'delivery_delayed',
+  bounced: 'bounced',
+  failed: 'failed',
+  suppressed: 'suppressed',
+  cancelled: 'canceled',
+  expired: 'failed',
+};
+
+/** What recipients did counts more than that it reached them. */
+const lastEventOf = ({ status, recipients }: SerializedListedMessage): LastEvent => {
+  for (const mark of ['complained', 'clicked', 'opened'] as const) if (recipients.some((one) => one[mark])) return mark;
+  return EVENTS[status];
+};
+
+/** null: there are none. */
+const addressesOf = ({ recipients }: SerializedListedMessage, kind: 'to' | 'cc' | 'bcc'): readonly string[] | null => {
+  const found = recipients.flatMap((one) => (one.kind === kind ? [one.address ?? ''] : []));
+  return found.length === 0 ? null : found;
+};
+
+const serializeHead = (message: SerializedListedMessage) => ({
+  id: message.id,
+  message_id: message.message_id,
+  to: addressesOf(message, 'to') ?? [],
+  cc: addressesOf(message, 'cc'),
+  bcc: addressesOf(message, 'bcc'),
+  from: message.from ?? '',
+  subject: message.subject ?? '',
+  created_at: message.created_at,
+  scheduled_at: message.scheduled_at,
+  last_event: lastEventOf(message),
+});
+
+/** @param content null: it was removed. */
+const serializeEmail = (message: SerializedMessage, content: MessageBody | null) => ({
+  object: 'email',
+  ...serializeHead({ ...message, recipients: message.recipients }),
+  ...(content === null ? {} : { from: mailboxText(content.from.address, content.from.name) }),
+  reply_to: content === null || content.replyTo.length === 0 ? null : content.replyTo.map(({ address }) => address),
+  html: content?.html ?? null,
+  text: content?.text ?? null,
+  tags: message.tags,
+  topic_id: message.topic_id,
+});
+
+export const getResendEmailRoute = endpoint(
+  'GET /compat/resend/emails/:id',
+  { summary: 'emails.get' },
+  async ({ caller, id, origin }, { deps }) => {
+    const { message } = await loadMessage(deps, caller, id);
+    const { contentId } = message.accepted;
+    const found = (await deps.context.contents.get([contentId])).get(contentId);
+    if (found === undefined)
+      throw new DomainError('unavailable', 'the contents of the message cannot be read just now');
+    const content = found.kind === 'message' ? found : null;
+    if (content === null && !isRemoved(found)) throw new Error(`${contentId} are no contents of a message`);
+    if (content !== null) {
+      requireShowable(content);
+      await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
+    }
+    return serializeEmail(await serializeCurrent(deps, message), content);
+  },
+);
+
+const LIMIT_DEFAULT = 20;
+const LIMIT_MAX = 100;
+const ID_CHARACTERS_MAX = 64;
+
+const page = z.strictObject({
+  limit: integerParameter(1, LIMIT_MAX).default(LIMIT_DEFAULT),
+  after: z.string().max(ID_CHARACTERS_MAX).optional(),
+  before: z
+    .undefined()
+    .or(z.string().refine(() => false, 'is not offered: pages go from the newest to the oldest, with after'))
+    .optional(),
+});
+
+/** The place of a message in the list. */
+const cursorOf = async ({ deps }: RouteContext, caller: Call<unknown, unknown>['caller'], after: string | undefined) =>
+  after === undefined ? null : { id: after, createdAt: (await loadMessage(deps, caller, after)).message.acceptedAt };
+
+export const listResendEmailsRoute = endpoint(
+  'GET /compat/resend/emails',
+  { summary: 'emails.list', query: page },
+  async ({ caller, query: { limit, after } }, route) => {
+    const { deps } = route;
+    const cursor = await cursorOf(route, caller, after);
+    await readYourWrites(deps, ['messages']);
+    const { items, hasMore } = await findMessages(deps, caller, { limit, after: cursor });
+    const heads = await deps.context.contents.heads(items.map(({ contentId }) => contentId));
+    const data = items.map((item) => serializeHead(serializeListedMessage(item, heads.get(item.contentId))));
+    return { object: 'list', has_more: hasMore, data };
+  },
+);
+
+export const rescheduleResendEmailRoute = endpoint(
+  'PATCH /compat/resend/emails/:id',
+  { summary: 'emails.update', body: z.strictObject({ scheduled_at: timeField() }) },
+  async ({ caller, origin, id, body: { scheduled_at: scheduledAt } }, { deps }) => {
+    await loadMessage(deps, caller, id);
+    await rescheduleMessage(deps.context, origin, { messageId: id, scheduledAt });
+    return { object: 'email', id };
+  },
+);
+
+export const cancelResendEmailRoute = endpoint(
+  'POST /compat/resend/emails/:id/cancel',
+  { summary: 'emails.cancel' },
+  async ({ caller, origin, id }, { deps }) => {
+    await loadMessage(deps, caller, id);
+    await cancelMessage(deps.context, origin, { messageId: id });
+    return { object: 'email', id };
+  },
+);

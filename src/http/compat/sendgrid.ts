@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { DomainError } from '../../domain/domain-error.ts';
+import { endpoint } from '../endpoint.ts';
+import { BATCH_BOUNDS, BATCH_DEADLINE_MS } from '../routes/messages/send-batch.ts';
+import { isSent } from '../routes/messages/send-body.ts';
+import { SEND_BYTES_MAX, SEND_REST_BYTES_MAX } from '../routes/messages/send-message.ts';
+import { type Fields, takeFields } from './fields.ts';
+import { PERSONALIZATION, SENDGRID_NAMES, SHARED } from './sendgrid-fields.ts';
+import { requireMessages, requireNone, requireObject, sendMany } from './translate.ts';
+
+/**
+ * What the npm package `@sendgrid/mail` asks for (version 8): `client.setDefaultRequest('baseUrl', '<this service>/compat/sendgrid/')`
+ * after `setApiKey`. Each personalization is one message; all of them are accepted, or none.
+ */
+
+/** What a personalization says counts more than what is said for all; headers and arguments are put together. */
+const combined = (shared: Fields, own: Fields): Fields => ({
+  ...shared,
+  ...own,
+  ...Object.fromEntries(
+    ['headers', 'metadata', 'template'].flatMap((name) => {
+      const [all, one] = [shared[name], own[name]];
+      return isSent(all) && isSent(one) ? [[name, { ...all, ...one }]] : [];
+    }),
+  ),
+});
+
+const charactersOf = (text: unknown): number => (typeof text === 'string' ? text.length : 0);
+
+const contentCharacters = ({ attachments }: Fields): number =>
+  Array.isArray(attachments)
+    ? attachments.reduce<number>((sum, one) => sum + (isSent(one) ? charactersOf(one.content) : 0), 0)
+    : 0;
+
+/** One body makes many messages, each of which is stored: no more than a batch of ours may hold. @throws {DomainError} `body_too_large`. */
+const requireSmall = (shared: Fields, count: number): void => {
+  const rest = charactersOf(shared.html) + charactersOf(shared.text);
+  const isSmall = rest * count <= SEND_REST_BYTES_MAX && (rest + contentCharacters(shared)) * count <= SEND_BYTES_MAX;
+  if (count === 1 || isSmall) return;
+  throw new DomainError(
+    'body_too_large',
+    `content and attachments for ${count} personalizations are larger than ${SEND_BYTES_MAX} bytes, or ${SEND_REST_BYTES_MAX} without attachments: send fewer in one request`,
+  );
+};
+
+const MESSAGE_ID_HEADER = 'x-message-id';
+
+export const sendSendgridMailRoute = endpoint(
+  'POST /compat/sendgrid/v3/mail/send',
+  {
+    summary: 'send',
+    body: z.unknown(),
+    bounds: { ...BATCH_BOUNDS, contentsAt: ['attachments', null, 'content'] },
+    deadlineMs: BATCH_DEADLINE_MS,
+  },
+  async (call, route) => {
+    const { personalizations, ...rest } = requireObject(call.body);
+    const people = requireMessages(personalizations, 'personalizations');
+    const shared = takeFields(rest, SHARED);
+    requireNone(shared.problems);
+    requireSmall(shared.fields, people.length);
+    const sent = await sendMany(route, call, {
+      // As if each had come in a request of its own.
+      messages: people.map((one) => (isSent(one) ? { ...rest, personalizations: [one] } : one)),
+      strict: true,
+      translate: (_, index) => {
+        const own = takeFields(people[index] as Fields, PERSONALIZATION); // it is an object: it was translated into one
+        return { fields: combined(shared.fields, own.fields), problems: own.problems };
+      },
+      names: SENDGRID_NAMES,
+      placeOf: (index) => `personalizations[${index}].`,
+    });
+    const [first] = sent;
+    if (first !== undefined && !(first instanceof DomainError))
+      call.reply.header(MESSAGE_ID_HEADER, first.message.accepted.messageId);
+  },
+);

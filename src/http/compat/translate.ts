@@ -1,0 +1,159 @@
+import type { SentBatch } from '../../commands/message/send-batch.ts';
+import type { SentMessage } from '../../commands/message/send-message.ts';
+import { type Details, DomainError } from '../../domain/domain-error.ts';
+import type { Call, RouteContext } from '../endpoint.ts';
+import { type AcceptBatch, acceptBatch, BATCH_MESSAGES_MAX } from '../routes/messages/send-batch.ts';
+import { isSent } from '../routes/messages/send-body.ts';
+import { readSend, type SendRequestBody } from '../routes/messages/send-by-template.ts';
+import { acceptSend, type SendCall } from '../routes/messages/send-message.ts';
+import { detailsOf, type Problem } from '../validation/problems.ts';
+import type { Fields, Taken } from './fields.ts';
+
+/**
+ * Translates what another service's client sends into the body of a send of ours, which is then validated and accepted as
+ * every send is, and translates what is wrong with it back.
+ */
+
+/**
+ * The vendor's path by ours: `attachments[].content` is `Attachments[].Content`. The longest that fits counts; what has none
+ * is left as it is.
+ */
+export type PathNames = Readonly<Record<string, string>>;
+
+const INDEX = /\[\d+\]/g;
+
+const vendorPath = (path: string, names: PathNames): string => {
+  const steps = path.split('.');
+  for (let count = steps.length; count > 0; count -= 1) {
+    const head = steps.slice(0, count).join('.');
+    const key = head.replaceAll(INDEX, '[]');
+    const name = Object.hasOwn(names, key) ? names[key] : undefined;
+    if (name === undefined) continue;
+    const indexes = head.match(INDEX) ?? [];
+    const [first = '', ...others] = name.split('[]');
+    const told = first + others.map((part, index) => `${indexes[index] ?? ''}${part}`).join('');
+    return [told, ...steps.slice(count)].join('.');
+  }
+  return path;
+};
+
+/** `to[1] is not …`; a sentence that begins with no path is left as it is. */
+const vendorProblem = ([field, sentence]: Problem, nameOf: (path: string) => string): Problem => {
+  if (!sentence.startsWith(field)) return [nameOf(field), sentence];
+  const [path = ''] = /^[^\s:]+/.exec(sentence) ?? [];
+  return [nameOf(field), nameOf(path) + sentence.slice(path.length)];
+};
+
+const entriesOf = (details: Details): readonly Problem[] =>
+  Object.entries(details).flatMap(([field, sentences]) => sentences.map((one): Problem => [field, one]));
+
+/** The error in the vendor's names, as far as it is about fields. */
+const inNames = (error: unknown, nameOf: (path: string) => string): unknown => {
+  if (!(error instanceof DomainError) || error.details === undefined) return error;
+  const { code, message, details, retryAfterSeconds } = error;
+  const problems = entriesOf(details).map((one) => vendorProblem(one, nameOf));
+  const later = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  return new DomainError(code, message, { details: detailsOf(problems), ...later });
+};
+
+const invalid = (problems: readonly Problem[]): DomainError =>
+  new DomainError('invalid_request', 'the request is invalid: see details', { details: detailsOf(problems) });
+
+/** @throws {DomainError} `invalid_request` with what was found so far. */
+export const requireNone = (problems: readonly Problem[]): void => {
+  if (problems.length > 0) throw invalid(problems);
+};
+
+/** @throws {DomainError} `invalid_request`: the body is no object. */
+export const requireObject = (body: unknown): Fields => {
+  if (isSent(body)) return body;
+  throw invalid([['body', 'body must be an object']]);
+};
+
+/** A message of a vendor, translated. */
+export type Translate = (sent: Fields) => Required<Taken>;
+
+interface Vendored {
+  readonly translate: Translate;
+  readonly names: PathNames;
+}
+
+/** Validates a translated message; what could not be translated is told with what is wrong with the rest. */
+const readTranslated = async (
+  { deps: { htmlChecker } }: RouteContext,
+  caller: Call<unknown, unknown>['caller'],
+  { fields, problems }: Required<Taken>,
+  nameOf: (path: string) => string,
+): Promise<SendRequestBody> => {
+  try {
+    const body = await readSend(htmlChecker, fields, caller);
+    requireNone(problems);
+    return body;
+  } catch (error) {
+    const told = inNames(error, nameOf);
+    if (problems.length === 0 || !(told instanceof DomainError)) throw told;
+    throw invalid([...problems, ...entriesOf(told.details ?? {})]);
+  }
+};
+
+/** Accepts the message that a body is. @throws {DomainError} in the vendor's names. */
+export const sendOne = async (
+  route: RouteContext,
+  call: SendCall & Pick<Call<unknown, unknown>, 'body'>,
+  { translate, names }: Vendored,
+): Promise<SentMessage> => {
+  const nameOf = (path: string): string => vendorPath(path, names);
+  const body = await readTranslated(route, call.caller, translate(requireObject(call.body)), nameOf);
+  return acceptSend(route, call, body).catch((error: unknown) => {
+    throw inNames(error, nameOf);
+  });
+};
+
+/** @throws {DomainError} `invalid_request`: it is no list, or has too few items or too many. */
+export const requireMessages = (messages: unknown, field: string): readonly unknown[] => {
+  const problem = (words: string): DomainError => invalid([[field, `${field} ${words}`]]);
+  if (!Array.isArray(messages)) throw problem('must be an array');
+  if (messages.length === 0) throw problem('must not be empty');
+  if (messages.length <= BATCH_MESSAGES_MAX) return messages;
+  throw problem(`must have at most ${BATCH_MESSAGES_MAX} items: split the request`);
+};
+
+const MESSAGE = /^messages\[(\d+)\]\.?/;
+
+interface Batch extends Pick<AcceptBatch, 'strict'> {
+  /** As they came. */
+  readonly messages: readonly unknown[];
+  readonly translate: (sent: Fields, index: number) => Required<Taken>;
+  readonly names: PathNames;
+  /** Path of a message, with its dot if a path follows: `[3].`, which `to` follows. */
+  readonly placeOf: (index: number) => string;
+}
+
+const translated = ({ translate }: Batch, sent: unknown, index: number): unknown => {
+  if (!isSent(sent)) return sent;
+  const { fields, problems } = translate(sent, index);
+  return problems.length === 0 ? fields : invalid(problems);
+};
+
+/**
+ * Accepts the messages of a body.
+ * @returns refusals of single messages are in the vendor's names.
+ * @throws {DomainError} in the vendor's names.
+ */
+export const sendMany = async (route: RouteContext, call: SendCall, batch: Batch): Promise<SentBatch> => {
+  const { messages, strict, names, placeOf } = batch;
+  const nameOf = (path: string): string => {
+    const [prefix, index] = MESSAGE.exec(path) ?? [];
+    if (prefix === undefined) return vendorPath(path, names);
+    const rest = vendorPath(path.slice(prefix.length), names);
+    return rest === '' ? placeOf(Number(index)).replace(/\.$/, '') : `${placeOf(Number(index))}${rest}`;
+  };
+  const items = messages.map((sent, index) => translated(batch, sent, index));
+  const body = { messages, mode: strict ? 'strict' : 'partial' };
+  try {
+    const sent = await acceptBatch(route, call, { messages: items, strict, body });
+    return sent.map((one) => (one instanceof DomainError ? (inNames(one, nameOf) as DomainError) : one));
+  } catch (error) {
+    throw inNames(error, nameOf);
+  }
+};

@@ -1,0 +1,140 @@
+import { ERROR_STATUSES, type ErrorBody } from '../errors/error-response.ts';
+
+/** The services whose published clients work with this one, and how each is told of an error. */
+
+export const VENDORS = ['resend', 'postmark', 'sendgrid'] as const;
+export type Vendor = (typeof VENDORS)[number];
+
+const PREFIX = /^\/compat\/([a-z]+)(?:[/?]|$)/;
+
+/** Whose client asks; null: none's. @param url path, with or without a query. */
+export const vendorOf = (url: string): Vendor | null => {
+  const name = PREFIX.exec(url)?.[1];
+  return VENDORS.find((vendor) => vendor === name) ?? null;
+};
+
+type Told = ErrorBody['error'];
+
+export interface VendorAnswer {
+  readonly status: number;
+  readonly body: object;
+}
+
+/** Of the sentences about fields; more fill a log line without helping. */
+const SENTENCES_MAX = 20;
+
+const sentencesOf = ({ details = {}, message }: Told): readonly string[] => {
+  const sentences = Object.values(details).flat().slice(0, SENTENCES_MAX);
+  return sentences.length === 0 ? [message] : sentences;
+};
+
+const isMissingKey = ({ details = {} }: Told): boolean =>
+  Object.values(details)
+    .flat()
+    .some((sentence) => sentence.startsWith('Authorization is required'));
+
+/** What its clients compare `error.name` with, and the statuses that differ from ours (its page of errors). */
+const RESEND_NAMES: Readonly<Partial<Record<Told['code'], readonly [name: string, status?: number]>>> = {
+  unauthorized: ['validation_error'],
+  permission_missing: ['restricted_api_key'],
+  address_not_allowed: ['restricted_api_key'],
+  not_found: ['not_found'],
+  other_organization: ['not_found', 404],
+  method_not_allowed: ['method_not_allowed'],
+  from_domain_mismatch: ['invalid_from_address'],
+  idempotency_key_reused: ['invalid_idempotent_request', 409],
+  quota_exceeded: ['monthly_quota_exceeded', 429],
+  rate_limit_exceeded: ['rate_limit_exceeded'],
+  internal_error: ['internal_server_error'],
+  unavailable: ['application_error'],
+};
+
+const resendName = (told: Told): readonly [name: string, status?: number] => {
+  const { code, details = {} } = told;
+  if (code === 'unauthorized' && isMissingKey(told)) return ['missing_api_key'];
+  if (code === 'invalid_request' && details['Idempotency-Key'] !== undefined) return ['invalid_idempotency_key'];
+  return RESEND_NAMES[code] ?? ['validation_error'];
+};
+
+const resendError = (told: Told): VendorAnswer => {
+  const [name, status = ERROR_STATUSES[told.code]] = resendName(told);
+  return { status, body: { statusCode: status, name, message: sentencesOf(told).join('; ') } };
+};
+
+/** Its numbers, which its client makes classes of together with the status (its page of error codes). */
+const POSTMARK_CODES = {
+  badToken: 10,
+  maintenance: 100,
+  invalidEmail: 300,
+  senderNotFound: 400,
+  senderNotConfirmed: 401,
+  invalidJson: 402,
+  notAllowedToSend: 405,
+  jsonRequired: 409,
+  tooManyMessages: 410,
+  rateLimit: 429,
+  messageNotFound: 701,
+  templateNotFound: 1101,
+} as const;
+
+/** Its client tells most refusals by 422: whatever else is wrong with a request is that. */
+const POSTMARK_ERRORS: Readonly<Partial<Record<Told['code'], readonly [code: number, status?: number]>>> = {
+  invalid_json: [POSTMARK_CODES.invalidJson],
+  unsupported_media_type: [POSTMARK_CODES.jsonRequired],
+  from_domain_mismatch: [POSTMARK_CODES.senderNotFound],
+  domain_not_verified: [POSTMARK_CODES.senderNotConfirmed],
+  quota_exceeded: [POSTMARK_CODES.notAllowedToSend],
+  batch_exceeds_limit: [POSTMARK_CODES.tooManyMessages],
+  template_not_published: [POSTMARK_CODES.templateNotFound],
+  not_found: [POSTMARK_CODES.messageNotFound],
+  other_organization: [POSTMARK_CODES.messageNotFound],
+  unauthorized: [POSTMARK_CODES.badToken, 401],
+  permission_missing: [POSTMARK_CODES.badToken, 403],
+  address_not_allowed: [POSTMARK_CODES.badToken, 403],
+  body_too_large: [POSTMARK_CODES.invalidEmail, 413],
+  method_not_allowed: [POSTMARK_CODES.invalidEmail, 405],
+  rate_limit_exceeded: [POSTMARK_CODES.rateLimit, 429],
+  internal_error: [POSTMARK_CODES.maintenance, 500],
+  unavailable: [POSTMARK_CODES.maintenance, 503],
+};
+
+const UNPROCESSABLE = 422;
+
+/** Its header, in which a key is looked for instead of `Authorization`. */
+export const POSTMARK_TOKEN_HEADER = 'x-postmark-server-token';
+
+const postmarkSentence = (told: Told): string =>
+  told.code === 'unauthorized'
+    ? 'invalid or missing API key: send an API key of Outbox, ob_…, in X-Postmark-Server-Token'
+    : sentencesOf(told).join('; ');
+
+/** An error as its client gets it, alone or in a batch. */
+export const postmarkError = (
+  told: Told,
+): VendorAnswer & { readonly body: { readonly ErrorCode: number; readonly Message: string } } => {
+  const [ErrorCode, status = UNPROCESSABLE] = POSTMARK_ERRORS[told.code] ?? [POSTMARK_CODES.invalidEmail];
+  return { status, body: { ErrorCode, Message: postmarkSentence(told) } };
+};
+
+/** What a sentence is about; null: the request as a whole. */
+const sendgridErrors = ({ details = {}, message }: Told) => {
+  const errors = Object.entries(details).flatMap(([field, sentences]) =>
+    sentences.map((sentence) => ({ message: sentence, field, help: null })),
+  );
+  return errors.length === 0 ? [{ message, field: null, help: null }] : errors.slice(0, SENTENCES_MAX);
+};
+
+/** It knows no 422. */
+const sendgridError = (told: Told): VendorAnswer => {
+  const status = ERROR_STATUSES[told.code];
+  return { status: status === UNPROCESSABLE ? 400 : status, body: { errors: sendgridErrors(told) } };
+};
+
+const ERRORS: Readonly<Record<Vendor, (told: Told) => VendorAnswer>> = {
+  resend: resendError,
+  postmark: postmarkError,
+  sendgrid: sendgridError,
+};
+
+/** An error in the shape that a vendor's client reads. */
+export const vendorError = (vendor: Vendor, { error }: ErrorBody): VendorAnswer => ERRORS[vendor](error);

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll } from 'vitest';
+import { LOG_START } from '../../../src/domain/ports/event-store.ts';
+import type { Vendor } from '../../../src/http/compat/vendors.ts';
+import { type Service, startService } from '../support/service.ts';
+
+/** The routes of other services' clients, asked by whoever writes requests by hand. */
+
+export interface Answered {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: an answer's shape is what each test looks at
+  readonly body: any;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+const headersOf = (vendor: Vendor, by: string): Record<string, string> =>
+  vendor === 'postmark' ? { 'x-postmark-server-token': by } : { authorization: `Bearer ${by}` };
+
+/** What a vendor's clients show their users, whichever shape it has. */
+export const said = (vendor: Vendor, { body }: Pick<Answered, 'body'>): string => {
+  if (vendor === 'resend') return String(body.message);
+  if (vendor === 'postmark') return String(body.Message);
+  return body.errors.map(({ message }: { readonly message: string }) => message).join('; ');
+};
+
+export const RESEND = { from: 'a@a.test', to: 'b@example.org', subject: 'Hello', text: 'Hello' };
+export const POSTMARK = { From: 'a@a.test', To: 'b@example.org', Subject: 'Hello', TextBody: 'Hello' };
+export const SENDGRID = {
+  from: { email: 'a@a.test' },
+  subject: 'Hello',
+  content: [{ type: 'text/plain', value: 'Hello' }],
+  personalizations: [{ to: [{ email: 'b@example.org' }] }],
+};
+
+export const SENDS = [
+  ['resend', '/emails', RESEND],
+  ['postmark', '/email', POSTMARK],
+  ['sendgrid', '/v3/mail/send', SENDGRID],
+] as const;
+
+export const BATCHES = [
+  ['resend', '/emails/batch', [RESEND]],
+  ['postmark', '/email/batch', [POSTMARK]],
+  ['postmark', '/email/batchWithTemplates', { Messages: [POSTMARK] }],
+  ['sendgrid', '/v3/mail/send', SENDGRID],
+] as const;
+
+interface Asked {
+  readonly by?: string;
+  /** A string is sent as it is. */
+  readonly payload?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const bodyOf = ({ payload }: Asked) =>
+  payload === undefined ? {} : { payload: typeof payload === 'string' ? payload : JSON.stringify(payload) };
+
+/** An organization with a domain, `a.test`, and an admin key. */
+export const useTenant = () => {
+  const now = { service: {} as Service, organizationId: '', domainId: '', key: '' };
+  beforeAll(async () => {
+    now.service = await startService({}, () => undefined);
+    now.organizationId = await now.service.makeOrganization();
+    now.domainId = await now.service.makeDomain(now.organizationId, 'a.test');
+    now.key = (await now.service.makeKey(now.organizationId, now.domainId)).value;
+  });
+  afterAll(() => now.service.close());
+
+  return {
+    now,
+    ask: async (
+      vendor: Vendor,
+      method: 'GET' | 'POST' | 'PATCH',
+      path: string,
+      asked: Asked = {},
+    ): Promise<Answered> => {
+      const { by = now.key, payload, headers = {} } = asked;
+      const type = payload === undefined ? {} : { 'content-type': 'application/json' };
+      const answer = await now.service.server.inject({
+        method,
+        url: `/compat/${vendor}${path}`,
+        headers: { ...headersOf(vendor, by), ...type, ...headers },
+        ...bodyOf(asked),
+      });
+      const isJson = String(answer.headers['content-type']).startsWith('application/json');
+      return { status: answer.statusCode, body: isJson ? answer.json() : answer.body, headers: answer.headers };
+    },
+    /** Messages that the log holds. */
+    accepted: async (): Promise<number> => {
+      const { events } = await now.service.deps.context.store.readAll({
+        from: LOG_START,
+        limit: 1_000,
+        filter: { categories: ['message'] },
+      });
+      return events.filter(({ type }) => type === 'MessageAccepted').length;
+    },
+  };
+};
