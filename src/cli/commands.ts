@@ -5,6 +5,7 @@ import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
 import { doctorCommand } from './doctor.ts';
 import { createDomainCommand, listDomainsCommand, verifyDomainCommand } from './domains.ts';
+import { importCommand } from './import/command.ts';
 import {
   createKeyCommand,
   deleteKeyCommand,
@@ -79,4 +80,5 @@ export const COMMANDS: readonly Command[] = [
   pullTemplatesCommand,
   pushTemplatesCommand,
   diffTemplatesCommand,
+  importCommand,
 ];

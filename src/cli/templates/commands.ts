@@ -1,6 +1,7 @@
 import { type Difference, differencesOf } from '../../domain/template/differences.ts';
 import { type Invocation, type PlainCommand, type Result, UsageError } from '../command.ts';
-import { ApiRefused, openApi, type RemoteTemplate, type TemplatesApi } from './api.ts';
+import { ApiRefused } from '../service-api.ts';
+import { openApi, type RemoteTemplate, type TemplatesApi } from './api.ts';
 import { digestOf, type LocalTemplate, type Lock, readTemplates } from './files.ts';
 import { writeLock, writeTemplate } from './write-files.ts';
 

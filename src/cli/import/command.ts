@@ -1,0 +1,102 @@
+import { VENDORS, type Vendor } from '../../http/compat/vendors.ts';
+import {
+  CommandFailed,
+  type Invocation,
+  optional,
+  type PlainCommand,
+  type Result,
+  required,
+  UsageError,
+} from '../command.ts';
+import { ApiRefused, openService } from '../service-api.ts';
+import { readPostmark } from './postmark-records.ts';
+import { readRecords } from './read-records.ts';
+import { readResend } from './resend-records.ts';
+import { type ImportOptions, SENDGRID_LISTS } from './rows.ts';
+import { readSendgrid } from './sendgrid-records.ts';
+import { type Counts, createImport, createTally, sentence, type Tally } from './take-rows.ts';
+
+/**
+ * Takes suppressions, templates and domains over from another service's export, by the API of a running service. Each record
+ * stands for itself: what is there already stays, so that an import can be repeated, and completes one that broke off.
+ */
+
+/** Records between two lines on standard error. */
+const TOLD_EVERY = 5_000;
+const READERS = { resend: readResend, postmark: readPostmark, sendgrid: readSendgrid };
+
+const oneOf = <Name extends string>(
+  invocation: Invocation,
+  option: string,
+  names: readonly Name[],
+): Name | undefined => {
+  const given = optional(invocation, option);
+  const found = names.find((name) => name === given);
+  if (given !== undefined && found === undefined)
+    throw new UsageError(`--${option} must be one of ${names.join(', ')}`);
+  return found;
+};
+
+const vendorIn = ({ positionals }: Invocation): Vendor => {
+  const [name, more] = positionals;
+  const vendor = VENDORS.find((one) => one === name);
+  if (vendor === undefined || more !== undefined) throw new UsageError(`name one of ${VENDORS.join(', ')}`);
+  return vendor;
+};
+
+const optionsOf = (invocation: Invocation): ImportOptions => ({
+  scope: oneOf(invocation, 'scope', ['all', 'transactional', 'bulk']) ?? 'all',
+  list: oneOf(invocation, 'list', SENDGRID_LISTS),
+});
+
+const isOver = ({ problems }: { readonly problems?: unknown }): boolean =>
+  Array.isArray(problems) && problems.length > 0;
+
+const countsText = (counts: unknown): string => {
+  const { added, unchanged, skipped } = counts as Counts; // made above
+  return `${added} added, ${unchanged} unchanged, ${skipped} skipped`;
+};
+
+const textOf = (result: Result): string => {
+  const made = result as ReturnType<Tally['result']>; // its own
+  return [
+    `${made.records} records${made.dry_run ? ', and nothing was changed: a dry run takes everything for new' : ''}`,
+    ...(['suppressions', 'templates', 'domains'] as const).map((what) => `${what}: ${countsText(made[what])}`),
+    ...(made.skipped_otherwise === 0 ? [] : [`others: ${made.skipped_otherwise} skipped`]),
+    ...made.problems.map(({ line, reason }) => `  line ${line}: ${reason}`),
+    ...(made.problems_not_told === 0 ? [] : [`  and ${made.problems_not_told} more`]),
+  ].join('\n');
+};
+
+const SKIPPED = 2;
+
+export const importCommand: PlainCommand = {
+  name: 'import',
+  usage:
+    'resend|postmark|sendgrid --file EXPORT [--list bounces|spam_reports|unsubscribes|invalid_emails|blocks] [--scope all|transactional|bulk] [--dry-run]',
+  summary: 'takes suppressions, templates and domains of an export over, to the service at OUTBOX_URL',
+  needs: 'nothing',
+  exitCode: (result) => (isOver(result as object) ? SKIPPED : 0),
+  textOf,
+  run: async (invocation) => {
+    const vendor = vendorIn(invocation);
+    const file = required(invocation, 'file');
+    const options = optionsOf(invocation);
+    const isDry = invocation.values['dry-run'] === true;
+    const work = { tally: createTally(), service: isDry ? null : openService() };
+    const importing = createImport(work);
+    let read = 0;
+    try {
+      for await (const record of readRecords(file)) {
+        await importing.take(record.line, READERS[vendor](record.fields, options));
+        read += 1;
+        if (read % TOLD_EVERY === 0) process.stderr.write(`${file}: ${read} records, to line ${record.line}\n`);
+      }
+      await importing.flush();
+    } catch (error) {
+      if (!(error instanceof ApiRefused)) throw error;
+      throw new CommandFailed(`after ${read} records: ${sentence(error)}. Import the file again: what is there stays`);
+    }
+    return work.tally.result(read, isDry);
+  },
+};

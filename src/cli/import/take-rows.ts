@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { writeCsv } from '../../http/csv.ts';
+import { ApiRefused, parsed, type ServiceApi } from '../service-api.ts';
+import { type DomainRow, keyOf, type Row, type SuppressionRow, type TemplateRow } from './rows.ts';
+
+/** Gives what an export holds to a running service, and counts what became of it. */
+
+/** Of one request: a few seconds' appends. More: longer waits, and more to repeat. */
+const ROWS_PER_REQUEST = 1_000;
+/** The first are told, the others are counted. */
+const PROBLEMS_TOLD_MAX = 100;
+
+type What = 'suppressions' | 'templates' | 'domains';
+
+export interface Counts {
+  added: number;
+  unchanged: number;
+  skipped: number;
+}
+
+interface Problem {
+  readonly line: number;
+  readonly reason: string;
+}
+
+export const createTally = () => {
+  const counts: Record<What, Counts> = {
+    suppressions: { added: 0, unchanged: 0, skipped: 0 },
+    templates: { added: 0, unchanged: 0, skipped: 0 },
+    domains: { added: 0, unchanged: 0, skipped: 0 },
+  };
+  const problems: Problem[] = [];
+  let untold = 0;
+  let others = 0;
+
+  const tell = (problem: Problem): void => {
+    if (problems.length < PROBLEMS_TOLD_MAX) problems.push(problem);
+    else untold += 1;
+  };
+  return {
+    counts,
+    skip: (what: What | null, problem: Problem): void => {
+      if (what === null) others += 1;
+      else counts[what].skipped += 1;
+      tell(problem);
+    },
+    result: (read: number, isDry: boolean) => ({
+      dry_run: isDry,
+      records: read,
+      ...counts,
+      skipped_otherwise: others,
+      problems: problems.toSorted((one, other) => one.line - other.line),
+      problems_not_told: untold,
+    }),
+  };
+};
+
+export type Tally = ReturnType<typeof createTally>;
+
+interface Numbered<Of extends Row> {
+  readonly line: number;
+  readonly row: Of;
+}
+
+interface Work {
+  readonly tally: Tally;
+  /** null: a dry run. */
+  readonly service: ServiceApi | null;
+}
+
+export const sentence = ({ message, details }: ApiRefused): string =>
+  details.length === 0 ? message : details.join('; ');
+
+/** Counts a refusal as a record that was skipped. */
+const orSkip = async (tally: Tally, what: What, line: number, work: () => Promise<void>): Promise<void> => {
+  try {
+    await work();
+  } catch (error) {
+    // What is wrong with the key, or with the service, is wrong with all records.
+    if (!(error instanceof ApiRefused) || [401, 403].includes(error.status) || error.status >= 500) throw error;
+    tally.skip(what, { line, reason: sentence(error) });
+  }
+};
+
+const importedSchema = z.object({
+  imported: z.number(),
+  unchanged: z.number(),
+  problems: z.array(z.object({ line: z.number(), message: z.string() })),
+});
+
+const CSV_COLUMNS = ['address', 'reason', 'scope', 'note'] as const;
+
+const sendSuppressions = async ({ tally, service }: Work, rows: readonly Numbered<SuppressionRow>[]): Promise<void> => {
+  const { counts } = tally;
+  if (service === null) {
+    counts.suppressions.added += rows.length;
+    return;
+  }
+  const csv = writeCsv([CSV_COLUMNS, ...rows.map(({ row }) => CSV_COLUMNS.map((column) => row[column]))]);
+  const { imported, unchanged, problems } = parsed(
+    importedSchema,
+    await service.call('POST', '/suppressions/import', { body: { csv } }),
+  );
+  counts.suppressions.added += imported;
+  counts.suppressions.unchanged += unchanged;
+  for (const { line, message } of problems)
+    tally.skip('suppressions', { line: rows[line - 2]?.line ?? 0, reason: message });
+};
+
+/** Gathers suppressions, so that many travel in one request; repeated ones are told. */
+const createSuppressions = (work: Work) => {
+  let pending: Numbered<SuppressionRow>[] = [];
+  let lines = new Map<string, number>();
+  const flush = async (): Promise<void> => {
+    const rows = pending;
+    pending = [];
+    lines = new Map();
+    if (rows.length > 0) await sendSuppressions(work, rows);
+  };
+  return {
+    flush,
+    add: async (line: number, row: SuppressionRow): Promise<void> => {
+      const first = lines.get(keyOf(row));
+      if (first !== undefined) return work.tally.skip('suppressions', { line, reason: `repeats line ${first}` });
+      lines.set(keyOf(row), line);
+      pending.push({ line, row });
+      if (pending.length >= ROWS_PER_REQUEST) await flush();
+    },
+  };
+};
+
+const templateSchema = z.object({ published_version: z.number().nullable() });
+
+/** null: there is none. */
+const findTemplate = async (service: ServiceApi, alias: string) => {
+  try {
+    return parsed(templateSchema, await service.call('GET', `/templates/${alias}`));
+  } catch (error) {
+    if (error instanceof ApiRefused && error.status === 404) return null;
+    throw error;
+  }
+};
+
+/** Publishes it too: sends can use it at once. One that is there stays as it is, but for one that was never published. */
+const addTemplate = async ({ tally, service }: Work, { row: { body } }: Numbered<TemplateRow>): Promise<void> => {
+  const { templates } = tally.counts;
+  const found = service === null ? null : await findTemplate(service, body.alias);
+  if (found !== null && found.published_version !== null) {
+    templates.unchanged += 1;
+    return;
+  }
+  if (found === null) await service?.call('POST', '/templates', { body });
+  await service?.call('POST', `/templates/${body.alias}/publish`);
+  templates.added += 1;
+};
+
+const addDomain = async ({ tally, service }: Work, { row: { name } }: Numbered<DomainRow>): Promise<void> => {
+  const { domains } = tally.counts;
+  try {
+    await service?.call('POST', '/domains', { body: { name } });
+    domains.added += 1;
+  } catch (error) {
+    if (!(error instanceof ApiRefused) || error.status !== 409) throw error;
+    domains.unchanged += 1;
+  }
+};
+
+export const createImport = (work: Work) => {
+  const { tally } = work;
+  const suppressions = createSuppressions(work);
+  return {
+    flush: suppressions.flush,
+    take: async (line: number, row: Row): Promise<void> => {
+      switch (row.kind) {
+        case 'suppression':
+          return suppressions.add(line, row);
+        case 'template':
+          return orSkip(tally, 'templates', line, () => addTemplate(work, { line, row }));
+        case 'domain':
+          return orSkip(tally, 'domains', line, () => addDomain(work, { line, row }));
+        case 'skipped':
+          return tally.skip(null, { line, reason: row.reason });
+        default:
+          return row satisfies never;
+      }
+    },
+  };
+};

@@ -1,0 +1,81 @@
+import { tmpdir } from 'node:os';
+import { describe, expect, test, vi } from 'vitest';
+import { importCommand } from '../../../src/cli/import/command.ts';
+import { counted, imported, POSTMARK_DUMP, useService } from './service.ts';
+
+const { check } = useService();
+
+describe('hostile files', () => {
+  test.each([
+    ['[{"email":"a@example.net"', /the file ends in the middle of a record/],
+    ['[{"email":a}]', /line 1: is not well-formed JSON/],
+    ['{"data":[\n{"email":}\n]}', /line 2: is not well-formed JSON/],
+    [']', /^/],
+    [`[{"email":"${'x'.repeat(5_000_000)}"}]`, /record of more than 4000000 characters/],
+    [`email,created\n"${'x'.repeat(200_000)}`, /line 2: has a row of more than 100000 characters/],
+    ['email,created\n"a@example.net', /line 2: has a quote that does not end/],
+    ['email,created\na"b"c@example.net,"x"y\n', /quotes only around whole fields/],
+    [`{"a":${'['.repeat(5_000_000)}`, /more than 4000000 characters/],
+  ])('%# are refused in a sentence with the line', async (text, sentence) => {
+    const importing = imported('sendgrid', text, { list: 'bounces', 'dry-run': true });
+    if (text === ']') expect((await importing).suppressions).toEqual(counted(0));
+    else await expect(importing).rejects.toThrow(sentence);
+  });
+
+  test('a file that is not there, or a folder', async () => {
+    const invocation = (file: string) => ({ values: { file, 'dry-run': true }, positionals: ['resend'] });
+    await expect(importCommand.run(invocation('/nowhere/export.csv'))).rejects.toThrow(
+      '/nowhere/export.csv cannot be read',
+    );
+    await expect(importCommand.run(invocation(tmpdir()))).rejects.toThrow('cannot be read');
+  });
+
+  test('records that are none are skipped, whatever is in them', async () => {
+    const records = [
+      '[]',
+      '1',
+      '"x"',
+      'null',
+      '{}',
+      '{"email":1}',
+      '{"email":["a@b.test"]}',
+      '{"domain":{"x":1}}',
+      '{"versions":1}',
+      '{"versions":[1,null],"id":"d-1"}',
+      '{"__proto__":{"email":"a@example.net"}}',
+    ];
+    const { suppressions, domains, problems } = await imported('sendgrid', `[${records.join(',\n')}]`, {
+      list: 'bounces',
+    });
+    expect([suppressions, domains]).toEqual([counted(0), counted(0, 0, 1)]);
+    expect(problems.length).toBeGreaterThan(3);
+  });
+
+  test('line breaks and formulas in notes and addresses change no other row', async () => {
+    const text = JSON.stringify([
+      { email: 'a@example.net', reason: '\r\nevil@example.net,bounce,all,x', status: '=1+1', created: 1 },
+      { email: 'b@example.net\r\nevil@example.net', reason: '', status: '', created: 1 },
+      { email: '=a@example.org', reason: '\u0000', status: '"', created: 8.64e15 },
+    ]);
+    const { suppressions } = await imported('sendgrid', text, { list: 'bounces' });
+    expect(suppressions).toEqual(counted(2));
+    expect((await check('evil@example.net')).suppressed.bulk).toBe(false);
+    expect((await check('=a@example.org')).suppressed.bulk).toBe(true);
+  });
+
+  test('a key that may not is told at once', async () => {
+    vi.stubEnv('OUTBOX_API_KEY', 'ob_live_none');
+    await expect(imported('postmark', POSTMARK_DUMP)).rejects.toThrow(
+      /after 4 records: .*API key.*what is there stays/s,
+    );
+  });
+
+  test.each([
+    [['mailgun'], {}, 'name one of resend, postmark, sendgrid'],
+    [[], {}, 'name one of'],
+    [['resend'], { list: 'all' }, '--list must be one of'],
+    [['resend'], { scope: 'none' }, '--scope must be one of all, transactional, bulk'],
+  ])('%j %j is refused', async (positionals, values, sentence) => {
+    await expect(importCommand.run({ positionals, values: { file: 'x', ...values } })).rejects.toThrow(sentence);
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test, vi } from 'vitest';
+import { counted, imported, POSTMARK_DUMP, useService } from './service.ts';
+
+const { check } = useService();
+
+describe('suppressions', () => {
+  test('of Postmark are taken with reason and time, and no second time', async () => {
+    const first = await imported('postmark', POSTMARK_DUMP, { scope: 'bulk' });
+    expect([first.records, first.suppressions, first.code]).toEqual([4, counted(2, 0, 1), 2]);
+    expect(first.problems).toEqual([
+      { line: 15, reason: 'the address is not an email address: it has no @' },
+      { line: 21, reason: 'repeats line 9' },
+    ]);
+    expect(first.text).toContain('suppressions: 2 added, 0 unchanged, 1 skipped');
+    expect(await check('ann@example.net')).toMatchObject({
+      suppression: { entries: [{ reason: 'unsubscribe', scope: 'bulk' }] },
+    });
+    expect(JSON.stringify(await check('bob@example.net'))).toContain(
+      'Postmark since 2019-12-17T13:58:33.000Z: HardBounce by Recipient',
+    );
+    expect((await imported('postmark', POSTMARK_DUMP, { scope: 'bulk' })).suppressions).toEqual(counted(0, 2, 1));
+  });
+
+  test.each([
+    [
+      'resend',
+      '{"object":"list","has_more":false,"data":[{"id":"1","email":"a@example.net","origin":"bounce","source_id":null,"created_at":"2024-01-01T00:00:00Z"},{"id":"2","email":"b@example.net","origin":"complaint","created_at":"2024-01-01"}]}',
+      {},
+      ['bounce', 'complaint'],
+    ],
+    [
+      'resend',
+      'email,first_name,unsubscribed\r\na@example.net,"An, n",TRUE\r\nb@example.net,Bob,false\r\n',
+      {},
+      ['unsubscribe'],
+    ],
+    [
+      'resend',
+      '{"email":"a@example.net","origin":"manual"}\n{"email":"b@example.net","origin":"bounce"}\n',
+      {},
+      ['manual', 'bounce'],
+    ],
+    [
+      'postmark',
+      'Email Address;Suppression Reason;Origin;Created At\na@example.net;SpamComplaint;Recipient;2024-01-01T00:00:00Z\nb@example.net;ManualSuppression;Customer;\n',
+      {},
+      ['complaint', 'manual'],
+    ],
+    [
+      'sendgrid',
+      '[{"created":1443651125,"email":"a@example.net","reason":"550 5.1.1 no \\"such\\" user\\nhere","status":"5.1.1"},{"created":1443651125,"email":"b@example.net","reason":"","status":""}]',
+      { list: 'bounces' },
+      ['bounce', 'bounce'],
+    ],
+    [
+      'sendgrid',
+      '\ufeffstatus,reason,email,created\n5.1.1,"550 5.1.1 ""unknown""\nuser",a@example.net,1443651125\n,,b@example.net,1443651125',
+      { list: 'bounces' },
+      ['bounce', 'bounce'],
+    ],
+    [
+      'sendgrid',
+      'email,created\na@example.net,1443651125\nb@example.net,1443651125\n',
+      { list: 'unsubscribes' },
+      ['unsubscribe', 'unsubscribe'],
+    ],
+    [
+      'sendgrid',
+      '[{"created":1443651125,"email":"a@example.net","ip":"192.0.2.1"}]',
+      { list: 'spam_reports' },
+      ['complaint'],
+    ],
+  ] as const)('%s, as its exports have them: %j', async (vendor, text, options, reasons) => {
+    const { problems, suppressions } = await imported(vendor, text, options);
+    const isTrue = vendor === 'resend' && text.includes('TRUE');
+    expect(problems).toEqual(isTrue ? [{ line: 3, reason: 'the contact has not unsubscribed' }] : []);
+    expect(suppressions).toEqual(counted(reasons.length));
+    const found = await Promise.all(['a', 'b'].slice(0, reasons.length).map((name) => check(`${name}@example.net`)));
+    expect(found.map(({ suppression }) => suppression.entries[0].reason)).toEqual(reasons);
+    if (text.includes('1443651125')) expect(JSON.stringify(found[0])).toContain('since 2015-09-30T22:12:05.000Z');
+  });
+
+  test('of SendGrid need the name of their list, and blocks are none', async () => {
+    const text = '[{"created":1,"email":"a@example.net","reason":"","status":""}]';
+    expect((await imported('sendgrid', text)).problems[0]?.reason).toContain('--list bounces|spam_reports');
+    expect((await imported('sendgrid', text, { list: 'blocks' })).suppressions).toEqual(counted(0));
+  });
+
+  test('beyond one request are taken in several, and told on the way', async () => {
+    const told = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const rows = Array.from({ length: 5_001 }, (_, index) => `a${index}@example.net,1443651125`);
+    const { suppressions } = await imported('sendgrid', `email,created\n${rows.join('\n')}\n`, {
+      list: 'unsubscribes',
+    });
+    expect(suppressions).toEqual(counted(5_001));
+    expect(told.mock.calls.map(([line]) => line)).toEqual([expect.stringContaining('5000 records, to line 5001')]);
+  });
+
+  test('are not taken by a dry run, which needs no service', async () => {
+    vi.stubEnv('OUTBOX_API_KEY', '');
+    const { suppressions, text } = await imported('postmark', POSTMARK_DUMP, { 'dry-run': true });
+    expect([suppressions, text]).toEqual([counted(2, 0, 1), expect.stringContaining('nothing was changed')]);
+    expect((await check('ann@example.net')).suppressed).toEqual({ transactional: false, bulk: false });
+  });
+});
