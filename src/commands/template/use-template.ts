@@ -6,10 +6,10 @@ import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { TemplateRenderer } from '../../domain/ports/template-renderer.ts';
 import { templateStream } from '../../domain/streams.ts';
-import type { TemplateContent } from '../../domain/template/content.ts';
+import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import type { RenderedTemplate } from '../../domain/template/render-template.ts';
 import { type Template, type TemplateVersion, template, templateIdOf } from '../../domain/template/template.ts';
-import type { Values } from '../../domain/template/variables.ts';
+import { textualValues, type Values } from '../../domain/template/variables.ts';
 import { load } from '../execute.ts';
 import { renderContent, requireValidHtml } from './render-template.ts';
 import { templateContent } from './template-content.ts';
@@ -63,7 +63,8 @@ const LOADED_MS = 500;
 const LOADED_TEMPLATES_MAX = 1_000;
 
 export interface TemplateUses {
-  of(organizationId: string): UseTemplate;
+  /** @param values `textual`: numbers and truth values are taken for texts. Default: each has the type that is declared. */
+  of(organizationId: string, values?: 'typed' | 'textual'): UseTemplate;
   /** To be called when a template was changed. */
   forget(templateId: string): void;
 }
@@ -116,7 +117,7 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
     }
   };
 
-  const of = (organizationId: string): UseTemplate => {
+  const of: TemplateUses['of'] = (organizationId, values = 'typed') => {
     const found = new Map<string, Promise<TemplateVersion>>();
     return async ({ id, version: asked, locale, variables }) => {
       const templateId = templateIdOf(organizationId, id);
@@ -126,7 +127,7 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
       const version = await finding;
       const content = await contentOf(version);
       const { rendered } = renderContent(templateRenderer, content, {
-        variables,
+        variables: values === 'typed' ? variables : textualValues(variablesOf(content), variables),
         locale,
         field: 'template.variables',
       });

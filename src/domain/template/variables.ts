@@ -89,3 +89,12 @@ export const exampleValues = (variables: readonly Variable[]): Values =>
       return value === undefined ? [] : [[name, value]];
     }),
   );
+
+/** Numbers and truth values as text where a text is declared: other template languages make no difference. */
+export const textualValues = (variables: readonly Variable[], given: Values): Values => {
+  const texts = new Set(variables.filter(({ type }) => type === 'string').map(({ name }) => name));
+  const textOf = (value: unknown): unknown => (['number', 'boolean'].includes(typeof value) ? String(value) : value);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, texts.has(name) ? textOf(value) : value]),
+  );
+};

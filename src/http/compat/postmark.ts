@@ -108,7 +108,7 @@ const eventOf = ({ address, status, smtp, reason, updated_at: ReceivedAt }: Show
   const Details = { DeliveryMessage: reply, DestinationServer: smtp?.mx ?? '', DestinationIP: '' };
   if (status === 'delivered') return { ...of, Type: 'Delivered', Details };
   if (status === 'deferred') return { ...of, Type: 'Transient', Details };
-  return status === 'bounced' ? { ...of, Type: 'Bounced', Details: { Summary: reply, BounceID: '0' } } : null;
+  return status === 'bounced' ? { ...of, Type: 'Bounced', Details: { Summary: reply, BounceID: 0 } } : null;
 };
 
 const OPEN: ReadonlySet<string> = new Set(['accepted', 'scheduled', 'deferred']);

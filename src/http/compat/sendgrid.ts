@@ -25,18 +25,23 @@ const combined = (shared: Fields, own: Fields): Fields => ({
   ),
 });
 
-const charactersOf = (text: unknown): number => (typeof text === 'string' ? text.length : 0);
+/** Of all texts and names in a value; its depth and size were bounded when it was read. */
+const charactersIn = (value: unknown): number => {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.entries(value).reduce((sum, [name, one]) => sum + name.length + charactersIn(one), 0);
+};
 
-const contentCharacters = ({ attachments }: Fields): number =>
+const filesIn = ({ attachments }: Fields): number =>
   Array.isArray(attachments)
-    ? attachments.reduce<number>((sum, one) => sum + (isSent(one) ? charactersOf(one.content) : 0), 0)
+    ? attachments.reduce<number>((sum, one) => sum + (isSent(one) ? charactersIn(one.content) : 0), 0)
     : 0;
 
 /** One body makes many messages, each of which is stored: no more than a batch of ours may hold. @throws {DomainError} `body_too_large`. */
 const requireSmall = (shared: Fields, count: number): void => {
-  const rest = charactersOf(shared.html) + charactersOf(shared.text);
-  const isSmall = rest * count <= SEND_REST_BYTES_MAX && (rest + contentCharacters(shared)) * count <= SEND_BYTES_MAX;
-  if (count === 1 || isSmall) return;
+  const all = charactersIn(shared) * count;
+  const rest = all - filesIn(shared) * count;
+  if (count === 1 || (all <= SEND_BYTES_MAX && rest <= SEND_REST_BYTES_MAX)) return;
   throw new DomainError(
     'body_too_large',
     `content and attachments for ${count} personalizations are larger than ${SEND_BYTES_MAX} bytes, or ${SEND_REST_BYTES_MAX} without attachments: send fewer in one request`,
@@ -56,9 +61,9 @@ export const sendSendgridMailRoute = endpoint(
   async (call, route) => {
     const { personalizations, ...rest } = requireObject(call.body);
     const people = requireMessages(personalizations, 'personalizations');
+    requireSmall(rest, people.length);
     const shared = takeFields(rest, SHARED);
     requireNone(shared.problems);
-    requireSmall(shared.fields, people.length);
     const sent = await sendMany(route, call, {
       // As if each had come in a request of its own.
       messages: people.map((one) => (isSent(one) ? { ...rest, personalizations: [one] } : one)),

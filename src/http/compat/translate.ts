@@ -1,3 +1,4 @@
+import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { SentBatch } from '../../commands/message/send-batch.ts';
 import type { SentMessage } from '../../commands/message/send-message.ts';
 import { type Details, DomainError } from '../../domain/domain-error.ts';
@@ -96,6 +97,12 @@ const readTranslated = async (
   }
 };
 
+/** Templates of other services know no types of values. */
+const withTextualValues = (route: RouteContext): RouteContext => ({
+  ...route,
+  templates: { ...route.templates, of: (organizationId) => route.templates.of(organizationId, 'textual') },
+});
+
 /** Accepts the message that a body is. @throws {DomainError} in the vendor's names. */
 export const sendOne = async (
   route: RouteContext,
@@ -104,7 +111,7 @@ export const sendOne = async (
 ): Promise<SentMessage> => {
   const nameOf = (path: string): string => vendorPath(path, names);
   const body = await readTranslated(route, call.caller, translate(requireObject(call.body)), nameOf);
-  return acceptSend(route, call, body).catch((error: unknown) => {
+  return acceptSend(withTextualValues(route), call, body).catch((error: unknown) => {
     throw inNames(error, nameOf);
   });
 };
@@ -148,10 +155,13 @@ export const sendMany = async (route: RouteContext, call: SendCall, batch: Batch
     const rest = vendorPath(path.slice(prefix.length), names);
     return rest === '' ? placeOf(Number(index)).replace(/\.$/, '') : `${placeOf(Number(index))}${rest}`;
   };
-  const items = messages.map((sent, index) => translated(batch, sent, index));
+  const { system } = route.deps.context;
+  const items = await mapConcurrently(messages, { system, concurrency: 1 }, (sent, index) =>
+    translated(batch, sent, index),
+  );
   const body = { messages, mode: strict ? 'strict' : 'partial' };
   try {
-    const sent = await acceptBatch(route, call, { messages: items, strict, body });
+    const sent = await acceptBatch(withTextualValues(route), call, { messages: items, strict, body });
     return sent.map((one) => (one instanceof DomainError ? (inNames(one, nameOf) as DomainError) : one));
   } catch (error) {
     throw inNames(error, nameOf);

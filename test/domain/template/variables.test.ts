@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   exampleValues,
   resolveValues,
+  textualValues,
   type Variable,
   type VariableType,
 } from '../../../src/domain/template/variables.ts';
@@ -67,4 +68,21 @@ describe('the values of a send', () => {
       name: 'Ann',
     });
   });
+});
+
+test('numbers and truth values are texts where a text is declared, and nowhere else', () => {
+  const variables = [variable('text', 'string'), variable('count', 'number'), variable('list', 'list')];
+  expect(textualValues(variables, { text: 42, count: 42, list: [1], other: 1 })).toEqual({
+    text: '42',
+    count: 42,
+    list: [1],
+    other: 1,
+  });
+  for (const [given, told] of [
+    [true, 'true'],
+    [null, null],
+    [{ a: 1 }, { a: 1 }],
+    ['a', 'a'],
+  ])
+    expect(textualValues(variables, { text: given })).toEqual({ text: told });
 });

@@ -107,16 +107,19 @@ describe('postmark', () => {
     const many = await client().sendEmailBatchWithTemplates([
       mail(names[1], { TemplateId: 1_234_567 }),
       mail(names[2], { TemplateAlias: 'welcome', InlineCss: true }),
+      mail(undefined, { TemplateAlias: 'welcome', TemplateModel: { name: 4711 } }),
       mail('Nobody', { TemplateAlias: 'absent' }),
       mail('Nobody', { TemplateAlias: 'welcome', TemplateModel: {} }),
     ] as never);
     expect(many.map(({ ErrorCode, Message }) => [ErrorCode, Message])).toEqual([
       [0, 'OK'],
       [0, 'OK'],
+      [0, 'OK'],
       [1101, 'TemplateAlias names no template of your organization'],
       [300, 'TemplateModel.name is required'],
     ]);
-    for (const name of names) expect((await arrived(`Welcome ${name}`))[0]?.mail.text).toContain(`Hello ${name}`);
+    for (const name of [...names, '4711'])
+      expect((await arrived(`Welcome ${name}`))[0]?.mail.text).toContain(`Hello ${name}`);
     await expect(client().sendEmailWithTemplate(mail('x', { TemplateAlias: 'absent' }) as never)).rejects.toMatchObject(
       {
         name: 'ApiInputError',

@@ -66,6 +66,30 @@ describe("another organization's message, or one of another environment", () => 
   });
 });
 
+test("another organization's template is none", async () => {
+  const other = await now.service.makeOrganization();
+  const theirs = await now.service.makeKey(other, await now.service.makeDomain(other, 'd.test'));
+  const post = (url: string, payload: object) =>
+    now.service.request({ method: 'POST', url: `/v1/templates${url}`, key: theirs.value, payload });
+  const { id } = (await post('', { alias: 'd-theirs', name: 'A', subject: 'A', html: '<p>A</p>' })).json();
+  expect((await post(`/${id}/publish`, {})).statusCode).toBe(200);
+  const before = await accepted();
+  for (const name of [id, 'd-theirs']) {
+    const { subject: _, text: __, ...resend } = RESEND;
+    const { Subject: ___, TextBody: ____, ...postmark } = POSTMARK;
+    const { subject: _____, content: ______, ...sendgrid } = SENDGRID;
+    for (const [vendor, path, payload] of [
+      ['resend', '/emails', { ...resend, template: { id: name } }],
+      ['postmark', '/email/withTemplate', { ...postmark, TemplateAlias: name }],
+      ['sendgrid', '/v3/mail/send', { ...sendgrid, template_id: name }],
+    ] as const)
+      expect(said(vendor, await ask(vendor, 'POST', path, { payload }))).toContain(
+        'names no template of your organization',
+      );
+  }
+  expect(await accepted()).toBe(before);
+});
+
 describe('an idempotency key', () => {
   test.each([...SENDS, ...BATCHES])('%s %s replays, and is refused with another body', async (vendor, path, good) => {
     const headers = { 'idempotency-key': `${vendor}${path}${Math.random()}` };

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { optionsIn } from '../../../src/cli/command.ts';
+import { importCommand } from '../../../src/cli/import/command.ts';
+import { VENDORS, type Vendor } from '../../../src/http/compat/vendors.ts';
+import { RESEND, said, useTenant } from './tenant.ts';
+
+/** What the pages about migrating say, as far as it can be executed; what clients do is in the end-to-end tests. */
+
+const { ask } = useTenant();
+
+const pageOf = (vendor: Vendor): string =>
+  readFileSync(new URL(`../../../docs/migrating-from-${vendor}.md`, import.meta.url), 'utf8');
+
+/** First cells of the rows under a heading. */
+const cellsUnder = (page: string, heading: string): readonly string[] => {
+  const [, section = ''] = page.split(`## ${heading}\n`);
+  const rows = section.split('\n## ')[0]?.match(/^\| .* \|$/gm) ?? [];
+  return rows.slice(1).map((row) => row.split(/(?<!\\) \| /)[0] ?? '');
+};
+
+const wordsIn = (cells: readonly string[]): readonly string[] =>
+  cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
+
+describe.each(VENDORS)('the page about %s', (vendor) => {
+  const page = pageOf(vendor);
+
+  test('names the path of its routes, and is named by what is not there', async () => {
+    expect(page).toContain(`outbox.example.com/compat/${vendor}`);
+    const answer = await ask(vendor, 'GET', '/nothing');
+    expect(said(vendor, answer)).toContain(`docs/migrating-from-${vendor}.md lists what is`);
+  });
+
+  test('shows imports that are commands', () => {
+    const lines = [...page.matchAll(/^npm run outbox -- import (\S+) (.+)$/gm)];
+    expect(lines.length).toBeGreaterThan(2);
+    for (const [, name, rest = ''] of lines) {
+      expect(name).toBe(vendor);
+      const { values } = parseArgs({ args: rest.split(' '), options: optionsIn(importCommand.usage), strict: true });
+      expect(values.file).toMatch(/\.json$/);
+    }
+  });
+
+  test('says of nothing both that it maps and that it does not', () => {
+    const [maps, not] = ['What maps', 'What does not'].map((heading) => wordsIn(cellsUnder(page, heading)));
+    expect(maps?.length).toBeGreaterThan(10);
+    expect(
+      not?.filter((word) => maps?.includes(word) && !['subject', 'text', 'html', 'content'].includes(word)),
+    ).toEqual([]);
+  });
+});
+
+/** What pages call refused, as requests have it. */
+const REFUSED: readonly (readonly [Vendor, string, object, string])[] = [
+  ['resend', '/emails', { attachments: [{ filename: 'a', path: 'https://a.test/a' }] }, 'attachments[0].path'],
+  ['resend', '/emails', { scheduled_at: 'in 1 hour' }, 'scheduled_at'],
+  ['postmark', '/email', { MessageStream: 'other' }, 'MessageStream'],
+  ['postmark', '/email', { TrackLinks: 'TextOnly' }, 'TrackLinks'],
+  ['postmark', '/email/withTemplate', { InlineCss: false }, 'InlineCss'],
+  ['sendgrid', '/v3/mail/send', { sections: { a: 'b' } }, 'sections'],
+  ['sendgrid', '/v3/mail/send', { asm: { group_id: 1 } }, 'asm'],
+  ['sendgrid', '/v3/mail/send', { batch_id: 'x' }, 'batch_id'],
+  ['sendgrid', '/v3/mail/send', { ip_pool_name: 'x' }, 'ip_pool_name'],
+  ...['sandbox_mode', 'bypass_list_management', 'footer', 'bcc', 'spam_check'].map(
+    (name) =>
+      ['sendgrid', '/v3/mail/send', { mail_settings: { [name]: { enable: true } } }, `mail_settings.${name}`] as const,
+  ),
+  ...['subscription_tracking', 'ganalytics'].map(
+    (name) =>
+      [
+        'sendgrid',
+        '/v3/mail/send',
+        { tracking_settings: { [name]: { enable: true } } },
+        `tracking_settings.${name}`,
+      ] as const,
+  ),
+  [
+    'sendgrid',
+    '/v3/mail/send',
+    { tracking_settings: { click_tracking: { enable: true, enable_text: true } } },
+    'tracking_settings.click_tracking.enable_text',
+  ],
+  ['sendgrid', '/v3/mail/send', { content: [{ type: 'text/calendar', value: 'x' }] }, 'content[0].type'],
+];
+
+test.each(REFUSED)('%s %s refuses %j with its name and a remedy', async (vendor, path, payload, name) => {
+  const body = vendor === 'sendgrid' ? { personalizations: [{}], ...payload } : { ...RESEND, ...payload };
+  const sentence = said(vendor, await ask(vendor, 'POST', path, { payload: body }))
+    .split('; ')
+    .find((one) => one.startsWith(`${name} `));
+  expect(sentence).toMatch(/: | must be /);
+});
