@@ -42,6 +42,17 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
     doc.font('Helvetica').fontSize(9).text(texts.map(shown).join('\n'));
   };
 
+  const tell = ({ at, sentence, by, address, event_id: eventId, leaf_index: leaf }: Report['events'][number]): void => {
+    if (doc.y > EVENT_Y_MAX) doc.addPage();
+    doc.moveDown(0.4).font('Helvetica-Bold').fontSize(9).text(atTime(at));
+    lines(sentence);
+    lines(`By ${by}${address === null ? '' : `, from ${address}`}.`);
+    doc
+      .font('Helvetica')
+      .fontSize(7)
+      .text(`Number ${leaf ?? '(not there yet)'} of the log, event ${eventId}`);
+  };
+
   /** Below the margin, where a text would begin another page. */
   const footPages = (): void => {
     const { count } = doc.bufferedPageRange();
@@ -61,16 +72,7 @@ export const reportPdf = async (report: Report): Promise<Readable> => {
   lines(...facts.map(({ name, value }) => `${name}: ${value}`));
   heading('What happened');
   if (leftOut !== null) lines(leftOut);
-  for (const { at, sentence, by, address, event_id: eventId, leaf_index: leaf } of events) {
-    if (doc.y > EVENT_Y_MAX) doc.addPage();
-    doc.moveDown(0.4).font('Helvetica-Bold').fontSize(9).text(atTime(at));
-    lines(sentence);
-    lines(`By ${by}${address === null ? '' : `, from ${address}`}.`);
-    doc
-      .font('Helvetica')
-      .fontSize(7)
-      .text(`Number ${leaf ?? '(not there yet)'} of the log, event ${eventId}`);
-  }
+  events.forEach(tell);
   if (sends.length > 0) heading('What was sent with it');
   lines(...sends.map(sendSentence));
   heading('Proof');
