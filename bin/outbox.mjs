@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The installed package's command: `outbox start` runs the service, everything else is a command of `src/cli`.
+// The command `outbox`, for customers and operators: `start` runs the service, everything else is a command of `src/cli`.
 // It runs under the Node that comes as a dependency, so that an older one is enough to install it.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -24,7 +24,9 @@ const program = command === 'start' ? [...START_FLAGS, pathOf('../src/main.ts')]
 const words = command === 'start' || command === undefined ? rest : [command, ...rest];
 
 // Node warns that the function by which types are left out is experimental; that it runs TypeScript at all is not.
-const flags = ['--disable-warning=ExperimentalWarning', '--import', pathOf('./strip-types.mjs')];
+const flags = pathOf('.').includes('/node_modules/')
+  ? ['--disable-warning=ExperimentalWarning', '--import', pathOf('./strip-types.mjs')]
+  : [];
 const child = spawn(bundledNode(), [...flags, ...program, ...words], { stdio: 'inherit' });
 // A terminal's Ctrl-C reaches both; a supervisor's signal this process alone. Nobody stops twice.
 process.on('SIGINT', () => undefined);

@@ -1,13 +1,7 @@
 import { createAnalyst, listAnalysts, removeAnalyst } from '../projections/analytics.ts';
-import {
-  CommandFailed,
-  type OperatorCommand,
-  operatorOrigin,
-  optional,
-  optionalCount,
-  required,
-  UsageError,
-} from './command.ts';
+import { type OperatorCommand, optional, optionalCount, required } from './command.ts';
+import { CommandFailed, UsageError } from './failures.ts';
+import { operatorOrigin } from './operator-origin.ts';
 
 const CONNECTIONS_DEFAULT = 5;
 /** Longer keeps old rows of busy tables from being removed, shorter ends large reports. */

@@ -16,19 +16,17 @@ import { version } from '../composition/version.ts';
 import { type Config, readConfig } from '../config.ts';
 import { WrongSecretKey } from '../domain/ports/secrets.ts';
 import { lastMigration, migrate } from '../projections/migrate.ts';
-import {
-  CommandFailed,
-  type Invocation,
-  type OperatorCommand,
-  optional,
-  type PlainCommand,
-  type Result,
-  UsageError,
-} from './command.ts';
+import { type Invocation, type OperatorCommand, optional, type PlainCommand, type Result } from './command.ts';
+import { CommandFailed, UsageError } from './failures.ts';
+import type { Progress } from './terminal.ts';
 
-/** Progress goes to standard error; results go to standard output. */
-const printTable = ({ file, rows, bytes }: BackedUpTable): void => {
-  process.stderr.write(`${file}: ${rows} rows, ${bytes} bytes\n`);
+/** Counts tables as they are written or read. */
+const countTables = (bar: Progress) => {
+  let done = 0;
+  return ({ file }: BackedUpTable, of: number): void => {
+    done += 1;
+    bar.at(done, of, `tables, the last ${file}`);
+  };
 };
 
 const folderOf = ({ positionals }: Invocation, usage: string): string => {
@@ -53,13 +51,14 @@ export const backupCommand: OperatorCommand = {
   usage: '<new folder> [--after FOLDER]',
   summary:
     'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it; --after takes full partitions over from an earlier backup',
-  run: async ({ databaseUrl, secretKeys, system, log, context }, invocation, { eventStoreUrl }) => {
+  run: async ({ databaseUrl, secretKeys, system, log, context }, invocation, { eventStoreUrl }, terminal) => {
     const folder = folderOf(invocation, 'backup <new folder> [--after FOLDER]');
     // Before the vault is read: contents are stored before the events that name them.
     const elsewhere = eventStoreUrl === undefined ? undefined : { id: await log.logId(), position: await log.head() };
     const after = optional(invocation, 'after');
     const parts = { databaseUrl, folder, after, secretKeys, system, version: await version(), elsewhere };
-    const manifest = await backUp({ ...parts, onTable: printTable });
+    const bar = terminal.progress('backup');
+    const manifest = await backUp({ ...parts, onTable: countTables(bar) }).finally(bar.end);
     await noteBackup(context.secrets, system.now());
     const next = 'keep SECRET_KEY (for the built-in database: the file secret-key of DATA_DIR) in another place';
     return { folder, ...summaryOf(manifest), next: elsewhere === undefined ? next : `${SEPARATE_LOG}; ${next}` };
@@ -100,7 +99,7 @@ const NEXT = [
 const NEWER_LOG =
   'the log goes on after the backup of the vault: messages accepted since then have lost their contents and fail';
 
-const restoreInto = async (folder: string, config: Config, closers: Closers): Promise<Result> => {
+const restoreInto = async (folder: string, config: Config, closers: Closers, bar: Progress): Promise<Result> => {
   const manifest = await readBackup(folder);
   requireSameVersion(manifest);
   requireSameEngine(manifest, config);
@@ -124,7 +123,9 @@ const restoreInto = async (folder: string, config: Config, closers: Closers): Pr
   if (manifest.log.engine === 'eventstoredb' && found !== manifest.log.id) {
     throw new CommandFailed(`EVENTSTORE_URL leads to log ${found}, and the backup belongs to log ${manifest.log.id}`);
   }
-  await restore({ databaseUrl, folder, manifest, restoredAt: system.now(), onTable: printTable });
+  await restore({ databaseUrl, folder, manifest, restoredAt: system.now(), onTable: countTables(bar) }).finally(
+    bar.end,
+  );
   const log = await open();
   closers.add('log', log.close);
   await resetRecording({ pool, log });
@@ -147,13 +148,13 @@ export const restoreCommand: PlainCommand = {
   usage: '<folder> | --release',
   summary: 'restores a backup into an empty database; --release delivers the mail that is held since then',
   needs: 'nothing',
-  run: async (invocation) => {
+  run: async (invocation, terminal) => {
     const config = readConfig(process.env);
     if (invocation.values.release === true) return release(config);
     const folder = folderOf(invocation, 'restore <folder> | --release');
     const closers = createClosers(createLogger({ level: 'warn' }));
     try {
-      return await restoreInto(folder, config, closers);
+      return await restoreInto(folder, config, closers, terminal.progress('restore'));
     } finally {
       await closers.closeAll();
     }

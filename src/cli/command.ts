@@ -1,10 +1,9 @@
-import { hostname, userInfo } from 'node:os';
 import type { ParseArgsOptionsConfig } from 'node:util';
-import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
-import { readDirectory } from '../composition/first-start.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
-import type { OperatorHost } from '../domain/ports/event-store.ts';
+import type { Service } from './customer/service.ts';
+import { UsageError } from './failures.ts';
+import type { Terminal } from './terminal.ts';
 
 export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
@@ -38,16 +37,26 @@ export interface OperatorCommand extends Described {
   readonly needs?: never;
   /** Also runs when the log differs from the one that the read models were made from; it checks this itself. */
   readonly takesOtherLog?: true;
-  run(operator: Operator, invocation: Invocation, config: Config): Promise<Result>;
+  run(operator: Operator, invocation: Invocation, config: Config, terminal: Terminal): Promise<Result>;
 }
 
 /** A command without engines. */
 export interface PlainCommand extends Described {
   readonly needs: 'nothing';
-  run(invocation: Invocation): Result | Promise<Result>;
+  /** Its terminal's signal ends it, in place of the process's own end. */
+  readonly endsBySignal?: true;
+  /** @returns undefined: all is printed. */
+  run(invocation: Invocation, terminal: Terminal): Result | Promise<Result | undefined>;
 }
 
-export type Command = OperatorCommand | PlainCommand;
+/** A command for customers: it asks a running service by HTTP, and knows neither database nor SECRET_KEY. */
+export interface ServiceCommand extends Described {
+  readonly needs: 'service';
+  /** @returns undefined: all is printed. */
+  run(service: Service, invocation: Invocation, terminal: Terminal): Promise<Result | undefined>;
+}
+
+export type Command = OperatorCommand | PlainCommand | ServiceCommand;
 
 const OPTION = /--([a-z-]+)(?: ([^\s[\]|-][^\s\]]*))?/g;
 
@@ -62,16 +71,6 @@ export const optionsIn = (usage: string): ParseArgsOptionsConfig =>
 
 /** Whether a usage begins with a name instead of an option. */
 export const takesName = (usage: string): boolean => /^[^-[]/.test(usage);
-
-/** A mistake in the command line; the message says what to type. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-/** A command that cannot do what it was asked to; the message is for people. */
-export class CommandFailed extends Error {
-  override readonly name = 'CommandFailed';
-}
 
 export const optional = ({ values }: Invocation, option: string): string | undefined => {
   const value = values[option];
@@ -114,30 +113,4 @@ export const optionalCount = (invocation: Invocation, option: string): number | 
   if (text === undefined) return undefined;
   if (!/^[1-9]\d{0,9}$/.test(text)) throw new UsageError(`--${option} must be a whole number, at least 1`);
   return Number(text);
-};
-
-/** The person at this host: the user behind `sudo`, or the number of a user without a name (in containers). */
-export const operatorHost = (): OperatorHost => {
-  const name = (): string => {
-    try {
-      return userInfo().username;
-    } catch {
-      return `uid ${process.getuid?.() ?? 'unknown'}`;
-    }
-  };
-  return { user: process.env.SUDO_USER || name(), host: hostname() };
-};
-
-/** The origin of operator commands, with person and host. @throws {UsageError} no such organization. */
-export const operatorOrigin = async (context: CommandContext, organizationId: string): Promise<Origin> => {
-  const { organizations } = await readDirectory(context);
-  if (!organizations.has(organizationId)) {
-    throw new UsageError(
-      `there is no organization ${organizationId}: \`npm run outbox -- organizations list\` lists them`,
-    );
-  }
-  return {
-    ...internalOrigin({ actor: 'operator', organizationId, causeId: context.system.uuid() }),
-    operator: operatorHost(),
-  };
 };

@@ -3,9 +3,10 @@ import { checkAuditCommand, rotateAuditKeyCommand, verifyAuditCommand } from './
 import { reopenAuditLogCommand } from './audit/reopen.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import type { Command } from './command.ts';
+import { createCompletionCommand } from './completion.ts';
+import { CUSTOMER_COMMANDS } from './customer/commands.ts';
 import { doctorCommand } from './doctor.ts';
 import { createDomainCommand, listDomainsCommand, verifyDomainCommand } from './domains.ts';
-import { importCommand } from './import/command.ts';
 import {
   createKeyCommand,
   deleteKeyCommand,
@@ -32,7 +33,6 @@ import {
 import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
 import { dropReplayCommand, listReplaysCommand, replayCommand } from './replay.ts';
-import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from './templates/commands.ts';
 import { witnessCommand } from './witness/command.ts';
 
 /** All commands. */
@@ -77,8 +77,6 @@ export const COMMANDS: readonly Command[] = [
   witnessCommand,
   checkAuditCommand,
   doctorCommand,
-  pullTemplatesCommand,
-  pushTemplatesCommand,
-  diffTemplatesCommand,
-  importCommand,
+  createCompletionCommand(() => COMMANDS),
+  ...CUSTOMER_COMMANDS,
 ];

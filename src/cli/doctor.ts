@@ -1,5 +1,6 @@
 import { heldSince } from '../adapters/backup/restore-hold.ts';
 import { load } from '../commands/execute.ts';
+import { serviceHosts } from '../commands/sending-domain/check-domain.ts';
 import { auditState } from '../composition/audit-state.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import { mailProblems } from '../composition/mail-problems.ts';
@@ -10,9 +11,19 @@ import type { Config } from '../config.ts';
 import { message } from '../domain/message/message.ts';
 import type { Recipient } from '../domain/message/recipient.ts';
 import { LOG_START } from '../domain/ports/event-store.ts';
+import { recordsToPublish } from '../domain/sending-domain/records-to-publish.ts';
 import { messageStream } from '../domain/streams.ts';
+import { trackingTarget } from '../domain/tracking/tracking.ts';
 import { createReadModels } from '../projections/read-models.ts';
 import type { OperatorCommand } from './command.ts';
+import {
+  clockProblems,
+  diskProblems,
+  dnsProblems,
+  permissionProblems,
+  type SendingDomainRecords,
+  tlsProblems,
+} from './machine-problems.ts';
 
 /**
  * Looks for what stops mail from leaving or bounces from arriving: missing roles, stalled read models, waiting mail,
@@ -110,10 +121,34 @@ const smarthostOf = async (mail: MailSettings | undefined, config: Config): Prom
   return mail?.kind === 'smarthost' ? { sentence: NOT_GIVEN } : {};
 };
 
+type Domains = Awaited<ReturnType<typeof readDirectory>>['domains'];
+
+/** Records of the domains that exist, where mail leaves this machine. */
+const recordsOf = ({ mail }: Operator, domains: Domains): readonly SendingDomainRecords[] => {
+  if (mail === undefined || mail.kind === 'capture') return [];
+  const hosts = serviceHosts({ bounceDomain: mail.bounceDomain, trackingTarget: trackingTarget(mail.publicUrl) });
+  return [...domains.values()].flatMap(({ domain }) =>
+    domain.status === 'registered' ? [{ name: domain.name, records: recordsToPublish(domain, hosts) }] : [],
+  );
+};
+
+const machineProblems = async (operator: Operator, config: Config, domains: Domains): Promise<readonly string[]> => {
+  const { context, pool, system, mail } = operator;
+  const { resolver } = context;
+  return [
+    ...(await tlsProblems(config.publicUrl ?? mail?.publicUrl, { resolver, now: system.now() })),
+    ...(await clockProblems(pool)),
+    ...(await diskProblems(config.dataDir)),
+    ...(await permissionProblems(config)),
+    ...(await dnsProblems(resolver, recordsOf(operator, domains))),
+  ];
+};
+
 export const doctorCommand: OperatorCommand = {
   name: 'doctor',
   usage: '',
-  summary: 'checks what stops mail from leaving or bounces from arriving',
+  summary:
+    'checks what stops mail from leaving or bounces from arriving: DNS, TLS, smarthost, clock, database, disk and permissions of files',
   run: async (operator, _, config) => {
     const { context, pool, store, system, places, mail } = operator;
     const readModels = createReadModels({ pool, store, system });
@@ -121,6 +156,7 @@ export const doctorCommand: OperatorCommand = {
     const { organizations, domains, keys } = await readDirectory({ store: context.store, system });
     const audit = await auditState(operator, await readModels.audit.disputed());
     const smarthost = await smarthostOf(mail, config);
+    const machine = await machineProblems(operator, config, domains);
     const problems = [
       ...(await roleProblems(operator, backlog.waiting.due)),
       ...readModelProblems(await readModels.lag()),
@@ -129,6 +165,7 @@ export const doctorCommand: OperatorCommand = {
       ...(await contentProblems(operator)),
       ...(await refusalProblems(operator)),
       ...(await mailProblems(operator.context, mail, config)),
+      ...machine,
       ...audit.problems,
       ...(smarthost.works === false ? [smarthost.sentence] : []),
       ...((await store.head()) === LOG_START ? ['the log is empty: start the service once'] : []),

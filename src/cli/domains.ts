@@ -13,7 +13,9 @@ import {
   verificationRecord,
 } from '../domain/sending-domain/sending-domain.ts';
 import { trackingTarget } from '../domain/tracking/tracking.ts';
-import { type OperatorCommand, operatorOrigin, optional, required, UsageError } from './command.ts';
+import { type OperatorCommand, optional, required } from './command.ts';
+import { UsageError } from './failures.ts';
+import { operatorOrigin } from './operator-origin.ts';
 
 /** Which records a domain needs depends on the service's mail settings, not on the variables of this shell. @throws {UsageError} */
 const contextOf = ({ context, mail }: Operator): CommandContext => {

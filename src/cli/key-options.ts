@@ -8,7 +8,8 @@ import type { Organization } from '../domain/organization/organization.ts';
 import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
 import { serializeRateLimits } from '../http/schemas/api-key.ts';
 import { definedIn, line, timeParameter } from '../http/validation/fields.ts';
-import { type Invocation, optional, optionalCount, repeated, UsageError } from './command.ts';
+import { type Invocation, optional, optionalCount, repeated } from './command.ts';
+import { UsageError } from './failures.ts';
 
 const NAME_CHARACTERS_MAX = 200;
 /** Removes the expiry. */

@@ -8,15 +8,8 @@ import { formatSecret, SECRET_RANDOM_BYTES } from '../domain/api-key/secret.ts';
 import type { UsageMark } from '../domain/ports/usage-marks.ts';
 import { serializeApiKey } from '../http/schemas/api-key.ts';
 import { definedIn } from '../http/validation/fields.ts';
-import {
-  type Invocation,
-  type OperatorCommand,
-  operatorOrigin,
-  optional,
-  type PlainCommand,
-  required,
-  UsageError,
-} from './command.ts';
+import { type Invocation, type OperatorCommand, optional, type PlainCommand, required } from './command.ts';
+import { UsageError } from './failures.ts';
 import {
   cidrsOf,
   environmentOf,
@@ -27,6 +20,7 @@ import {
   permissionsOf,
   shownKey,
 } from './key-options.ts';
+import { operatorOrigin } from './operator-origin.ts';
 
 export const generateKeyCommand: PlainCommand = {
   name: 'keys generate',

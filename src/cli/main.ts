@@ -1,35 +1,59 @@
 import { parseArgs } from 'node:util';
-import { openOperator } from '../composition/open-operator.ts';
-import { version } from '../composition/version.ts';
-import { readConfig } from '../config.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import { StartRefused } from '../domain/start-refused.ts';
-import { requireSameLog } from '../projections/checkpoints.ts';
 import {
   type Command,
-  CommandFailed,
   type Invocation,
+  type OperatorCommand,
+  optional,
   optionsIn,
   type Result,
   requireOptions,
+  type ServiceCommand,
   takesName,
-  UsageError,
 } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { CUSTOMER_COMMANDS } from './customer/commands.ts';
+import { resolveTarget } from './customer/profile.ts';
+import { createService } from './customer/service.ts';
+import { CommandFailed, EXIT, UsageError } from './failures.ts';
+import { createTerminal, printable, printableJson, type Terminal } from './terminal.ts';
 
-const help = (): string =>
-  [
-    'npm run outbox -- <command> [options]   (--json prints JSON; --version)',
+/**
+ * The commands of operators and of customers. What an operator's command needs, which is the whole service, is loaded for
+ * these alone.
+ */
+
+const allCommands = async (): Promise<readonly Command[]> => (await import('./commands.ts')).COMMANDS;
+
+const linesOf = ({ name, usage, summary }: Command): readonly string[] => [
+  `  ${name} ${usage}`.trimEnd(),
+  `      ${summary}`,
+];
+
+const help = (commands: readonly Command[]): string => {
+  const [ofCustomers, ofOperators] = [true, false].map((wanted) =>
+    commands.filter((each) => CUSTOMER_COMMANDS.includes(each) === wanted).flatMap(linesOf),
+  );
+  return [
+    'outbox <command> [options]   (--json prints JSON; --version; `npm run outbox -- …` is the same)',
     '',
-    ...COMMANDS.flatMap(({ name, usage, summary }) => [`  ${name} ${usage}`.trimEnd(), `      ${summary}`]),
+    'For customers, by the HTTP API (--profile NAME selects a sign-in):',
+    ...(ofCustomers ?? []),
+    '',
+    'For the operator, beside the service:',
+    ...(ofOperators ?? []),
   ].join('\n');
+};
 
-const find = (words: readonly string[]): { command: Command; rest: readonly string[] } => {
-  const command = COMMANDS.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
-  if (command === undefined) {
-    throw new UsageError(`there is no command '${words.join(' ')}': \`npm run outbox -- help\` lists them`);
-  }
-  return { command, rest: words.slice(command.name.split(' ').length) };
+const named = (commands: readonly Command[], words: readonly string[]): Command | undefined =>
+  commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
+
+/** Of two commands with one name, the operator's acts on an organization that it names. */
+const isOperators = (words: readonly string[]): boolean => words.some((word) => /^--organization(?:=|$)/.test(word));
+
+const find = async (words: readonly string[]): Promise<Command> => {
+  const customers = isOperators(words) ? undefined : named(CUSTOMER_COMMANDS, words);
+  const command = customers ?? named(await allCommands(), words);
+  if (command !== undefined) return command;
+  throw new UsageError(`there is no command '${words.join(' ')}': \`npm run outbox -- help\` lists them`);
 };
 
 type ParseError = Error & { readonly code?: string };
@@ -42,12 +66,13 @@ const usageProblem = ({ code, message }: ParseError): string => {
   return message.includes('does not take an argument') ? `${word} takes no value` : `${word} needs a value`;
 };
 
-const parse = (command: Command, rest: readonly string[]): Invocation & { json: boolean } => {
+const parse = (command: Command, words: readonly string[]): Invocation & { json: boolean } => {
+  const args = words.slice(command.name.split(' ').length);
+  const profile = command.needs === 'service' ? '--profile NAME' : '';
   try {
-    const options = { ...optionsIn(command.usage), json: { type: 'boolean' } } as const;
     const { values, positionals } = parseArgs({
-      args: [...rest],
-      options,
+      args,
+      options: { ...optionsIn(`${command.usage} ${profile} --json`) },
       allowPositionals: takesName(command.usage),
     });
     return { values: values as Invocation['values'], positionals, json: values.json === true };
@@ -68,44 +93,91 @@ const plainText = (result: Result): string =>
 
 const print = (command: Command, result: Result, json: boolean): void => {
   const { textOf = plainText } = command;
-  console.log(json ? JSON.stringify(result) : textOf(result));
+  console.log(json ? printableJson(result) : printable(textOf(result)));
 };
 
-const run = async (command: Command, invocation: Invocation): Promise<Result> => {
-  requireOptions(command, invocation);
-  if (command.needs === 'nothing') return await command.run(invocation);
+const runForOperator = async (
+  command: OperatorCommand,
+  invocation: Invocation,
+  terminal: Terminal,
+): Promise<Result> => {
+  const { readConfig } = await import('../config.ts');
+  const { openOperator } = await import('../composition/open-operator.ts');
+  const { requireSameLog } = await import('../projections/checkpoints.ts');
   const config = readConfig(process.env);
   const operator = await openOperator(config);
   try {
     // Without the service's EVENTSTORE_URL, this shell finds another log in the same database.
     if (command.takesOtherLog !== true) await requireSameLog(operator.pool, await operator.store.logId());
-    return await command.run(operator, invocation, config);
+    return await command.run(operator, invocation, config, terminal);
   } finally {
     await operator.close();
   }
 };
 
-const isExpected = (error: unknown): error is Error =>
-  error instanceof UsageError ||
-  error instanceof CommandFailed ||
-  error instanceof DomainError ||
-  error instanceof StartRefused;
+/** Ctrl-C ends what the command waits for; a second one ends the process. */
+const interruptible = async <T>(command: Command, end: AbortController, work: () => Promise<T>): Promise<T> => {
+  if (command.needs !== 'service' && !('endsBySignal' in command)) return work();
+  const interrupt = (): void => {
+    if (end.signal.aborted) process.exit(EXIT.interrupted);
+    end.abort(new CommandFailed('interrupted', EXIT.interrupted));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
+  try {
+    return await work();
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, interrupt);
+  }
+};
 
-let failureCode = 1;
+const runForCustomer = async (
+  command: ServiceCommand,
+  invocation: Invocation,
+  terminal: Terminal,
+): Promise<Result | undefined> => {
+  const target = await resolveTarget(optional(invocation, 'profile'));
+  const { signal, note } = terminal;
+  return command.run(createService({ target, signal, note }), invocation, terminal);
+};
+
+const run = async (command: Command, invocation: Invocation, terminal: Terminal): Promise<Result | undefined> => {
+  requireOptions(command, invocation);
+  if (command.needs === 'nothing') return command.run(invocation, terminal);
+  if (command.needs === 'service') return runForCustomer(command, invocation, terminal);
+  return runForOperator(command, invocation, terminal);
+};
+
+const version = async (): Promise<string> => (await import('../composition/version.ts')).version();
+
+/** Errors of the service's own modules, which customers' commands do not load: they are known by name. */
+const EXPECTED: ReadonlySet<string> = new Set(['DomainError', 'StartRefused']);
+const isExpected = (error: unknown): error is Error =>
+  error instanceof UsageError || error instanceof CommandFailed || (error instanceof Error && EXPECTED.has(error.name));
+
+// Whoever read the results has seen enough (`outbox messages list | head`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed));
+
+let failureCode: number = EXIT.failed;
 try {
   const words = process.argv.slice(2);
-  if (words.length === 0 || words[0] === 'help' || words.includes('--help') || words.includes('-h'))
-    console.log(help());
+  const asksHelp = words.includes('--help') || words.includes('-h');
+  if (words.length === 0 || words[0] === 'help') console.log(help(await allCommands()));
   else if (words[0] === '--version' || words[0] === 'version') console.log(await version());
-  else {
-    const { command, rest } = find(words);
+  else if (asksHelp) {
+    const all = await allCommands();
+    const asked = named(isOperators(words) ? all : [...CUSTOMER_COMMANDS, ...all], words);
+    console.log(asked === undefined ? help(all) : linesOf(asked).join('\n'));
+  } else {
+    const command = await find(words);
     failureCode = command.failureCode ?? failureCode;
-    const { json, ...invocation } = parse(command, rest);
-    const result = await run(command, invocation);
-    print(command, result, json);
-    process.exitCode = command.exitCode?.(result) ?? 0;
+    const { json, ...invocation } = parse(command, words);
+    const end = new AbortController();
+    const terminal = createTerminal({ json, signal: end.signal });
+    const result = await interruptible(command, end, () => run(command, invocation, terminal));
+    if (result !== undefined) print(command, result, json);
+    process.exitCode = result === undefined ? 0 : (command.exitCode?.(result) ?? 0);
   }
 } catch (error) {
-  console.error(isExpected(error) ? error.message : error);
-  process.exitCode = failureCode;
+  console.error(isExpected(error) ? printable(error.message) : error);
+  process.exitCode = (error instanceof CommandFailed ? error.exitCode : undefined) ?? failureCode;
 }

@@ -1,29 +1,27 @@
 import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lock.ts';
-import { type Progress, reencrypt } from '../adapters/secrets/reencrypt.ts';
+import { reencrypt } from '../adapters/secrets/reencrypt.ts';
 import { copyLog } from '../composition/copy-log.ts';
 import { openEventStore } from '../composition/open-engines.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
-import { CommandFailed, type Invocation, type OperatorCommand, optional, required, UsageError } from './command.ts';
-
-/** Progress goes to standard error; results go to standard output. */
-const printProgress = ({ table, rows, ofAbout }: Progress): void => {
-  process.stderr.write(`vault.${table}: ${rows} of about ${ofAbout} rows\n`);
-};
+import { type Invocation, type OperatorCommand, optional, required } from './command.ts';
+import { countReads } from './count-reads.ts';
+import { CommandFailed, UsageError } from './failures.ts';
 
 export const reencryptCommand: OperatorCommand = {
   name: 'secrets reencrypt',
   usage: '',
   summary:
     'encrypts stored data under the current SECRET_KEY, also while the service runs; resumes after an interruption',
-  run: async ({ pool, system, secretKeys }, _, { encryptContents: encryptsContents }) => {
+  run: async ({ pool, system, secretKeys }, _, { encryptContents: encryptsContents }, terminal) => {
+    const bar = terminal.progress('reencrypt');
     const { reencrypted, unreadable } = await reencrypt({
       pool,
       system,
       secretKeys,
       encryptsContents,
-      onProgress: printProgress,
-    });
+      onProgress: ({ table, rows, ofAbout }) => bar.at(rows, ofAbout, `rows of vault.${table}`),
+    }).finally(bar.end);
     const next =
       unreadable.length > 0
         ? 'set the key that these rows were encrypted under as PREVIOUS_SECRET_KEY, and run this again'
@@ -47,7 +45,7 @@ export const copyLogCommand: OperatorCommand = {
   usage: `--to esdb://…|${DATABASE} [--from esdb://…|${DATABASE}]`,
   summary: 'copies the log to another engine; the next start rebuilds the read models from it',
   takesOtherLog: true,
-  run: async ({ context, databaseUrl, system, logger, pool }, invocation, config) => {
+  run: async ({ context, databaseUrl, system, logger, pool }, invocation, config, terminal) => {
     const from = optional(invocation, 'from');
     const fromUrl = from === undefined ? config.eventStoreUrl : eventStoreUrlOf(from);
     const toUrl = eventStoreUrlOf(required(invocation, 'to'));
@@ -57,14 +55,17 @@ export const copyLogCommand: OperatorCommand = {
     const parts = { databaseUrl, system, logger, contents: context.contents };
     const source = await openEventStore(fromUrl, parts);
     const target = await openEventStore(toUrl, parts);
+    const bar = terminal.progress('copy');
     try {
-      const copied = await copyLog({ source, target, targetKeepsOrder: toUrl !== undefined, pool });
+      const counted = await countReads(source, bar);
+      const copied = await copyLog({ source: counted, target, targetKeepsOrder: toUrl !== undefined, pool });
       const next =
         toUrl === undefined
           ? 'start the service without EVENTSTORE_URL'
           : `start the service with EVENTSTORE_URL=${toUrl}`;
       return { events: copied.events, log_id: copied.logId, next };
     } finally {
+      bar.end();
       await target.close();
       await source.close();
       await lock.release();

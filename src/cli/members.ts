@@ -16,7 +16,9 @@ import { ROLES, type Role, roleSchema } from '../domain/member/events.ts';
 import { signInUrl } from '../domain/public-url.ts';
 import { bareAddress } from '../http/routes/messages/send-fields.ts';
 import { shownLine } from '../http/validation/fields.ts';
-import { type Invocation, type OperatorCommand, operatorOrigin, optional, required, UsageError } from './command.ts';
+import { type Invocation, type OperatorCommand, optional, required } from './command.ts';
+import { UsageError } from './failures.ts';
+import { operatorOrigin } from './operator-origin.ts';
 
 /** The organization that is named, or the only one there is. @throws {UsageError} */
 const organizationOf = async ({ context }: Operator, invocation: Invocation): Promise<string> => {

@@ -1,7 +1,8 @@
 import { createOrganization, setCeilings } from '../commands/organization.ts';
 import { readDirectory } from '../composition/first-start.ts';
-import { type OperatorCommand, operatorHost, operatorOrigin, required } from './command.ts';
+import { type OperatorCommand, required } from './command.ts';
 import { ceilingsOf } from './key-options.ts';
+import { operatorHost, operatorOrigin } from './operator-origin.ts';
 
 export const createOrganizationCommand: OperatorCommand = {
   name: 'organizations create',

@@ -10,7 +10,9 @@ import { createReadModels } from '../projections/read-models.ts';
 import { rebuild } from '../projections/rebuild.ts';
 import { retryParked } from '../projections/retry-parked.ts';
 import { RUNNER_CONNECTIONS } from '../projections/runner.ts';
-import { type Invocation, type OperatorCommand, UsageError } from './command.ts';
+import type { Invocation, OperatorCommand } from './command.ts';
+import { countReads } from './count-reads.ts';
+import { UsageError } from './failures.ts';
 
 const ALL = 'all';
 /** Not a read model: how far webhook deliveries were recorded from the log. */
@@ -56,11 +58,12 @@ export const rebuildProjectionCommand: OperatorCommand = {
   usage: `NAME|${ALL}|${RECORDING}`,
   summary: 'rebuilds a read model beside the live one and switches; moves webhooks to the end of another log',
   takesOtherLog: true,
-  run: async (operator, invocation) => {
+  run: async (operator, invocation, _, terminal) => {
     const { databaseUrl, log, logger } = operator;
     const [name] = invocation.positionals;
     const projections = name === RECORDING ? [] : chosen(invocation);
     const lock = await lockOtherLog(operator);
+    const bar = terminal.progress('rebuild');
     // A rebuild's statements have no time limit.
     const pool = createPool({
       url: databaseUrl,
@@ -70,13 +73,15 @@ export const rebuildProjectionCommand: OperatorCommand = {
       statementTimeoutMs: 0,
     });
     try {
-      const rebuilt = projections.length === 0 ? [] : await rebuild({ pool, store: log, logger }, projections);
+      const store = await countReads(log, bar);
+      const rebuilt = projections.length === 0 ? [] : await rebuild({ pool, store, logger }, projections);
       const reset = name === RECORDING || name === ALL ? await resetRecording({ pool, log }) : [];
       return [
         ...rebuilt.map(({ name, events, parkedEvents }) => ({ name, events, parked_events: parkedEvents })),
         ...reset,
       ];
     } finally {
+      bar.end();
       await pool.end();
       await lock?.release();
     }

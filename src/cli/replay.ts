@@ -15,15 +15,9 @@ import {
 } from '../projections/replay.ts';
 import { RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { connectionUrl, isForbidden, mayNotCreateRoles } from './analysts.ts';
-import {
-  CommandFailed,
-  type Invocation,
-  type OperatorCommand,
-  operatorOrigin,
-  optional,
-  required,
-  UsageError,
-} from './command.ts';
+import { type Invocation, type OperatorCommand, optional, required } from './command.ts';
+import { CommandFailed, UsageError } from './failures.ts';
+import { operatorOrigin } from './operator-origin.ts';
 
 const schemaFrom = (name: string): ReplaySchema => {
   if (isReplaySchema(name)) return name;
@@ -88,7 +82,7 @@ export const replayCommand: OperatorCommand = {
   usage: '--until TIME|leaf:N --into replay_NAME [--organization ORG_ID]',
   summary:
     'makes the read models of a moment in a schema beside the live ones, and a role that reads it; prints its password once',
-  run: async (operator, invocation) => {
+  run: async (operator, invocation, _, terminal) => {
     const { databaseUrl, log, logger, system } = operator;
     const into = schemaFrom(required(invocation, 'into'));
     const moment = await momentFrom(operator, invocation);
@@ -100,6 +94,7 @@ export const replayCommand: OperatorCommand = {
       max: RUNNER_CONNECTIONS,
       statementTimeoutMs: 0,
     });
+    const bar = terminal.progress(into);
     try {
       const { password, ...made } = await untilInterrupted((signal) =>
         replay({
@@ -109,15 +104,15 @@ export const replayCommand: OperatorCommand = {
           moment,
           into,
           signal,
-          // Results go to standard output.
           onProgress: ({ read, kept, readTo }) =>
-            void process.stderr.write(`${into}: ${read} events read, to ${readTo}; ${kept} were there\n`),
+            bar.at(read, undefined, `events read, to ${readTo}; ${kept} were there`),
         }),
       );
       return { ...fieldsOf(made), url: connectionUrl(databaseUrl, made.role), password };
     } catch (error) {
       throw told(error, databaseUrl);
     } finally {
+      bar.end();
       await pool.end();
     }
   },

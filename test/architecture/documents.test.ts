@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
+import { CUSTOMER_COMMANDS } from '../../src/cli/customer/commands.ts';
+import { EXIT } from '../../src/cli/failures.ts';
 import { readConfig, VARIABLES } from '../../src/config.ts';
 import { RECIPIENT_STATUSES } from '../../src/domain/message/recipient.ts';
 import { STATS_DIMENSIONS, STATS_METRICS } from '../../src/projections/stats/metrics.ts';
@@ -45,6 +47,22 @@ describe('the documents', () => {
     expect(found.filter(([, words]) => !known.some((name) => words === name || words.startsWith(`${name} `)))).toEqual(
       [],
     );
+  });
+
+  test("name only customers' commands that exist, and each of them", () => {
+    const page = read('docs/cli.md');
+    const found = named(/^(?:echo .*\| |pass .*\| |source <\()?outbox ([a-z-]+(?: [a-z]+)?)/gm);
+    const unknown = found.filter(
+      ([, words]) => words !== 'help' && !COMMANDS.some(({ name }) => name === words || name === words.split(' ')[0]),
+    );
+    expect(found.length).toBeGreaterThan(15);
+    expect(unknown).toEqual([]);
+    expect(CUSTOMER_COMMANDS.map(({ name }) => name).filter((name) => !page.includes(name))).toEqual([]);
+  });
+
+  test('list each exit code', () => {
+    const rows = [...read('docs/commands.md').matchAll(/^\| (\d+) \| `([a-z]+)` \| .+ \|$/gm)];
+    expect(Object.fromEntries(rows.map(([, code, name]) => [name, Number(code)]))).toEqual(EXIT);
   });
 
   test('name only paths that exist', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { optionsIn, required, requireOptions, takesName, UsageError } from '../../src/cli/command.ts';
+import { optionsIn, required, requireOptions, takesName } from '../../src/cli/command.ts';
+import { UsageError } from '../../src/cli/failures.ts';
 import { createKeyCommand } from '../../src/cli/keys.ts';
 
 const invocation = (values: Readonly<Record<string, string | undefined>>) => ({ values, positionals: [] });

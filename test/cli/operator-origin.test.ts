@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { operatorHost, operatorOrigin } from '../../src/cli/command.ts';
+import { operatorHost, operatorOrigin } from '../../src/cli/operator-origin.ts';
 import { setCeilings } from '../../src/commands/organization.ts';
 import { type Service, startService } from '../http/support/service.ts';
 

@@ -27,10 +27,17 @@ test.each([
   [{ until: 'leaf:3', into: 'replay_x', organization: 'org_x' }, /^there is no organization org_x/],
   [{ into: 'replay_x' }, /^--until is required$/],
 ])('replay %j is refused in a sentence', async (values, sentence) => {
-  await expect(replayCommand.run(theOperator(), { values, positionals: [] }, {} as never)).rejects.toThrow(sentence);
+  await expect(replayCommand.run(theOperator(), { values, positionals: [] }, {} as never, {} as never)).rejects.toThrow(
+    sentence,
+  );
 });
 
 test('a replay whose name is none is not dropped', async () => {
-  const dropping = dropReplayCommand.run(theOperator(), { values: {}, positionals: ['vault'] }, {} as never);
+  const dropping = dropReplayCommand.run(
+    theOperator(),
+    { values: {}, positionals: ['vault'] },
+    {} as never,
+    {} as never,
+  );
   await expect(dropping).rejects.toThrow("'vault' is not a name for it");
 });

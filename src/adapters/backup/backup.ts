@@ -188,7 +188,8 @@ export interface BackUp {
   readonly after?: string | undefined;
   /** A log outside the database, which the vault is backed up for. Absent: the log is in this database. */
   readonly elsewhere?: { readonly id: string; readonly position: string } | undefined;
-  onTable(table: BackedUpTable): void;
+  /** @param of how many tables there are. */
+  onTable(table: BackedUpTable, of: number): void;
 }
 
 const writeTables = async (
@@ -204,7 +205,7 @@ const writeTables = async (
     const kept = earlier.find((one) => lastEventId !== undefined && one.lastEventId === lastEventId);
     if (kept !== undefined) await takeOver(after ?? '', kept, folder);
     const one = kept ?? { ...(await writeTable(client, table, folder)), lastEventId };
-    onTable(one);
+    onTable(one, tables.length);
     written.push(one);
   }
   return written;

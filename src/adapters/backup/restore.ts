@@ -92,7 +92,8 @@ export interface Restore {
   readonly manifest: Manifest;
   /** Of this moment on, mail that was accepted earlier is held (`restore-hold.ts`). */
   readonly restoredAt: Date;
-  onTable(table: BackedUpTable): void;
+  /** @param of how many tables there are. */
+  onTable(table: BackedUpTable, of: number): void;
 }
 
 /** Writes a backup into tables that are there and empty. */
@@ -106,7 +107,7 @@ export const restore = async ({ databaseUrl, folder, manifest, restoredAt, onTab
     for (const table of inOrder(manifest.tables)) {
       await load(client, folder, table);
       if (table.table === PARTITIONS) await client.query('select event_log.remake_partitions()');
-      onTable(table);
+      onTable(table, manifest.tables.length);
     }
     const tables = [...new Set(manifest.tables.map((one) => one.table))];
     await goOnNumbering(client, tables);

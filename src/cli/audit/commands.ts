@@ -4,16 +4,9 @@ import { noteAuditCheck } from '../../composition/last-audit-check.ts';
 import { readWitnessPolicy } from '../../composition/read-service-config.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { checkTrees, type TreesChecked } from '../../projections/audit/check/check-trees.ts';
-import {
-  type OperatorCommand,
-  operatorOrigin,
-  optional,
-  optionalCount,
-  type PlainCommand,
-  repeated,
-  required,
-  UsageError,
-} from '../command.ts';
+import { type OperatorCommand, optional, optionalCount, type PlainCommand, repeated, required } from '../command.ts';
+import { UsageError } from '../failures.ts';
+import { operatorOrigin } from '../operator-origin.ts';
 import { exitCodeOf, verdictText, verifyFile } from './verify-file.ts';
 
 export const verifyAuditCommand: PlainCommand = {

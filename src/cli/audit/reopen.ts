@@ -1,5 +1,7 @@
 import { reopenAuditLog } from '../../commands/audit-witnesses.ts';
-import { type OperatorCommand, operatorOrigin, required, UsageError } from '../command.ts';
+import { type OperatorCommand, required } from '../command.ts';
+import { UsageError } from '../failures.ts';
+import { operatorOrigin } from '../operator-origin.ts';
 
 const REASON = /^[^\p{Cc}]{1,500}$/u;
 

@@ -1,14 +1,7 @@
 import { VENDORS, type Vendor } from '../../http/compat/vendors.ts';
-import {
-  CommandFailed,
-  type Invocation,
-  optional,
-  type PlainCommand,
-  type Result,
-  required,
-  UsageError,
-} from '../command.ts';
-import { ApiRefused, openService } from '../service-api.ts';
+import { type Invocation, optional, type Result, required, type ServiceCommand } from '../command.ts';
+import { ServiceRefused } from '../customer/answers.ts';
+import { CommandFailed, EXIT, UsageError } from '../failures.ts';
 import { readPostmark } from './postmark-records.ts';
 import { readRecords } from './read-records.ts';
 import { readResend } from './resend-records.ts';
@@ -21,8 +14,6 @@ import { type Counts, createImport, createTally, sentence, type Tally } from './
  * stands for itself: what is there already stays, so that an import can be repeated, and completes one that broke off.
  */
 
-/** Records between two lines on standard error. */
-const TOLD_EVERY = 5_000;
 const READERS = { resend: readResend, postmark: readPostmark, sendgrid: readSendgrid };
 
 const oneOf = <Name extends string>(
@@ -68,34 +59,35 @@ const textOf = (result: Result): string => {
   ].join('\n');
 };
 
-const SKIPPED = 2;
-
-export const importCommand: PlainCommand = {
+export const importCommand: ServiceCommand = {
   name: 'import',
   usage:
     'resend|postmark|sendgrid --file EXPORT [--list bounces|spam_reports|unsubscribes|invalid_emails|blocks] [--scope all|transactional|bulk] [--dry-run]',
-  summary: 'takes suppressions, templates and domains of an export over, to the service at OUTBOX_URL',
-  needs: 'nothing',
-  exitCode: (result) => (isOver(result as object) ? SKIPPED : 0),
+  summary: 'takes suppressions, templates and domains of an export over',
+  needs: 'service',
+  exitCode: (result) => (isOver(result as object) ? EXIT.different : 0),
   textOf,
-  run: async (invocation) => {
+  run: async (service, invocation, terminal) => {
     const vendor = vendorIn(invocation);
     const file = required(invocation, 'file');
     const options = optionsOf(invocation);
     const isDry = invocation.values['dry-run'] === true;
-    const work = { tally: createTally(), service: isDry ? null : openService() };
+    const work = { tally: createTally(), service: isDry ? null : service };
+    const progress = terminal.progress('import');
     const importing = createImport(work);
     let read = 0;
     try {
       for await (const record of readRecords(file)) {
         await importing.take(record.line, READERS[vendor](record.fields, options));
         read += 1;
-        if (read % TOLD_EVERY === 0) process.stderr.write(`${file}: ${read} records, to line ${record.line}\n`);
+        progress.at(read, undefined, 'records');
       }
       await importing.flush();
     } catch (error) {
-      if (!(error instanceof ApiRefused)) throw error;
+      if (!(error instanceof ServiceRefused)) throw error;
       throw new CommandFailed(`after ${read} records: ${sentence(error)}. Import the file again: what is there stays`);
+    } finally {
+      progress.end();
     }
     return work.tally.result(read, isDry);
   },

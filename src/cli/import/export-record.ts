@@ -1,4 +1,4 @@
-import { CommandFailed } from '../command.ts';
+import { CommandFailed } from '../failures.ts';
 
 export interface ExportRecord {
   /** Of the file, on which it begins, from 1. */

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { CommandFailed } from '../command.ts';
+import { CommandFailed } from '../failures.ts';
 import type { ExportRecord } from './export-record.ts';
 import { createCsvScan } from './scan-csv.ts';
 import { createJsonScan } from './scan-json.ts';

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { writeCsv } from '../../http/csv.ts';
-import { ApiRefused, parsed, type ServiceApi } from '../service-api.ts';
+import { ServiceRefused } from '../customer/answers.ts';
+import { checked } from '../customer/checked.ts';
+import type { Service } from '../customer/service.ts';
 import { type DomainRow, keyOf, type Row, type SuppressionRow, type TemplateRow } from './rows.ts';
 
 /** Gives what an export holds to a running service, and counts what became of it. */
@@ -65,10 +67,10 @@ interface Numbered<Of extends Row> {
 interface Work {
   readonly tally: Tally;
   /** null: a dry run. */
-  readonly service: ServiceApi | null;
+  readonly service: Service | null;
 }
 
-export const sentence = ({ message, details }: ApiRefused): string =>
+export const sentence = ({ message, details }: ServiceRefused): string =>
   details.length === 0 ? message : details.join('; ');
 
 /** Counts a refusal as a record that was skipped. */
@@ -77,7 +79,7 @@ const orSkip = async (tally: Tally, what: What, line: number, work: () => Promis
     await work();
   } catch (error) {
     // What is wrong with the key, or with the service, is wrong with all records.
-    if (!(error instanceof ApiRefused) || [401, 403].includes(error.status) || error.status >= 500) throw error;
+    if (!(error instanceof ServiceRefused) || [401, 403].includes(error.status) || error.status >= 500) throw error;
     tally.skip(what, { line, reason: sentence(error) });
   }
 };
@@ -97,9 +99,9 @@ const sendSuppressions = async ({ tally, service }: Work, rows: readonly Numbere
     return;
   }
   const csv = writeCsv([CSV_COLUMNS, ...rows.map(({ row }) => CSV_COLUMNS.map((column) => row[column]))]);
-  const { imported, unchanged, problems } = parsed(
+  const { imported, unchanged, problems } = checked(
     importedSchema,
-    await service.call('POST', '/suppressions/import', { body: { csv } }),
+    await service.ask('POST', '/v1/suppressions/import', { body: { csv } }),
   );
   counts.suppressions.added += imported;
   counts.suppressions.unchanged += unchanged;
@@ -132,11 +134,11 @@ const createSuppressions = (work: Work) => {
 const templateSchema = z.object({ published_version: z.number().nullable() });
 
 /** null: there is none. */
-const findTemplate = async (service: ServiceApi, alias: string) => {
+const findTemplate = async (service: Service, alias: string) => {
   try {
-    return parsed(templateSchema, await service.call('GET', `/templates/${alias}`));
+    return checked(templateSchema, await service.ask('GET', `/v1/templates/${alias}`));
   } catch (error) {
-    if (error instanceof ApiRefused && error.status === 404) return null;
+    if (error instanceof ServiceRefused && error.status === 404) return null;
     throw error;
   }
 };
@@ -149,18 +151,18 @@ const addTemplate = async ({ tally, service }: Work, { row: { body } }: Numbered
     templates.unchanged += 1;
     return;
   }
-  if (found === null) await service?.call('POST', '/templates', { body });
-  await service?.call('POST', `/templates/${body.alias}/publish`);
+  if (found === null) await service?.ask('POST', '/v1/templates', { body });
+  await service?.ask('POST', `/v1/templates/${body.alias}/publish`);
   templates.added += 1;
 };
 
 const addDomain = async ({ tally, service }: Work, { row: { name } }: Numbered<DomainRow>): Promise<void> => {
   const { domains } = tally.counts;
   try {
-    await service?.call('POST', '/domains', { body: { name } });
+    await service?.ask('POST', '/v1/domains', { body: { name } });
     domains.added += 1;
   } catch (error) {
-    if (!(error instanceof ApiRefused) || error.status !== 409) throw error;
+    if (!(error instanceof ServiceRefused) || error.status !== 409) throw error;
     domains.unchanged += 1;
   }
 };

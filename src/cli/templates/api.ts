@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { type Answer, openService, parsed } from '../service-api.ts';
+import { checked } from '../customer/checked.ts';
+import type { Answer, Service } from '../customer/service.ts';
 import { LOCALE, normalTemplate, requireAlias, type Template } from './files.ts';
 
-/** The templates of a running service, by its API: at `OUTBOX_URL`, with the key `OUTBOX_API_KEY`. */
+/** The templates of a running service, by its API. */
 
 export interface RemoteTemplate {
   readonly template: Template;
@@ -31,41 +32,47 @@ const templateSchema = z.object({
 });
 const listSchema = z.object({ data: z.array(z.object({ alias: text })), next_cursor: text.nullable() });
 const versionSchema = z.object({ version: z.number() });
-export const openApi = () => {
-  const { origin, call } = openService();
 
-  const remote = (answer: Answer): RemoteTemplate => {
-    const { name, description, has_draft: hasDraft, content } = parsed(templateSchema, answer);
-    return { template: normalTemplate({ name, description, ...content }), hasDraft, etag: answer.etag };
+const BASE = '/v1/templates';
+
+const remote = (answer: Answer<unknown>): RemoteTemplate => {
+  const { name, description, has_draft: hasDraft, content } = checked(templateSchema, answer);
+  return {
+    template: normalTemplate({ name, description, ...content }),
+    hasDraft,
+    etag: answer.headers.get('etag') ?? '',
   };
+};
 
+export const templatesOf = ({ ask, target }: Service) => {
+  const { origin } = new URL(target.url);
   return {
     origin,
     /** All templates by alias. */
     list: async (): Promise<ReadonlyMap<string, RemoteTemplate>> => {
       const found = new Map<string, RemoteTemplate>();
       for (let after: string | null = ''; after !== null; ) {
-        const page: z.output<typeof listSchema> = parsed(
+        const page: z.output<typeof listSchema> = checked(
           listSchema,
-          await call('GET', `/templates?limit=${PAGE}${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`),
+          await ask('GET', BASE, { query: { limit: PAGE, after: after || undefined } }),
         );
         for (const { alias } of page.data) {
           requireAlias(alias);
-          found.set(alias, remote(await call('GET', `/templates/${alias}`)));
+          found.set(alias, remote(await ask('GET', `${BASE}/${alias}`)));
         }
         after = page.next_cursor;
       }
       return found;
     },
     create: async (alias: string, template: Template): Promise<RemoteTemplate> =>
-      remote(await call('POST', '/templates', { body: { alias, ...template } })),
-    /** @throws {ApiRefused} 412: somebody has changed it since. */
+      remote(await ask('POST', BASE, { body: { alias, ...template } })),
+    /** @throws {ServiceRefused} 412: somebody has changed it since. */
     change: async (alias: string, template: Template, etag: string): Promise<RemoteTemplate> =>
-      remote(await call('PATCH', `/templates/${alias}`, { body: template, etag })),
-    /** @returns the number of the version. @throws {ApiRefused} 412: somebody has changed it since. */
+      remote(await ask('PATCH', `${BASE}/${alias}`, { body: template, ifMatch: etag })),
+    /** @returns the number of the version. @throws {ServiceRefused} 412: somebody has changed it since. */
     publish: async (alias: string, etag: string): Promise<number> =>
-      parsed(versionSchema, await call('POST', `/templates/${alias}/publish`, { etag })).version,
+      checked(versionSchema, await ask('POST', `${BASE}/${alias}/publish`, { ifMatch: etag })).version,
   };
 };
 
-export type TemplatesApi = ReturnType<typeof openApi>;
+export type TemplatesApi = ReturnType<typeof templatesOf>;

@@ -1,7 +1,10 @@
 import { type Difference, differencesOf } from '../../domain/template/differences.ts';
-import { type Invocation, type PlainCommand, type Result, UsageError } from '../command.ts';
-import { ApiRefused } from '../service-api.ts';
-import { openApi, type RemoteTemplate, type TemplatesApi } from './api.ts';
+import type { Invocation, Result, ServiceCommand } from '../command.ts';
+import { ServiceRefused } from '../customer/answers.ts';
+import type { Service } from '../customer/service.ts';
+import { UsageError } from '../failures.ts';
+import type { Progress } from '../terminal.ts';
+import { type RemoteTemplate, type TemplatesApi, templatesOf } from './api.ts';
 import { digestOf, type LocalTemplate, type Lock, readTemplates } from './files.ts';
 import { writeLock, writeTemplate } from './write-files.ts';
 
@@ -65,10 +68,14 @@ interface Work {
   readonly overwrites: boolean;
 }
 
-const open = async (invocation: Invocation, canBeAbsent = false): Promise<{ work: Work; pairs: readonly Pair[] }> => {
+const open = async (
+  service: Service,
+  invocation: Invocation,
+  canBeAbsent = false,
+): Promise<{ work: Work; pairs: readonly Pair[] }> => {
   const [root, more] = invocation.positionals;
   if (root === undefined || more !== undefined) throw new UsageError('name one folder');
-  const api = openApi();
+  const api = templatesOf(service);
   const locals = await readTemplates(root, canBeAbsent);
   const remotes = await api.list();
   const aliases = [...new Set([...locals.keys(), ...remotes.keys()])].sort();
@@ -87,7 +94,7 @@ const rowOf = async (alias: string, act: () => Promise<Row>): Promise<Row> => {
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof ApiRefused)) throw error;
+    if (!(error instanceof ServiceRefused)) throw error;
     if (error.status === 412 || error.status === 409) return conflict(alias, CHANGED_THERE);
     return { template: alias, result: 'refused', details: [error.message, ...error.details] };
   }
@@ -194,38 +201,52 @@ const rowText = ({ template, result, version, details = [], changes = [] }: Row)
 const textOf = (result: Result): string =>
   (result as unknown as readonly Row[]).map(rowText).join('\n') || 'no differences';
 
-const described = { needs: 'nothing', exitCode, textOf } as const;
+const inTurn = async (
+  pairs: readonly Pair[],
+  work: (pair: Pair) => Promise<Row>,
+  progress: Progress,
+): Promise<Result> => {
+  const done: Row[] = [];
+  try {
+    for (const pair of pairs) {
+      done.push(await work(pair));
+      progress.at(done.length, pairs.length, 'templates');
+    }
+    return rows(done);
+  } finally {
+    progress.end();
+  }
+};
 
-export const pullTemplatesCommand: PlainCommand = {
+const described = { needs: 'service', exitCode, textOf } as const;
+
+export const pullTemplatesCommand: ServiceCommand = {
   ...described,
   name: 'templates pull',
   usage: 'FOLDER [--dry-run] [--overwrite]',
-  summary: 'writes the templates of the service at OUTBOX_URL into files',
-  run: async (invocation) => {
-    const { work, pairs } = await open(invocation, true);
-    const done: Row[] = [];
-    for (const pair of pairs) done.push(await pull(work, pair));
-    return rows(done);
+  summary: 'writes the templates of the service into files',
+  run: async (service, invocation, terminal) => {
+    const { work, pairs } = await open(service, invocation, true);
+    return inTurn(pairs, (pair) => pull(work, pair), terminal.progress('pull'));
   },
 };
 
-export const pushTemplatesCommand: PlainCommand = {
+export const pushTemplatesCommand: ServiceCommand = {
   ...described,
   name: 'templates push',
   usage: 'FOLDER [--publish] [--dry-run] [--overwrite]',
-  summary: 'makes files the drafts of templates of the service at OUTBOX_URL, and publishes them on demand',
-  run: async (invocation) => {
-    const { work, pairs } = await open(invocation);
-    const done: Row[] = [];
-    for (const pair of layoutsFirst(pairs)) done.push(await rowOf(pair.alias, () => push(work, pair)));
-    return rows(done);
+  summary: 'makes files the drafts of templates of the service, and publishes them on demand',
+  run: async (service, invocation, terminal) => {
+    const { work, pairs } = await open(service, invocation);
+    const each = (pair: Pair): Promise<Row> => rowOf(pair.alias, () => push(work, pair));
+    return inTurn(layoutsFirst(pairs), each, terminal.progress('push'));
   },
 };
 
-export const diffTemplatesCommand: PlainCommand = {
+export const diffTemplatesCommand: ServiceCommand = {
   ...described,
   name: 'templates diff',
   usage: 'FOLDER',
-  summary: 'tells what a push would change on the service at OUTBOX_URL',
-  run: async (invocation) => rows((await open(invocation)).pairs.flatMap(compare)),
+  summary: 'tells what a push would change on the service',
+  run: async (service, invocation) => rows((await open(service, invocation)).pairs.flatMap(compare)),
 };

@@ -5,7 +5,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import { sha256Hex } from '../../domain/digest.ts';
-import { CommandFailed } from '../command.ts';
+import { CommandFailed } from '../failures.ts';
 
 /**
  * Templates as files: `welcome/{template.yaml, template.html | template.mjml, text.liquid, template.lock}` and, by

@@ -6,15 +6,8 @@ import { join, resolve } from 'node:path';
 import { createSystem } from '../../adapters/system.ts';
 import { createCosigner, parseVerifierKey, type Signer, type VerifierKey } from '../../domain/audit/signed-note.ts';
 import { parsePolicy } from '../../domain/audit/tlog-policy.ts';
-import {
-  CommandFailed,
-  type Invocation,
-  optional,
-  type PlainCommand,
-  repeated,
-  required,
-  UsageError,
-} from '../command.ts';
+import { type Invocation, optional, type PlainCommand, repeated, required } from '../command.ts';
+import { CommandFailed, UsageError } from '../failures.ts';
 import { createCosignedCheckpoints, readIfThere, writeWhole } from './cosigned-checkpoints.ts';
 import { createWitnessServer } from './serve-witness.ts';
 

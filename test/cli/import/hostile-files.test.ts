@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, test, vi } from 'vitest';
-import { importCommand } from '../../../src/cli/import/command.ts';
-import { counted, imported, POSTMARK_DUMP, useService } from './service.ts';
+import { counted, imported, POSTMARK_DUMP, runImport, useService } from './service.ts';
 
 const { check } = useService();
 
@@ -24,10 +23,8 @@ describe('hostile files', () => {
 
   test('a file that is not there, or a folder', async () => {
     const invocation = (file: string) => ({ values: { file, 'dry-run': true }, positionals: ['resend'] });
-    await expect(importCommand.run(invocation('/nowhere/export.csv'))).rejects.toThrow(
-      '/nowhere/export.csv cannot be read',
-    );
-    await expect(importCommand.run(invocation(tmpdir()))).rejects.toThrow('cannot be read');
+    await expect(runImport(invocation('/nowhere/export.csv'))).rejects.toThrow('/nowhere/export.csv cannot be read');
+    await expect(runImport(invocation(tmpdir()))).rejects.toThrow('cannot be read');
   });
 
   test('records that are none are skipped, whatever is in them', async () => {
@@ -76,6 +73,6 @@ describe('hostile files', () => {
     [['resend'], { list: 'all' }, '--list must be one of'],
     [['resend'], { scope: 'none' }, '--scope must be one of all, transactional, bulk'],
   ])('%j %j is refused', async (positionals, values, sentence) => {
-    await expect(importCommand.run({ positionals, values: { file: 'x', ...values } })).rejects.toThrow(sentence);
+    await expect(runImport({ positionals, values: { file: 'x', ...values } })).rejects.toThrow(sentence);
   });
 });

@@ -2,8 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, onTestFinished, vi } from 'vitest';
+import type { Invocation, Result } from '../../../src/cli/command.ts';
+import { resolveTarget } from '../../../src/cli/customer/profile.ts';
+import { createService } from '../../../src/cli/customer/service.ts';
 import { importCommand } from '../../../src/cli/import/command.ts';
+import type { Progress } from '../../../src/cli/terminal.ts';
 import { type Service, startService } from '../../http/support/service.ts';
+import { testTerminal } from '../customer/customer.ts';
 
 /** What an import says of itself. */
 export interface Imported {
@@ -28,9 +33,21 @@ const fileWith = async (text: string): Promise<string> => {
   return file;
 };
 
-export const imported = async (vendor: string, text: string, options: object = {}): Promise<Imported> => {
+/** Runs the command against the service at `OUTBOX_URL`. */
+export const runImport = async (invocation: Invocation, progress?: Progress): Promise<Result> => {
+  const terminal = testTerminal(progress === undefined ? {} : { progress: () => progress });
+  const service = createService({ target: await resolveTarget(undefined), signal: terminal.signal });
+  return (await importCommand.run(service, invocation, terminal)) ?? {};
+};
+
+export const imported = async (
+  vendor: string,
+  text: string,
+  options: object = {},
+  progress?: Progress,
+): Promise<Imported> => {
   const invocation = { values: { file: await fileWith(text), ...options }, positionals: [vendor] };
-  const result = await importCommand.run(invocation);
+  const result = await runImport(invocation, progress);
   const told = { code: importCommand.exitCode?.(result), text: importCommand.textOf?.(result) };
   return { ...result, ...told } as unknown as Imported;
 };

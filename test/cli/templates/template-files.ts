@@ -2,12 +2,15 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, onTestFinished, vi } from 'vitest';
-import type { PlainCommand } from '../../../src/cli/command.ts';
+import type { ServiceCommand } from '../../../src/cli/command.ts';
+import { resolveTarget } from '../../../src/cli/customer/profile.ts';
+import { createService } from '../../../src/cli/customer/service.ts';
 import {
   diffTemplatesCommand,
   pullTemplatesCommand,
   pushTemplatesCommand,
 } from '../../../src/cli/templates/commands.ts';
+import { createTerminal } from '../../../src/cli/terminal.ts';
 import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
 
 export const YAML = `name: Welcome
@@ -29,8 +32,11 @@ export const newFolder = async (): Promise<string> => {
   return made;
 };
 
-const run = async (command: PlainCommand, options: object, root: string) => {
-  const result = await command.run({ values: { ...options }, positionals: [root] });
+const run = async (command: ServiceCommand, options: object, root: string) => {
+  const { signal } = new AbortController();
+  const service = createService({ target: await resolveTarget(undefined), signal });
+  const terminal = createTerminal({ json: true, signal });
+  const result = (await command.run(service, { values: { ...options }, positionals: [root] }, terminal)) ?? [];
   const rows = result as readonly { template: string; result: string; details?: string[]; version?: number }[];
   return {
     rows,

@@ -1,0 +1,38 @@
+import type { Command } from '../command.ts';
+import { importCommand } from '../import/command.ts';
+import { mcpCommand } from '../mcp/command.ts';
+import { diffTemplatesCommand, pullTemplatesCommand, pushTemplatesCommand } from '../templates/commands.ts';
+import { createOwnKeyCommand, rotateOwnKeyCommand } from './keys.ts';
+import { listenCommand } from './listen.ts';
+import { loginCommand, logoutCommand, whoamiCommand } from './login.ts';
+import {
+  explainMessageCommand,
+  listMessagesCommand,
+  showMessageCommand,
+  tailEventsCommand,
+  tailMessagesCommand,
+} from './messages.ts';
+import { sendCommand } from './send.ts';
+import { statsCommand } from './stats.ts';
+
+/** Commands for customers: none of them loads what only the service needs. */
+export const CUSTOMER_COMMANDS: readonly Command[] = [
+  loginCommand,
+  logoutCommand,
+  whoamiCommand,
+  sendCommand,
+  listMessagesCommand,
+  showMessageCommand,
+  explainMessageCommand,
+  tailMessagesCommand,
+  tailEventsCommand,
+  listenCommand,
+  pullTemplatesCommand,
+  pushTemplatesCommand,
+  diffTemplatesCommand,
+  importCommand,
+  createOwnKeyCommand,
+  rotateOwnKeyCommand,
+  statsCommand,
+  mcpCommand,
+];

@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { POST_HEADERS, signWebhook } from '../../domain/webhook/post.ts';
+import { optional, optionalCount, required, type ServiceCommand } from '../command.ts';
+import { CommandFailed, UsageError } from '../failures.ts';
+import { printableLine, type Terminal } from '../terminal.ts';
+import { type FeedEvent, followFeed } from './feed.ts';
+import { keptSecret } from './profile.ts';
+import type { Service } from './service.ts';
+
+/**
+ * Webhooks for a machine without a public address: events of the feed are posted to a URL of the developer's, signed as the
+ * service signs them (docs/webhooks.md), one after another. What the endpoint answers is shown. Nothing is posted again by
+ * itself; on request it is, under the same id.
+ */
+
+/** As the service waits for an answer. */
+const ANSWER_MS = 15_000;
+const SECRET_BYTES = 24;
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
+const SECRET_FILE = 'webhook-secret';
+/** Of the events that were posted last, for posting one again. */
+const REMEMBERED_MAX = 200;
+const EVENT_ID = /^evt_[a-z2-7]{26}$/;
+const OF_MESSAGE = /^\/v1\/messages\/msg_[a-z2-7]+\/events$/;
+/** Pages that are looked through for an event that is not one of a message. */
+const PAGES_MAX = 100;
+const PAGE = 100;
+const REASON_CHARACTERS_MAX = 200;
+
+const makeSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+
+/** `OUTBOX_WEBHOOK_SECRET`, else one that is kept for this user. @throws {UsageError} */
+const secretOf = async (): Promise<string> => {
+  const { OUTBOX_WEBHOOK_SECRET: given = '' } = process.env;
+  const secret = given === '' ? await keptSecret(SECRET_FILE, makeSecret) : given;
+  if (SECRET.test(secret)) return secret;
+  throw new UsageError('OUTBOX_WEBHOOK_SECRET must be whsec_ and Base64 of 24 to 64 bytes');
+};
+
+const localUrl = (text: string): URL => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new UsageError('--forward-to must be an http or https URL');
+  if (url.username !== '' || url.password !== '') throw new UsageError('--forward-to must not hold a user or password');
+  return url;
+};
+
+interface Posted {
+  readonly event: string;
+  readonly type: string;
+  /** null: there was no answer. */
+  readonly status: number | null;
+  readonly duration_ms: number;
+  readonly problem: string | null;
+}
+
+const problemOf = (error: unknown): string => {
+  const { cause = error } = error as Error;
+  if ((error as Error).name === 'TimeoutError') return `no answer within ${ANSWER_MS / 1000} s`;
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return (code ?? message).slice(0, REASON_CHARACTERS_MAX);
+};
+
+/** Posts an event as the service does, once. */
+const post = async (url: URL, secret: string, event: FeedEvent, signal: AbortSignal): Promise<Posted> => {
+  const body = JSON.stringify(event);
+  const signed = signWebhook([secret], { id: event.id, at: new Date(), body });
+  const startedMs = performance.now();
+  const answered = (status: number | null, problem: string | null): Posted => ({
+    event: event.id,
+    type: event.type,
+    status,
+    duration_ms: Math.round(performance.now() - startedMs),
+    problem,
+  });
+  try {
+    const until = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const headers = { ...POST_HEADERS, ...signed };
+    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: until });
+    await response.body?.cancel();
+    return answered(response.status, response.ok ? null : 'not a 2xx: the service would try again');
+  } catch (error) {
+    return answered(null, problemOf(error));
+  }
+};
+
+const lineOf = ({ event, type, status, duration_ms: duration, problem }: Posted): string =>
+  printableLine(`${status ?? '---'}  ${duration} ms  ${type}  ${event}${problem === null ? '' : `  ${problem}`}`);
+
+interface Page {
+  readonly data: readonly FeedEvent[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+/** Looks through a list, page by page. */
+const lookThrough = async (
+  { ask }: Service,
+  path: string,
+  query: Readonly<Record<string, string>>,
+  id: string,
+): Promise<FeedEvent | undefined> => {
+  let after = query.after;
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const asked = after === undefined ? { ...query, limit: PAGE } : { ...query, after, limit: PAGE };
+    const { body } = await ask<Page>('GET', path, { query: asked });
+    const found = body.data.find((event) => event.id === id);
+    if (found !== undefined || !body.has_more || body.next_cursor === null) return found;
+    after = body.next_cursor;
+  }
+  return undefined;
+};
+
+interface Hits {
+  readonly data: readonly { readonly type: string; readonly title: string; readonly path: string }[];
+}
+
+/** @throws {CommandFailed} there is none that this key may read. */
+const findEvent = async (service: Service, id: string): Promise<FeedEvent> => {
+  if (!EVENT_ID.test(id)) throw new UsageError(`'${id}' is no id of an event: evt_…`);
+  const { body } = await service.ask<Hits>('GET', '/v1/search', { query: { q: id } });
+  const hit = body.data.find(({ type }) => type === 'event');
+  const ofMessage = OF_MESSAGE.test(hit?.path ?? '');
+  const [path, query] = ofMessage ? [hit?.path ?? '', {}] : ['/v1/events', { types: hit?.title ?? '', after: 'start' }];
+  const found = hit === undefined ? undefined : await lookThrough(service, path, query, id);
+  if (found !== undefined) return found;
+  throw new CommandFailed(`there is no event ${id} that this key may read`);
+};
+
+const MORE = 'an event is posted again when its id is typed here, the last one with Enter; Ctrl-C ends';
+
+/** Posts events, and the last ones again. */
+const createForwarder = (service: Service, terminal: Terminal, to: { readonly url: URL; readonly secret: string }) => {
+  const remembered = new Map<string, FeedEvent>();
+
+  const forward = async (event: FeedEvent): Promise<Posted> => {
+    remembered.delete(event.id);
+    remembered.set(event.id, event);
+    const [oldest = ''] = remembered.keys();
+    if (remembered.size > REMEMBERED_MAX) remembered.delete(oldest);
+    const posted = await post(to.url, to.secret, event, terminal.signal);
+    terminal.print(posted, () => lineOf(posted));
+    return posted;
+  };
+
+  return {
+    forward,
+    /** @param id empty: the last one. @throws {CommandFailed} there is none. */
+    again: async (id: string): Promise<Posted> => {
+      const wanted = id || [...remembered.keys()].at(-1);
+      if (wanted === undefined) throw new CommandFailed('nothing was posted yet');
+      return forward(remembered.get(wanted) ?? (await findEvent(service, wanted)));
+    },
+  };
+};
+
+type Forwarder = ReturnType<typeof createForwarder>;
+
+const resend = async ({ again }: Forwarder, id: string): Promise<undefined> => {
+  const { event, problem } = await again(id);
+  if (problem !== null) throw new CommandFailed(`${event} was not taken: ${problem}`);
+};
+
+/** Ids that are typed are posted again. */
+const watchKeys = ({ again }: Forwarder, { canAsk, note }: Terminal): { close(): void } => {
+  if (!canAsk) return { close: () => undefined };
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  lines.on('line', (line) => void again(line.trim()).catch((error: Error) => note(error.message)));
+  note(MORE);
+  return lines;
+};
+
+export const listenCommand: ServiceCommand = {
+  name: 'webhooks listen',
+  usage: '--forward-to URL [--types VALUE] [--after CURSOR|start] [--resend EVT_ID] [--limit N]',
+  summary:
+    'posts events to a URL of yours as they happen, signed as webhooks are, until Ctrl-C; --resend posts one event again',
+  needs: 'service',
+  run: async (service, invocation, terminal) => {
+    const url = localUrl(required(invocation, 'forward-to'));
+    const secret = await secretOf();
+    const { note } = terminal;
+    const forwarder = createForwarder(service, terminal, { url, secret });
+    const one = optional(invocation, 'resend');
+    if (one !== undefined) return resend(forwarder, one);
+    const left = { count: optionalCount(invocation, 'limit') ?? Number.POSITIVE_INFINITY };
+    note(`posting to ${url.href}`);
+    note(`signed with the secret ${secret} (OUTBOX_WEBHOOK_SECRET sets another)`);
+    const keys = watchKeys(forwarder, terminal);
+    try {
+      const query = { types: optional(invocation, 'types') };
+      for await (const { cursor, event } of followFeed(service, query, optional(invocation, 'after'))) {
+        await forwarder.forward(event);
+        left.count -= 1;
+        if (left.count > 0) continue;
+        note(`to go on from here: --after ${cursor}`);
+        break;
+      }
+    } finally {
+      keys.close();
+    }
+    return undefined;
+  },
+};

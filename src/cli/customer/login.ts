@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import type { SerializedSession } from '../../http/schemas/member.ts';
+import { type Invocation, optional, type PlainCommand, type ServiceCommand } from '../command.ts';
+import { CommandFailed, EXIT, UsageError } from '../failures.ts';
+import { readStdin, type Terminal } from '../terminal.ts';
+import { ServiceRefused } from './answers.ts';
+import {
+  profileName,
+  profilePath,
+  readProfile,
+  removeProfile,
+  serviceUrl,
+  type Target,
+  writeProfile,
+} from './profile.ts';
+import { createService, type Service } from './service.ts';
+
+/**
+ * Signing in, with an API key or as a member. Neither a key nor a link is an argument, which would be in the shell's history
+ * and in the list of processes: they are typed without being shown, or read from standard input.
+ */
+
+const NONCE_BYTES = 32;
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+interface Who {
+  readonly organization: string;
+  readonly as: string;
+  readonly permissions: string;
+  readonly environment: string;
+}
+
+const UNREADABLE: Who = {
+  organization: 'not for this key to read',
+  as: 'a key without the permission read',
+  permissions: 'not for this key to read',
+  environment: 'not for this key to read',
+};
+
+/** Who asks; a key that may not read is told apart from one that is none. @throws {ServiceRefused} it is none. */
+export const whoAsks = async ({ ask }: Pick<Service, 'ask'>): Promise<Who> => {
+  try {
+    const { body } = await ask<SerializedSession>('GET', '/v1/session');
+    return {
+      organization: body.organization.name,
+      as: body.member === null ? `key ${body.api_key_id}` : `${body.member.name} (${body.member.role})`,
+      permissions: body.permissions.join(', '),
+      environment: body.environment,
+    };
+  } catch (error) {
+    if (error instanceof ServiceRefused && error.code === 'permission_missing') return UNREADABLE;
+    throw error;
+  }
+};
+
+const warnOfPlainHttp = (url: string, { note }: Terminal): void => {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === 'http:' && !LOOPBACK.has(hostname))
+    note(`${url} is not HTTPS: whoever is on the way to it can read what you sign in with`);
+};
+
+const urlFor = async (invocation: Invocation, terminal: Terminal): Promise<string> => {
+  const given = optional(invocation, 'url') ?? process.env.OUTBOX_URL ?? '';
+  if (given !== '') return serviceUrl(given, '--url');
+  const typed = await terminal.ask('URL of the service:', { otherwise: 'give --url' });
+  return serviceUrl(typed, 'the URL');
+};
+
+/** From standard input with `--stdin`, else typed. */
+const secretFor = async (invocation: Invocation, terminal: Terminal, question: string): Promise<string> => {
+  const text =
+    invocation.values.stdin === true
+      ? (await readStdin()).toString('utf8').trim()
+      : await terminal.ask(question, { hidden: true, otherwise: 'pipe it into the command, with --stdin' });
+  if (text === '' || /\s/.test(text)) throw new UsageError('expected one word without spaces');
+  return text;
+};
+
+const KEY = /^ob_(?:live|test)_\S+$/;
+
+const withKey = async (invocation: Invocation, terminal: Terminal): Promise<Pick<Target, 'key'>> => {
+  const key = await secretFor(invocation, terminal, 'API key (it is not shown):');
+  if (!KEY.test(key)) throw new UsageError('an API key begins with ob_live_ or ob_test_');
+  return { key };
+};
+
+const MAILED =
+  'If this is a member, a link is on its way. It works once, for some minutes. Paste it (it is not shown):';
+
+/** @returns the cookie of a session. @throws {CommandFailed} the link is not one, or is spent. */
+const withLink = async (service: Service, invocation: Invocation, terminal: Terminal): Promise<string> => {
+  const email = optional(invocation, 'email');
+  if (email !== undefined) await service.ask('POST', '/v1/session/links', { body: { email } });
+  const link = await secretFor(invocation, terminal, email === undefined ? 'Link (it is not shown):' : MAILED);
+  const token = link.slice(link.indexOf('#') + 1);
+  const nonce = randomBytes(NONCE_BYTES).toString('base64url');
+  const { headers } = await service.ask('POST', '/v1/session', { body: { token, nonce } });
+  const [cookie = ''] = (headers.getSetCookie()[0] ?? '').split(';');
+  if (cookie === '') throw new CommandFailed('the service began no session', EXIT.unavailable);
+  return cookie;
+};
+
+const environmentOf = (invocation: Invocation): 'live' | 'test' => {
+  const given = optional(invocation, 'environment') ?? 'live';
+  if (given === 'live' || given === 'test') return given;
+  throw new UsageError('--environment must be live or test');
+};
+
+const isMember = ({ values }: Invocation): boolean => values.member === true || values.email !== undefined;
+
+export const loginCommand: PlainCommand = {
+  name: 'login',
+  usage: '[--url URL] [--stdin] [--member] [--email ADDRESS] [--environment live|test] [--profile NAME]',
+  summary:
+    'keeps where a service is and a key for it, which is asked for or read from standard input; --member takes a sign-in link, --email has one mailed',
+  needs: 'nothing',
+  endsBySignal: true,
+  run: async (invocation, terminal) => {
+    const name = profileName(optional(invocation, 'profile'));
+    const url = await urlFor(invocation, terminal);
+    warnOfPlainHttp(url, terminal);
+    const open = (more: Omit<Target, 'url' | 'profile'>): Service =>
+      createService({ target: { url, profile: name, ...more }, signal: terminal.signal, note: terminal.note });
+    // A browser's own requests say where they are from, and these do too.
+    const kept = isMember(invocation)
+      ? {
+          session: await withLink(open({ session: '' }), invocation, terminal),
+          environment: environmentOf(invocation),
+        }
+      : await withKey(invocation, terminal);
+    const who = await whoAsks(open(kept));
+    await writeProfile(name, { url, ...kept });
+    return { ...who, url, profile: name, kept_in: profilePath(name) };
+  },
+};
+
+export const logoutCommand: PlainCommand = {
+  name: 'logout',
+  usage: '[--profile NAME]',
+  summary: 'ends the session of a member, and forgets what was kept; a key goes on working until it is revoked',
+  needs: 'nothing',
+  run: async (invocation, terminal) => {
+    const name = profileName(optional(invocation, 'profile'));
+    const kept = await readProfile(name).catch(() => null);
+    if (kept?.session !== undefined) {
+      const service = createService({ target: { ...kept, profile: name }, signal: terminal.signal });
+      // What has ended already, or cannot be reached, is forgotten all the same.
+      await service.ask('DELETE', '/v1/session').catch((error: Error) => terminal.note(error.message));
+    }
+    return { profile: name, removed: await removeProfile(name) };
+  },
+};
+
+export const whoamiCommand: ServiceCommand = {
+  name: 'whoami',
+  usage: '',
+  summary: 'tells which service is asked, and as whom',
+  needs: 'service',
+  run: async (service) => {
+    const { url, profile } = service.target;
+    return { ...(await whoAsks(service)), url, profile: profile ?? 'from the environment' };
+  },
+};

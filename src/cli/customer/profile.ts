@@ -1,0 +1,174 @@
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { z } from 'zod';
+import { CommandFailed, EXIT, UsageError } from '../failures.ts';
+
+/**
+ * Where a service is and what it is asked with. `outbox login` keeps that in a file of its own for each profile, which its
+ * owner alone can read; `OUTBOX_URL` and `OUTBOX_API_KEY` win over it. What others could have read or written is not used.
+ */
+
+const profileSchema = z.strictObject({
+  url: z.url({ protocol: /^https?$/ }),
+  /** Of a key: `ob_live_…`. */
+  key: z.string().max(200).optional(),
+  /** Of a member: the cookie of a session, `name=value`. */
+  session: z.string().max(500).optional(),
+  environment: z.enum(['live', 'test']).optional(),
+});
+export type Profile = z.infer<typeof profileSchema>;
+
+const NAME = /^[A-Za-z0-9][\w-]{0,39}$/;
+const FILE_BYTES_MAX = 10_000;
+const OTHERS = 0o077;
+
+const folder = (): string => {
+  const { XDG_CONFIG_HOME: given = '' } = process.env;
+  // The specification of base directories has relative paths ignored.
+  return join(isAbsolute(given) ? given : join(homedir(), '.config'), 'outbox');
+};
+
+/** The name of the profile: the option, else `OUTBOX_PROFILE`, else `default`. @throws {UsageError} it cannot name a file. */
+export const profileName = (option: string | undefined): string => {
+  const name = option ?? (process.env.OUTBOX_PROFILE || 'default');
+  if (NAME.test(name)) return name;
+  throw new UsageError('a profile is named with 1 to 40 letters, digits, - and _');
+};
+
+export const profilePath = (name: string): string => join(folder(), `${name}.json`);
+
+type ErrnoError = NodeJS.ErrnoException;
+
+/** The text of a private file; null: there is none. @throws {CommandFailed} others can read it, or it is no file. */
+export const readPrivateFile = async (path: string): Promise<string | null> => {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: ErrnoError) => {
+      if (error.code === 'ENOENT') return null;
+      throw new CommandFailed(`${path} ${error.code === 'ELOOP' ? 'is a symbolic link' : 'cannot be read'}`);
+    },
+  );
+  if (file === null) return null;
+  try {
+    const { mode, uid, size, isFile } = await file.stat().then((stats) => ({
+      mode: stats.mode,
+      uid: stats.uid,
+      size: stats.size,
+      isFile: stats.isFile(),
+    }));
+    if (!isFile || size > FILE_BYTES_MAX) throw new CommandFailed(`${path} is not what \`outbox login\` writes`);
+    const isOurs = process.getuid === undefined || uid === process.getuid();
+    if (!isOurs) throw new CommandFailed(`${path} belongs to somebody else and is not used: sign in again`);
+    if (process.platform !== 'win32' && (mode & OTHERS) !== 0)
+      throw new CommandFailed(
+        `others can read ${path}: change the key in it, then run \`chmod 600 ${path}\``,
+        EXIT.unauthorized,
+      );
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+};
+
+/** Writes a file that its owner alone can read, whole or not at all. */
+export const writePrivateFile = async (path: string, text: string): Promise<void> => {
+  await mkdir(folder(), { recursive: true, mode: 0o700 });
+  const next = `${path}.${process.pid}.new`;
+  await rm(next, { force: true });
+  const file = await open(next, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(next, path);
+};
+
+/** @returns null: nobody has signed in. @throws {CommandFailed} */
+export const readProfile = async (name: string): Promise<Profile | null> => {
+  const path = profilePath(name);
+  const text = await readPrivateFile(path);
+  if (text === null) return null;
+  try {
+    return profileSchema.parse(JSON.parse(text));
+  } catch {
+    throw new CommandFailed(`${path} is not what \`outbox login\` writes: sign in again`);
+  }
+};
+
+export const writeProfile = (name: string, profile: Profile): Promise<void> =>
+  writePrivateFile(profilePath(name), `${JSON.stringify(profile, null, 2)}\n`);
+
+/** @returns whether there was one. */
+export const removeProfile = async (name: string): Promise<boolean> => {
+  const path = profilePath(name);
+  const isThere = (await readPrivateFile(path).catch(() => '')) !== null;
+  await rm(path, { force: true });
+  return isThere;
+};
+
+/** A secret of `webhooks listen`, the same in each run; made when it is first needed. @param make the first one. */
+export const keptSecret = async (file: string, make: () => string): Promise<string> => {
+  const path = join(folder(), file);
+  const kept = await readPrivateFile(path);
+  if (kept !== null) return kept.trim();
+  const made = make();
+  await writePrivateFile(path, `${made}\n`);
+  return made;
+};
+
+/** The base of a service's URLs, without a slash at the end. @throws {UsageError} */
+export const serviceUrl = (text: string, from: string): string => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new UsageError(`${from} must be an http or https URL`);
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new UsageError(`${from} must be an address alone, without user, query and #`);
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+};
+
+/** Where and as whom the service is asked. */
+export interface Target {
+  readonly url: string;
+  readonly key?: string | undefined;
+  readonly session?: string | undefined;
+  readonly environment?: 'live' | 'test' | undefined;
+  /** The profile that all of it is from; null: the environment says something. */
+  readonly profile: string | null;
+}
+
+const unsigned = (message: string): CommandFailed => new CommandFailed(message, EXIT.unauthorized);
+
+const signedIn = async (name: string): Promise<Target> => {
+  const profile = await readProfile(name);
+  if (profile !== null) return { ...profile, profile: name };
+  throw unsigned(
+    `nobody is signed in (profile ${name}): sign in with \`outbox login\`, or set OUTBOX_URL and OUTBOX_API_KEY`,
+  );
+};
+
+/** What the environment says, and what it leaves to a profile. @throws {CommandFailed} */
+const fromEnvironment = async (name: string, given: string, key: string): Promise<Target> => {
+  const url = given === '' ? undefined : serviceUrl(given, 'OUTBOX_URL');
+  if (url !== undefined && key !== '') return { url, key, profile: null };
+  const kept = await readProfile(name);
+  if (url === undefined && kept !== null) return { url: kept.url, key, profile: null };
+  // What opens one service is not shown to another.
+  if (kept !== null && kept.url === url) return { ...kept, profile: name };
+  throw unsigned(`${url === undefined ? 'OUTBOX_URL' : 'OUTBOX_API_KEY'} is not set`);
+};
+
+/** @param option a profile that is asked for by name, which wins. @throws {CommandFailed} nobody has signed in. */
+export const resolveTarget = async (option: string | undefined): Promise<Target> => {
+  const name = profileName(option);
+  const { OUTBOX_URL: url = '', OUTBOX_API_KEY: key = '' } = process.env;
+  return option !== undefined || `${url}${key}` === '' ? signedIn(name) : fromEnvironment(name, url, key);
+};
+
+/** Where the service is, for callers who bring their own key. @throws {CommandFailed} nobody has said. */
+export const resolveUrl = async (option: string | undefined): Promise<string> => {
+  const { OUTBOX_URL: given = '' } = process.env;
+  if (option === undefined && given !== '') return serviceUrl(given, 'OUTBOX_URL');
+  return (await signedIn(profileName(option))).url;
+};

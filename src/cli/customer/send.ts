@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { type Invocation, optional, repeated, type ServiceCommand } from '../command.ts';
+import { CommandFailed, UsageError } from '../failures.ts';
+import { readStdin } from '../terminal.ts';
+import type { Service } from './service.ts';
+
+/** Sending one message. What is wrong with it, the service says, by the names of its fields. */
+
+/** More than any body or attachment that the service takes. */
+const FILE_BYTES_MAX = 40_000_000;
+const STDIN = '-';
+
+const readFileOf = async (path: string): Promise<Buffer> => {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    throw new CommandFailed(`${path} cannot be read (${error.code ?? 'unknown'})`);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw new CommandFailed(`${path} is no file`);
+    if (stats.size > FILE_BYTES_MAX) throw new CommandFailed(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+};
+
+/** @throws {CommandFailed} it is not UTF-8: what the sender did not mean would be sent. */
+const textIn = async (path: string): Promise<string> => {
+  const bytes = path === STDIN ? await readStdin() : await readFileOf(path);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new CommandFailed(`${path === STDIN ? 'standard input' : path} is not UTF-8`);
+  }
+};
+
+const jsonIn = async (path: string, option: string): Promise<Readonly<Record<string, unknown>>> => {
+  const text = await textIn(path);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // said below
+  }
+  throw new CommandFailed(`--${option}: ${path === STDIN ? 'standard input' : path} is no JSON object`);
+};
+
+/** `name:value`; the service says what is wrong with either. */
+const tagOf = (text: string) => {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new UsageError(`--tag ${text}: a tag is written name:value`);
+  return { name: text.slice(0, colon), value: text.slice(colon + 1) };
+};
+
+const attachmentOf = async (path: string) => ({
+  filename: basename(path),
+  content: (await readFileOf(path)).toString('base64'),
+});
+
+const templateOf = async (invocation: Invocation) => {
+  const id = optional(invocation, 'template');
+  const variables = optional(invocation, 'variables');
+  if (id === undefined) return undefined;
+  return { id, ...(variables === undefined ? {} : { variables: await jsonIn(variables, 'variables') }) };
+};
+
+/** Only one option can take standard input. @throws {UsageError} */
+const requireOneStdin = (invocation: Invocation): void => {
+  const taking = ['body', 'html', 'text', 'variables'].filter((name) => optional(invocation, name) === STDIN);
+  if (taking.length > 1) throw new UsageError(`only one of ${taking.map((name) => `--${name}`).join(', ')} can be -`);
+};
+
+/** The body of the request. */
+const bodyOf = async (invocation: Invocation): Promise<object> => {
+  requireOneStdin(invocation);
+  const [body, html, text] = ['body', 'html', 'text'].map((name) => optional(invocation, name));
+  const list = (name: string): readonly string[] | undefined => repeated(invocation, name);
+  const given = {
+    from: optional(invocation, 'from'),
+    to: list('to'),
+    cc: list('cc'),
+    bcc: list('bcc'),
+    reply_to: list('reply-to'),
+    subject: optional(invocation, 'subject'),
+    html: html === undefined ? undefined : await textIn(html),
+    text: text === undefined ? undefined : await textIn(text),
+    template: await templateOf(invocation),
+    attachments: list('attach') && (await Promise.all((list('attach') ?? []).map(attachmentOf))),
+    tags: list('tag')?.map(tagOf),
+    stream: optional(invocation, 'stream'),
+    scheduled_at: optional(invocation, 'at'),
+  };
+  const fields = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...(body === undefined ? {} : await jsonIn(body, 'body')), ...Object.fromEntries(fields) };
+};
+
+/** What happens next, where the key may read that. */
+const nextOf = async ({ ask }: Service, id: string): Promise<string> => {
+  const path = `/v1/messages/${id}/explain`;
+  const explained = await ask<{ summary: string }>('GET', path).catch(() => undefined);
+  return explained?.body.summary ?? `\`outbox messages explain ${id}\` tells, with a key that may read`;
+};
+
+interface Sent {
+  readonly id: string;
+  readonly status: string;
+}
+
+export const sendCommand: ServiceCommand = {
+  name: 'send',
+  usage:
+    '[--from ADDRESS] [--to ADDRESS,…] [--cc ADDRESS,…] [--bcc ADDRESS,…] [--reply-to ADDRESS,…] [--subject TEXT] [--html FILE|-] [--text FILE|-] [--template ALIAS] [--variables FILE|-] [--attach FILE,…] [--tag NAME:VALUE,…] [--stream transactional|bulk] [--at TIME] [--body FILE|-] [--idempotency-key KEY]',
+  summary:
+    'sends a message; - is standard input, --body has the JSON of POST /v1/messages/send, and what can be several is given again for each',
+  needs: 'service',
+  run: async (service, invocation, { json }) => {
+    const idempotencyKey = optional(invocation, 'idempotency-key') ?? randomUUID();
+    const body = await bodyOf(invocation);
+    const { body: sent } = await service.ask<Sent>('POST', '/v1/messages/send', { body, idempotencyKey });
+    return json ? { ...sent } : { id: sent.id, status: sent.status, next: await nextOf(service, sent.id) };
+  },
+};

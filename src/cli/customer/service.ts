@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandFailed } from '../failures.ts';
+import { parsed, refusedIn, ServiceRefused, TRANSIENT, textOf, Unreachable } from './answers.ts';
+import type { Target } from './profile.ts';
+
+/**
+ * A service, asked by HTTP as the client rules have it (specification §7): what is transient is tried again, a bounded number
+ * of times, with exponential backoff and jitter; a 429 waits as long as it says; what may have been carried out is repeated
+ * only where repeating changes nothing.
+ */
+
+/** For one try. Lower: slow networks fail. Higher: a service that hangs is noticed late. */
+const TIMEOUT_MS = 35_000;
+const RETRIES_MAX = 4;
+/** All tries and waits: two waits for a rate limit. A person looks at the prompt meanwhile. */
+const IN_ALL_MS = 150_000;
+/** The service has not carried out what it answered with these. A 503 may come when the outcome is not known. */
+const REFUSED: ReadonlySet<number> = new Set([429]);
+const RATE_LIMIT_SECONDS = 60;
+const FIRST_WAIT_MS = 500;
+const WAIT_MS_MAX = 20_000;
+/** Never at once. */
+const WAIT_MS_MIN = 100;
+/** Longer waits are said. */
+const SAID_MS = 2_000;
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface RequestOptions {
+  /** Undefined values are left out. */
+  readonly query?: Query | undefined;
+  readonly body?: object;
+  /** Of what is changed; somebody else has changed it since: 412. */
+  readonly ifMatch?: string;
+  /** Of one logical request: a repetition is answered as the first was. */
+  readonly idempotencyKey?: string;
+}
+
+export interface Answer<Body> {
+  readonly body: Body;
+  readonly headers: Headers;
+}
+
+export interface ServiceOptions {
+  readonly target: Target;
+  /** Ends what is waited for, with its reason. */
+  readonly signal: AbortSignal;
+  /** Says why nothing happens for a while. */
+  readonly note?: (text: string) => void;
+}
+
+export interface Service extends Required<ServiceOptions> {
+  /** Host and port. */
+  readonly place: string;
+  /**
+   * Asks, and asks again where that helps.
+   * @throws {ServiceRefused} @throws {Unreachable}
+   */
+  ask<Body>(method: string, path: string, options?: RequestOptions): Promise<Answer<Body>>;
+  /** One request, whose answer may have no end. @throws {ServiceRefused} @throws {Unreachable} */
+  open(path: string, query: Query, accept: string, until: AbortSignal): Promise<Response>;
+}
+
+/** Milliseconds: exponential with full jitter. */
+export const backOff = (tried: number): number =>
+  WAIT_MS_MIN + Math.random() * Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (tried - 1));
+
+const waitAfterAnswer = ({ status, retryAfterSeconds }: ServiceRefused, tried: number): number => {
+  const asked = retryAfterSeconds ?? (status === 429 ? RATE_LIMIT_SECONDS : 0);
+  return asked * 1000 + backOff(tried);
+};
+
+/** Milliseconds until the next try; null: there is none. @param tried number of tries so far, from 1. */
+export const waitAfter = (error: unknown, tried: number, isRepeatable: boolean): number | null => {
+  if (error instanceof Unreachable) return isRepeatable ? backOff(tried) : null;
+  const isTransient = error instanceof ServiceRefused && (isRepeatable ? TRANSIENT : REFUSED).has(error.status);
+  return isTransient ? waitAfterAnswer(error, tried) : null;
+};
+
+export const firstLine = (error: unknown): string => (error as Error).message.split('\n')[0] ?? '';
+
+const urlOf = ({ url, session, environment }: Target, path: string, query: Query = {}): string => {
+  const all = { ...query, environment: session === undefined ? undefined : environment };
+  const given = Object.entries(all).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return `${url}${path}${search === '' ? '' : `?${search}`}`;
+};
+
+/** With a session, changes are asked for by pages of the service alone; this is the member's own program. */
+const sessionHeaders = (url: string, session: string): Record<string, string> => {
+  const page = { origin: new URL(url).origin, 'sec-fetch-site': 'same-origin' };
+  return session === '' ? page : { ...page, cookie: session };
+};
+
+const credentialsOf = ({ url, key, session }: Target): Record<string, string> => {
+  if (session !== undefined) return sessionHeaders(url, session);
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+};
+
+const requestOf = (target: Target, method: string, options: RequestOptions): RequestInit => {
+  const { body, ifMatch, idempotencyKey } = options;
+  const headers = new Headers({ accept: 'application/json', 'user-agent': 'outbox-cli', ...credentialsOf(target) });
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  if (ifMatch !== undefined) headers.set('if-match', ifMatch);
+  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
+  return { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+};
+
+const reasonOf = (error: unknown): string => {
+  if ((error as Error).name === 'TimeoutError') return 'no answer came in time';
+  const { cause = error } = error as Error;
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return message || code || 'unknown';
+};
+
+interface Tried {
+  readonly tried: number;
+  readonly isRepeatable: boolean;
+  /** Of `performance.now()`. */
+  readonly untilMs: number;
+}
+
+export const createService = ({ target, signal, note = () => undefined }: ServiceOptions): Service => {
+  const place = new URL(target.url).origin;
+
+  /** What went wrong on the way is not what the service said. */
+  const onTheWay = (error: unknown): never => {
+    signal.throwIfAborted();
+    throw error instanceof CommandFailed ? error : new Unreachable(`${place} cannot be reached: ${reasonOf(error)}`);
+  };
+
+  const attempt = async <Body>(url: string, request: RequestInit, timeoutMs: number): Promise<Answer<Body>> => {
+    const until = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const response = await fetch(url, { ...request, redirect: 'manual', signal: until }).catch(onTheWay);
+    const text = await textOf(response).catch(onTheWay);
+    if (!response.ok) throw refusedIn(response, text);
+    const body = parsed(text);
+    if (text !== '' && body === undefined) throw new CommandFailed(`${place} answers something else than Outbox does`);
+    return { body: body as Body, headers: response.headers };
+  };
+
+  /** @throws the error where no further try helps. */
+  const waitOrThrow = async (error: unknown, { tried, isRepeatable, untilMs }: Tried): Promise<void> => {
+    signal.throwIfAborted();
+    const wait = tried > RETRIES_MAX ? null : waitAfter(error, tried, isRepeatable);
+    if (wait === null || performance.now() + wait > untilMs) throw error;
+    if (wait > SAID_MS) note(`${firstLine(error)}: trying again in ${Math.round(wait / 1000)} s`);
+    await sleep(wait, undefined, { signal }).catch(() => signal.throwIfAborted());
+  };
+
+  const persistently = async <T>(work: (timeoutMs: number) => Promise<T>, isRepeatable: boolean): Promise<T> => {
+    const untilMs = performance.now() + IN_ALL_MS;
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await work(Math.max(1, Math.min(TIMEOUT_MS, untilMs - performance.now())));
+      } catch (error) {
+        await waitOrThrow(error, { tried, isRepeatable, untilMs });
+      }
+    }
+  };
+
+  return {
+    target,
+    signal,
+    note,
+    place,
+    ask: <Body>(method: string, path: string, options: RequestOptions = {}): Promise<Answer<Body>> => {
+      const request = requestOf(target, method, options);
+      const url = urlOf(target, path, options.query);
+      const isRepeatable = method !== 'POST' || options.idempotencyKey !== undefined;
+      return persistently((timeoutMs) => attempt<Body>(url, request, timeoutMs), isRepeatable);
+    },
+    open: async (path, query, accept, until) => {
+      const headers = { ...credentialsOf(target), accept };
+      const response = await fetch(urlOf(target, path, query), {
+        headers,
+        redirect: 'manual',
+        signal: AbortSignal.any([signal, until]),
+      }).catch(onTheWay);
+      if (!response.ok) throw refusedIn(response, await textOf(response).catch(onTheWay));
+      return response;
+    },
+  };
+};

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type Invocation, optional, type PlainCommand } from '../command.ts';
+import { whoAsks } from '../customer/login.ts';
+import { resolveTarget, resolveUrl, type Target } from '../customer/profile.ts';
+import { createService } from '../customer/service.ts';
+import { UsageError } from '../failures.ts';
+import type { Terminal } from '../terminal.ts';
+
+/**
+ * Outbox for programs with a language model, by the Model Context Protocol. The library for it is loaded by this command
+ * alone.
+ */
+
+const PORT = /^\d{1,5}$/;
+const PORT_MAX = 65_535;
+
+const portOf = (invocation: Invocation): number | undefined => {
+  const text = optional(invocation, 'http');
+  if (text === undefined) return undefined;
+  if (PORT.test(text) && Number(text) <= PORT_MAX) return Number(text);
+  throw new UsageError('--http must be a port, or 0 for any that is free');
+};
+
+const createServers = async ({ values }: Invocation) => {
+  const { createMcpServer } = await import('./server.ts');
+  const { createConfirmations } = await import('./confirm.ts');
+  const { version } = await import('../../composition/version.ts');
+  const shared = {
+    confirmations: createConfirmations(),
+    sendsAtOnce: values['no-confirm'] === true,
+    version: await version(),
+  };
+  return (target: Target) => {
+    const by = createHash('sha256')
+      .update(target.key ?? target.session ?? '')
+      .digest('base64');
+    return createMcpServer({ ...shared, target, by });
+  };
+};
+
+/** Until the client closes standard input, or a signal comes. Standard output is the protocol's alone. */
+const serveStdio = async (invocation: Invocation, { signal }: Terminal): Promise<void> => {
+  const target = await resolveTarget(optional(invocation, 'profile'));
+  const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js');
+  const server = (await createServers(invocation))(target);
+  const transport = new StdioServerTransport();
+  const closed = Promise.race([once(process.stdin, 'end'), once(process.stdin, 'close'), once(signal, 'abort')]);
+  await server.connect(transport);
+  await closed;
+  await server.close();
+};
+
+const serveLoopback = async (invocation: Invocation, port: number, { signal, print }: Terminal): Promise<void> => {
+  const url = await resolveUrl(optional(invocation, 'profile'));
+  const { serveHttp } = await import('./http.ts');
+  const serverOf = await createServers(invocation);
+  const served = await serveHttp({
+    port,
+    serverFor: async (key) => {
+      const target: Target = { url, key, profile: null };
+      // A key that the service does not take is refused here and now.
+      await whoAsks(createService({ target, signal }));
+      return serverOf(target);
+    },
+  });
+  print({ url: served.url }, () => served.url);
+  if (!signal.aborted) await once(signal, 'abort');
+  await served.close();
+};
+
+export const mcpCommand: PlainCommand = {
+  name: 'mcp',
+  usage: '[--http PORT] [--no-confirm] [--profile NAME]',
+  summary:
+    'serves tools to a program with a language model (Model Context Protocol), by standard input and output, or by HTTP on loopback where each request carries its key',
+  needs: 'nothing',
+  endsBySignal: true,
+  run: async (invocation, terminal) => {
+    const port = portOf(invocation);
+    await (port === undefined ? serveStdio(invocation, terminal) : serveLoopback(invocation, port, terminal));
+    return undefined;
+  },
+};

@@ -1,0 +1,171 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { CommandFailed, EXIT } from '../failures.ts';
+
+/**
+ * Streamable HTTP on loopback (MCP 2025-06-18, Transports). Every request carries a key of its own, and a session is its key's
+ * alone. A page that the person has open in a browser reaches loopback too, by a name that it has resolved there: `Host` must
+ * be of loopback, and `Origin`, where there is one, too.
+ */
+
+const HOST = '127.0.0.1';
+const PATH = '/mcp';
+/** Each costs some 100 kB. */
+const SESSIONS_MAX = 100;
+/** One that is silent for longer is ended; its client begins another. */
+const IDLE_MS = 30 * 60_000;
+const SWEEP_MS = 60_000;
+const CONNECTIONS_MAX = 256;
+const BODY_BYTES_MAX = 4_000_000;
+const NAMES = ['127.0.0.1', 'localhost', '[::1]'];
+const BEARER = /^Bearer +(ob_[A-Za-z0-9_]{1,200}) *$/i;
+
+interface Session {
+  readonly transport: StreamableHTTPServerTransport;
+  readonly keyDigest: string;
+  usedMs: number;
+  /** Requests that are being answered, streams too. */
+  open: number;
+}
+
+const digestOf = (key: string): string => createHash('sha256').update(key).digest('base64');
+
+const refuse = (response: ServerResponse, status: number, message: string): void => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+  });
+  response.end(body);
+};
+
+/** A request that is not answered by a session. */
+class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** What is answered where something failed. */
+const refusalOf = (error: unknown): Refused => {
+  if (error instanceof Refused) return error;
+  if (!(error instanceof CommandFailed)) return new Refused(500, 'internal error');
+  return new Refused(error.exitCode === EXIT.unauthorized ? 401 : 502, error.message);
+};
+
+/** @throws {Refused} it is of another site or host, or for another path. */
+const requireOwnMachine = ({ headers, url = '' }: IncomingMessage, port: number): void => {
+  const hosts = NAMES.map((name) => `${name}:${port}`);
+  if (!hosts.includes(headers.host ?? '')) throw new Refused(403, 'Host is not of this machine');
+  const { origin } = headers;
+  if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
+    throw new Refused(403, 'Origin is not of this machine');
+  if (new URL(url, `http://${HOST}`).pathname !== PATH) throw new Refused(404, `there is ${PATH} alone`);
+};
+
+export interface HttpOptions {
+  /** 0: any that is free. */
+  readonly port: number;
+  /** A server with the rights of a key. @throws {CommandFailed} the service does not take the key. */
+  serverFor(key: string): Promise<McpServer>;
+}
+
+/** @throws {CommandFailed} the port is taken. */
+export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
+  const sessions = new Map<string, Session>();
+
+  const end = async (id: string): Promise<void> => {
+    const session = sessions.get(id);
+    sessions.delete(id);
+    await session?.transport.close();
+  };
+  const endIdle = (now: number): void => {
+    for (const [id, { usedMs, open }] of sessions) if (open === 0 && now - usedMs > IDLE_MS) void end(id);
+  };
+
+  const begin = async (key: string): Promise<Session> => {
+    const server = await serverFor(key);
+    const transport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      maxRequestBodySize: BODY_BYTES_MAX,
+      onsessioninitialized: (id) => void sessions.set(id, session),
+      onsessionclosed: (id) => void sessions.delete(id),
+    });
+    const session: Session = { transport, keyDigest: digestOf(key), usedMs: performance.now(), open: 0 };
+    // The types of this library are not made for exactOptionalPropertyTypes.
+    await server.connect(transport as Parameters<McpServer['connect']>[0]);
+    return session;
+  };
+
+  /** Of another key: as if there were none. */
+  const known = (id: string, key: string): Session => {
+    const session = sessions.get(id);
+    if (session?.keyDigest === digestOf(key)) return session;
+    throw new Refused(404, 'there is no such session: initialize another');
+  };
+
+  /** The session that a request is of, or begins. @throws {Refused} */
+  const sessionOf = async ({ headers, method }: IncomingMessage, key: string): Promise<Session> => {
+    const id = headers['mcp-session-id'];
+    if (typeof id === 'string') return known(id, key);
+    if (method !== 'POST') throw new Refused(404, 'there is no session: initialize one');
+    endIdle(performance.now());
+    if (sessions.size < SESSIONS_MAX) return begin(key);
+    throw new Refused(503, 'too many sessions are open: end some, or try again later');
+  };
+
+  /** Counts what is being answered: a session that has something open is not idle. */
+  const watch = (session: Session, response: ServerResponse): void => {
+    session.open += 1;
+    session.usedMs = performance.now();
+    response.once('close', () => {
+      session.open -= 1;
+      session.usedMs = performance.now();
+      // What began no session is closed with its request.
+      if (session.transport.sessionId === undefined) void session.transport.close();
+    });
+  };
+
+  const answer = async (request: IncomingMessage, response: ServerResponse, own: number): Promise<void> => {
+    requireOwnMachine(request, own);
+    const [, key] = BEARER.exec(request.headers.authorization ?? '') ?? [];
+    if (key === undefined) throw new Refused(401, 'each request needs an API key: Authorization: Bearer ob_…');
+    const session = await sessionOf(request, key);
+    watch(session, response);
+    await session.transport.handleRequest(request, response);
+  };
+
+  const fail = (response: ServerResponse, error: unknown): void => {
+    const { status, message } = refusalOf(error);
+    if (response.headersSent) response.destroy();
+    else refuse(response, status, message);
+  };
+
+  const http = createServer((request, response) => {
+    const { port: own } = http.address() as AddressInfo;
+    answer(request, response, own).catch((error: unknown) => fail(response, error));
+  });
+  http.maxConnections = CONNECTIONS_MAX;
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new CommandFailed(`port ${port} cannot be listened on (${error.code}): give another`)),
+    );
+    http.listen(port, HOST, resolve);
+  });
+  const sweeping = setInterval(() => endIdle(performance.now()), SWEEP_MS);
+  return {
+    url: `http://${HOST}:${(http.address() as AddressInfo).port}${PATH}`,
+    close: async (): Promise<void> => {
+      clearInterval(sweeping);
+      await Promise.all([...sessions.keys()].map(end));
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
+};

@@ -1,0 +1,33 @@
+import { hostname, userInfo } from 'node:os';
+import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
+import { readDirectory } from '../composition/first-start.ts';
+import type { OperatorHost } from '../domain/ports/event-store.ts';
+import { UsageError } from './failures.ts';
+
+/** Who runs an operator's command, for the log. */
+
+/** The person at this host: the user behind `sudo`, or the number of a user without a name (in containers). */
+export const operatorHost = (): OperatorHost => {
+  const name = (): string => {
+    try {
+      return userInfo().username;
+    } catch {
+      return `uid ${process.getuid?.() ?? 'unknown'}`;
+    }
+  };
+  return { user: process.env.SUDO_USER || name(), host: hostname() };
+};
+
+/** The origin of operator commands, with person and host. @throws {UsageError} no such organization. */
+export const operatorOrigin = async (context: CommandContext, organizationId: string): Promise<Origin> => {
+  const { organizations } = await readDirectory(context);
+  if (!organizations.has(organizationId)) {
+    throw new UsageError(
+      `there is no organization ${organizationId}: \`npm run outbox -- organizations list\` lists them`,
+    );
+  }
+  return {
+    ...internalOrigin({ actor: 'operator', organizationId, causeId: context.system.uuid() }),
+    operator: operatorHost(),
+  };
+};

@@ -1,0 +1,196 @@
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { UsageError } from './failures.ts';
+
+/**
+ * The terminal of a command: what it prints, what it asks, and how far it has come. Results go to standard output,
+ * everything for people meanwhile to standard error. Texts that others wrote (subjects, names, replies of servers) are made
+ * visible before they are printed, because a terminal obeys control characters.
+ */
+
+/**
+ * Control characters but for line ends and tabs; and what is not seen itself but changes what is seen, such as the direction
+ * of text. Joiners are parts of emoji.
+ */
+const CONTROLS = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+const visible = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
+
+/** A text in which a terminal finds nothing to obey: control characters are written `\u001b`. Line ends and tabs stay. */
+export const printable = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(CONTROLS, visible);
+
+/** The same on one line. */
+export const printableLine = (text: string): string => printable(text).replaceAll(/[\n\t]/g, ' ');
+
+/** JSON that means the same and has no control character. */
+export const printableJson = (value: unknown): string => JSON.stringify(value).replaceAll(CONTROLS, visible);
+
+/** How far something long has come. */
+export interface Progress {
+  /** @param of the whole; undefined: unknown. @param unit such as `events`. */
+  at(done: number, of: number | undefined, unit: string): void;
+  /** Removes the bar. */
+  end(): void;
+}
+
+const BAR_CELLS = 24;
+/** More often costs time and shows nothing more. */
+const REDRAW_MS = 100;
+const COLUMNS_DEFAULT = 80;
+/** Erases from the cursor to the end of the line (ECMA-48 EL). */
+const ERASE = '\r\u001b[K';
+const NUMBER = new Intl.NumberFormat('en');
+
+const isUtf8 = (environment: NodeJS.ProcessEnv): boolean => {
+  const locale = environment.LC_ALL || environment.LC_CTYPE || environment.LANG || '';
+  return /utf-?8/i.test(locale);
+};
+
+/** `████░░░░ 12% 1,200 of 10,000 events`, within the width. */
+export const progressLine = (
+  label: string,
+  { done, of, unit }: { readonly done: number; readonly of: number | undefined; readonly unit: string },
+  { columns, unicode }: { readonly columns: number; readonly unicode: boolean },
+): string => {
+  const count = `${NUMBER.format(done)}${of === undefined ? '' : ` of ${NUMBER.format(Math.max(of, done))}`} ${unit}`;
+  if (of === undefined || of <= 0) return `${label} ${count}`.slice(0, columns - 1);
+  const share = Math.min(1, done / of);
+  const [full, empty] = unicode ? ['█', '░'] : ['#', '.'];
+  const cells = Math.round(share * BAR_CELLS);
+  const bar = full.repeat(cells) + empty.repeat(BAR_CELLS - cells);
+  const percent = `${Math.floor(share * 100)}%`.padStart(4);
+  return `${label} ${bar} ${percent} ${count}`.slice(0, columns - 1);
+};
+
+export interface Terminal {
+  /** Results are printed as JSON. */
+  readonly json: boolean;
+  /** Of the window that shows results; 80 where there is none. */
+  readonly columns: number;
+  /** It shows letters beyond ASCII. */
+  readonly unicode: boolean;
+  /** Somebody can answer a question. */
+  readonly canAsk: boolean;
+  /** Aborts at Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** One of the results of a command that has many. @param text of it, printable already. */
+  print(value: object, text: () => string): void;
+  /** A line for people, on standard error; nothing is said with `--json`. */
+  note(text: string): void;
+  /** On a terminal alone, and not with `--json`: nobody else looks at bars. */
+  progress(label: string): Progress;
+  /** @param hidden what is typed is not shown. @throws {UsageError} nobody can answer. */
+  ask(question: string, options?: { readonly hidden?: boolean; readonly otherwise?: string }): Promise<string>;
+}
+
+const createProgress = (label: string, { columns, unicode }: Pick<Terminal, 'columns' | 'unicode'>): Progress => {
+  let drawnMs = Number.NEGATIVE_INFINITY;
+  return {
+    at: (done, of, unit) => {
+      const nowMs = performance.now();
+      if (nowMs - drawnMs < REDRAW_MS && done !== of) return;
+      drawnMs = nowMs;
+      process.stderr.write(`${ERASE}${progressLine(label, { done, of, unit }, { columns, unicode })}`);
+    },
+    end: () => void (drawnMs > 0 && process.stderr.write(ERASE)),
+  };
+};
+
+const SILENT: Progress = { at: () => undefined, end: () => undefined };
+
+/** Takes what readline echoes while a secret is typed. */
+const nowhere = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
+
+const answerTo = (lines: Interface, signal: AbortSignal): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const end = (): void => reject(signal.reason);
+    lines.once('line', (line) => resolve(line));
+    // Ctrl-D, or Ctrl-C in raw mode.
+    lines.once('close', () => reject(new UsageError('nothing was entered')));
+    lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+  });
+
+const askFor = async (question: string, hidden: boolean, signal: AbortSignal): Promise<string> => {
+  process.stderr.write(`${printableLine(question)} `);
+  const output = hidden ? nowhere() : process.stderr;
+  const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
+  try {
+    return (await answerTo(lines, signal)).trim();
+  } finally {
+    lines.close();
+    process.stdin.pause();
+    if (hidden) process.stderr.write('\n');
+  }
+};
+
+export const createTerminal = ({
+  json,
+  signal,
+}: {
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}): Terminal => {
+  const columns = (process.stdout.columns ?? process.stderr.columns) || COLUMNS_DEFAULT;
+  const unicode = isUtf8(process.env);
+  const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true;
+  const showsProgress = process.stderr.isTTY === true && !json;
+  return {
+    json,
+    columns,
+    unicode,
+    canAsk,
+    signal,
+    print: (value, text) => void process.stdout.write(`${json ? printableJson(value) : text()}\n`),
+    note: (text) => void (json || process.stderr.write(`${printable(text)}\n`)),
+    progress: (label) => (showsProgress ? createProgress(label, { columns, unicode }) : SILENT),
+    ask: (question, { hidden = false, otherwise } = {}) => {
+      if (canAsk) return askFor(question, hidden, signal);
+      const instead = otherwise === undefined ? '' : `: ${otherwise}`;
+      return Promise.reject(new UsageError(`there is no terminal to ask on${instead}`));
+    },
+  };
+};
+
+/** Of standard input, in bytes. Larger than any body the service takes. */
+const STDIN_BYTES_MAX = 40_000_000;
+
+/** All of standard input, where something is piped into it. @throws {UsageError} somebody would have to type it. */
+export const readStdin = async (): Promise<Buffer> => {
+  if (process.stdin.isTTY) throw new UsageError('standard input is a terminal: pipe something into the command');
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    size += chunk.length;
+    if (size > STDIN_BYTES_MAX) throw new UsageError(`standard input has more than ${STDIN_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
+/** Rows under their headings, each cell on one line and printable; the last column takes what is left of the width. */
+export const table = (
+  headings: readonly string[],
+  rows: readonly (readonly (string | null)[])[],
+  columns: number,
+): string => {
+  const cells = [headings, ...rows].map((row) => row.map((cell) => printableLine(cell ?? '-')));
+  const last = headings.length - 1;
+  const widths = headings.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
+  const before = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
+  const room = Math.max(10, columns - before);
+  const cut = (text: string): string => (text.length > room ? `${text.slice(0, room - 3)}...` : text);
+  return cells
+    .map((row) =>
+      row
+        .map((cell, at) => (at === last ? cut(cell) : cell.padEnd(widths[at] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+};

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { sendCommand } from '../../../src/cli/customer/send.ts';
+import { clientOf, outbox, startDouble, testTerminal } from './customer.ts';
+
+/** Answers with these statuses, one after another; then 200. */
+const answering = async (statuses: readonly number[], error: object = {}) => {
+  const seen: { readonly at: number; readonly idempotencyKey: unknown; readonly key: unknown }[] = [];
+  const url = await startDouble((request, response) => {
+    const status = statuses[seen.length] ?? 200;
+    seen.push({
+      at: performance.now(),
+      idempotencyKey: request.headers['idempotency-key'],
+      key: request.headers.authorization,
+    });
+    response.statusCode = status;
+    response.end(status === 200 ? '{"id":"msg_x","status":"accepted"}' : JSON.stringify({ error }));
+  });
+  return { url, seen };
+};
+
+describe('a request of the command line', () => {
+  test.each([500, 502, 503, 504])('is tried again after %i, and never at once', async (status) => {
+    const { url, seen } = await answering([status]);
+    await clientOf(url, 'ob_live_x').ask('GET', '/v1/messages');
+    const [first, second] = seen;
+    expect(seen).toHaveLength(2);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(95);
+  });
+
+  test.each([400, 401, 403, 404, 409, 422])('is not tried again after %i', async (status) => {
+    const { url, seen } = await answering([status], { message: 'no', code: 'x' });
+    await expect(clientOf(url, 'ob_live_x').ask('GET', '/v1/messages')).rejects.toMatchObject({ status });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('waits as long as a rate limit says', async () => {
+    const { url, seen } = await answering([429], { message: 'slow down', code: 'rate_limit_exceeded', retry_after: 1 });
+    const terminal = testTerminal();
+    await clientOf(url, 'ob_live_x', terminal).ask('POST', '/v1/api-keys', { body: {} });
+    expect((seen[1]?.at ?? 0) - (seen[0]?.at ?? 0)).toBeGreaterThan(1_000);
+  });
+
+  test('does not wait for a rate limit of an hour', async () => {
+    const { url, seen } = await answering([429], { message: 'no', code: 'rate_limit_exceeded', retry_after: 3_600 });
+    await expect(clientOf(url, 'ob_live_x').ask('GET', '/v1/messages')).rejects.toMatchObject({ exitCode: 5 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('that may have been carried out is not repeated, but sending is, under its key', async () => {
+    const first = await answering([500], { message: 'no', code: 'x' });
+    await expect(clientOf(first.url, 'ob_live_x').ask('POST', '/v1/api-keys', { body: {} })).rejects.toThrow('no');
+    expect(first.seen).toHaveLength(1);
+    const second = await answering([500, 502]);
+    const terminal = testTerminal();
+    await sendCommand.run(clientOf(second.url, 'ob_live_x'), { values: {}, positionals: [] }, terminal);
+    expect(second.seen).toHaveLength(3);
+    expect(new Set(second.seen.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+    expect(second.seen[0]?.idempotencyKey).toMatch(/^[\w-]{36}$/);
+  });
+
+  test('ends as soon as it is interrupted', async () => {
+    const { url } = await answering([503, 503, 503, 503, 503], { message: 'no', code: 'x', retry_after: 60 });
+    const terminal = testTerminal();
+    const asking = clientOf(url, 'ob_live_x', terminal).ask('GET', '/v1/messages');
+    setTimeout(terminal.end, 200);
+    await expect(asking).rejects.toThrow('ended by the test');
+  });
+
+  test('follows no redirect, which would carry the key elsewhere', async () => {
+    const elsewhere = await answering([]);
+    const url = await startDouble((_, response) => {
+      response.writeHead(307, { location: `${elsewhere.url}/v1/messages` });
+      response.end();
+    });
+    await expect(clientOf(url, 'ob_live_x').ask('GET', '/v1/messages')).rejects.toThrow('the service answers 307');
+    expect(elsewhere.seen).toEqual([]);
+  });
+});
+
+describe('exit codes', () => {
+  test('tell a service that cannot be reached, and one that is something else', async () => {
+    const closed = { OUTBOX_URL: 'http://127.0.0.1:1', OUTBOX_API_KEY: 'ob_live_x' };
+    expect(await outbox(['keys', 'rotate', 'key_x'], { env: closed })).toMatchObject({
+      code: 5,
+      stderr: expect.stringMatching(/^http:\/\/127\.0\.0\.1:1 cannot be reached: /),
+    });
+    const url = await startDouble((_, response) => response.end('<html>'));
+    expect(await outbox(['messages', 'list'], { env: { ...closed, OUTBOX_URL: url } })).toMatchObject({
+      code: 1,
+      stderr: `${url} answers something else than Outbox does\n`,
+    });
+  });
+
+  test('tell what was interrupted from what ends so', async () => {
+    const event = { id: 'evt_x', type: 'domain.verified', timestamp: '2031-01-01T00:00:00.000Z', data: {} };
+    let ask: (() => void) | undefined;
+    const url = await startDouble((request, response) => {
+      if (request.headers.accept === 'text/event-stream') response.write(`id: c1\ndata: ${JSON.stringify(event)}\n\n`);
+      else ask?.();
+    });
+    const env = { OUTBOX_URL: url, OUTBOX_API_KEY: 'ob_live_x' };
+    const tail = await outbox(['events', 'tail'], { env, onOutput: (_, child) => void child.kill('SIGINT') });
+    expect(tail).toEqual({
+      code: 0,
+      stdout: '2031-01-01T00:00:00.000Z  domain.verified     evt_x\n',
+      stderr: 'to go on from here: --after c1\n',
+    });
+    const listing = await outbox(['messages', 'list'], {
+      env,
+      onStart: (child) => {
+        ask = () => void child.kill('SIGINT');
+      },
+    });
+    expect(listing).toEqual({ code: 130, stdout: '', stderr: 'interrupted\n' });
+  });
+});

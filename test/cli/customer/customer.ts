@@ -1,0 +1,167 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, beforeEach, onTestFinished } from 'vitest';
+import type { Result, ServiceCommand, Values } from '../../../src/cli/command.ts';
+import { createService, type Service } from '../../../src/cli/customer/service.ts';
+import type { Terminal } from '../../../src/cli/terminal.ts';
+import { type DatabaseService, startDatabaseService } from '../../http/support/database-service.ts';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Killable {
+  kill(signal: NodeJS.Signals): boolean;
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Written to standard input, which then ends. Absent: it ends at once. */
+  readonly input?: string;
+  onStart?(child: Killable): void;
+  /** Called with what was printed so far. */
+  onOutput?(printed: string, child: Killable): void;
+}
+
+/** Runs the command as its user does: `outbox …`, without a terminal. */
+export const outbox = (
+  words: readonly string[],
+  { env = {}, input = '', onStart, onOutput }: RunOptions = {},
+): Promise<Ran> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ['src/cli/main.ts', ...words], {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH, HOME: '/nonexistent', LANG: 'C.UTF-8', ...env },
+    });
+    onStart?.(child);
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk: Buffer) => {
+      stdout += chunk.toString();
+      onOutput?.(stdout, child);
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+    // A command that has ended reads nothing.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(input);
+  });
+
+/** A folder for profiles, removed when the test is over. */
+export const configFolder = async (): Promise<string> => {
+  const made = await mkdtemp(join(tmpdir(), 'outbox-config-'));
+  onTestFinished(() => rm(made, { recursive: true }));
+  return made;
+};
+
+/** What a command printed for itself. */
+export interface TestTerminal extends Terminal {
+  readonly printed: object[];
+  readonly texts: string[];
+  readonly notes: string[];
+  end(): void;
+}
+
+export const testTerminal = (options: Partial<Terminal> = {}): TestTerminal => {
+  const end = new AbortController();
+  const [printed, texts, notes]: [object[], string[], string[]] = [[], [], []];
+  return {
+    json: true,
+    columns: 80,
+    unicode: true,
+    canAsk: false,
+    signal: end.signal,
+    print: (value, text) => {
+      printed.push(value);
+      texts.push(text());
+    },
+    note: (text) => void notes.push(text),
+    progress: () => ({ at: () => undefined, end: () => undefined }),
+    ask: () => Promise.reject(new Error('nobody is there to ask')),
+    ...options,
+    printed,
+    texts,
+    notes,
+    end: () => end.abort(new Error('ended by the test')),
+  };
+};
+
+/** A service that answers as a test wants. */
+export const startDouble = async (
+  answer: (request: IncomingMessage, response: ServerResponse, body: string) => void,
+): Promise<string> => {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    answer(request, response, Buffer.concat(chunks).toString());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => void server.close(() => resolve()));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+/** A client of a service at a URL. */
+export const clientOf = (url: string, key: string, terminal = testTerminal()): Service =>
+  createService({ target: { url, key, profile: null }, signal: terminal.signal, note: terminal.note });
+
+/** A running service for the commands; each test has an organization, a domain and an admin key of its own. */
+export const useCustomer = () => {
+  let service: DatabaseService;
+  let organizations = 0;
+  const now = { url: '', key: '', domain: '', domainId: '', organizationId: '' };
+
+  beforeAll(async () => {
+    service = await startDatabaseService();
+    now.url = await service.server.listen({ host: '127.0.0.1', port: 0 });
+  }, 60_000);
+  afterAll(() => {
+    // Connections of commands that have seen enough are still in their client's pool.
+    service.server.server.closeAllConnections();
+    return service.close();
+  });
+  beforeEach(async () => {
+    organizations += 1;
+    now.organizationId = await service.makeOrganization();
+    now.domain = `customer-${organizations}.test`;
+    now.domainId = await service.makeDomain(now.organizationId, now.domain);
+    now.key = (await service.makeKey(now.organizationId, now.domainId)).value;
+  });
+
+  return {
+    now,
+    env: () => ({ OUTBOX_URL: now.url, OUTBOX_API_KEY: now.key }),
+    keyFor: (more: Parameters<DatabaseService['makeKey']>[2]) =>
+      service.makeKey(now.organizationId, now.domainId, more),
+    revoke: (keyId: string) =>
+      service.request({ method: 'POST', url: `/v1/api-keys/${keyId}/revoke`, key: now.key, payload: {} }),
+    /** Sends a mail by the API. @returns its id. */
+    send: async (more: object = {}): Promise<string> => {
+      const payload = { from: `shop@${now.domain}`, to: 'ann@example.net', subject: 'Hello', text: 'Hello', ...more };
+      const answer = await service.request({ method: 'POST', url: '/v1/messages/send', key: now.key, payload });
+      if (answer.statusCode !== 202) throw new Error(answer.body);
+      return answer.json().id;
+    },
+    messages: async () => (await service.request({ method: 'GET', url: '/v1/messages', key: now.key })).json().data,
+    run: (
+      command: ServiceCommand,
+      values: Values = {},
+      positionals: readonly string[] = [],
+      terminal = testTerminal(),
+    ): Promise<Result | undefined> =>
+      command.run(clientOf(now.url, now.key, terminal), { values, positionals }, terminal),
+  };
+};

@@ -1,0 +1,175 @@
+import { Webhook } from 'standardwebhooks';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { eventLine, followFeed } from '../../../src/cli/customer/feed.ts';
+import { listenCommand } from '../../../src/cli/customer/listen.ts';
+import { tailMessagesCommand } from '../../../src/cli/customer/messages.ts';
+import { freePort } from '../../support/free-port.ts';
+import { clientOf, outbox, startDouble, testTerminal, useCustomer } from './customer.ts';
+
+const customer = useCustomer();
+const { now, run } = customer;
+const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+
+afterEach(() => vi.unstubAllEnvs());
+
+interface Shown {
+  readonly id: string;
+  readonly cursor: string;
+  readonly data: { readonly message_id: string };
+}
+
+describe('a tail', () => {
+  test('shows what happens, and goes on by its cursor without a gap', async () => {
+    const [first, second] = [await customer.send(), await customer.send()];
+    const begun = testTerminal();
+    await run(tailMessagesCommand, { after: 'start', limit: '1' }, [], begun);
+    const [shown] = begun.printed as Shown[];
+    expect(shown?.data.message_id).toBe(first);
+    expect(begun.notes).toEqual([`to go on from here: --after ${shown?.cursor}`]);
+    const gone = testTerminal();
+    await run(tailMessagesCommand, { after: shown?.cursor ?? '', limit: '1' }, [], gone);
+    expect((gone.printed as Shown[])[0]?.data.message_id).toBe(second);
+    const live = testTerminal();
+    const tailing = run(
+      tailMessagesCommand,
+      { after: (gone.printed as Shown[])[0]?.cursor ?? '', limit: '1' },
+      [],
+      live,
+    );
+    const third = await customer.send();
+    await tailing;
+    expect((live.printed as Shown[])[0]?.data.message_id).toBe(third);
+  });
+
+  test('connects again where it was cut, in the middle of an event too, and shows each once', async () => {
+    const asked: (string | null)[] = [];
+    const frame = (number: number): string =>
+      `id: c${number}\nevent: x\ndata: ${JSON.stringify({ id: `evt_${number}`, type: 'x', timestamp: 't', data: {} })}\n\n`;
+    const url = await startDouble((request, response) => {
+      const after = new URL(request.url ?? '', 'http://x').searchParams.get('after');
+      asked.push(after);
+      if (asked.length === 1) {
+        response.write(`id: c0\n\n${frame(1)}${frame(2).slice(0, 20)}`);
+        setTimeout(() => response.destroy(), 50);
+      } else if (asked.length === 2) {
+        response.statusCode = 503;
+        response.end('{}');
+      } else {
+        response.write(frame(2).replaceAll('\n', '\r\n'));
+        response.write(`id: c3\nevent: end\ndata: {"reason":"service_stopping","next_cursor":"c3"}\n\n`);
+      }
+    });
+    const terminal = testTerminal();
+    const seen: string[] = [];
+    for await (const { event } of followFeed(clientOf(url, 'ob_live_x', terminal), {}, undefined)) {
+      seen.push(event.id);
+      if (seen.length === 2) break;
+    }
+    expect(seen).toEqual(['evt_1', 'evt_2']);
+    expect(asked).toEqual([null, 'c1', 'c1']);
+    expect(terminal.notes).toHaveLength(2);
+  });
+
+  test('ends when its key no longer works, and at a frame without end', async () => {
+    const refused = clientOf(now.url, 'ob_live_wrong');
+    await expect(followFeed(refused, {}, undefined).next()).rejects.toMatchObject({ status: 401, exitCode: 4 });
+    await expect(run(tailMessagesCommand, { after: 'nonsense' })).rejects.toMatchObject({ status: 400 });
+  });
+
+  test('shows an event on one line that a terminal does not obey', () => {
+    const line = eventLine({
+      id: 'evt_x',
+      type: 'message.bounced',
+      timestamp: '2031-01-01T00:00:00.000Z',
+      data: {
+        message_id: 'msg_x',
+        recipient: { address: 'a\u001b[2J@example.net' },
+        smtp: { code: 550, enhanced: '5.1.1', text: 'no\r\n\u009b1mmsg_y delivered' },
+      },
+    });
+    expect(line).toBe(
+      '2031-01-01T00:00:00.000Z  message.bounced     msg_x  a\\u001b[2J@example.net  550 5.1.1 no \\u009b1mmsg_y delivered',
+    );
+  });
+});
+
+describe('webhooks listen', () => {
+  const startReceiver = async (statusOf: (posts: number) => number) => {
+    const posts: { readonly headers: Record<string, string>; readonly body: string }[] = [];
+    const url = await startDouble((request, response, body) => {
+      posts.push({ headers: request.headers as Record<string, string>, body });
+      response.statusCode = statusOf(posts.length);
+      response.setHeader('location', 'http://127.0.0.1:1/');
+      response.end('x');
+    });
+    return { url: `${url}/hook`, posts };
+  };
+
+  test('posts events with signatures that the libraries verify, and says what was answered', async () => {
+    vi.stubEnv('OUTBOX_WEBHOOK_SECRET', SECRET);
+    const receiver = await startReceiver((posts) => [200, 500, 302][posts - 1] ?? 200);
+    for (let sent = 0; sent < 3; sent += 1) await customer.send();
+    const terminal = testTerminal({ json: true });
+    const values = { 'forward-to': receiver.url, types: 'message.*', after: 'start', limit: '3' };
+    await run(listenCommand, values, [], terminal);
+    expect(receiver.posts).toHaveLength(3);
+    for (const { headers, body } of receiver.posts) {
+      expect(new Webhook(SECRET).verify(body, headers)).toMatchObject({ type: 'message.accepted' });
+      expect(headers['user-agent']).toBe('Outbox-Webhooks/1.0');
+      expect(headers.authorization).toBeUndefined();
+    }
+    expect(terminal.printed).toMatchObject([
+      { type: 'message.accepted', status: 200, problem: null },
+      { status: 500, problem: 'not a 2xx: the service would try again' },
+      { status: 302, problem: 'not a 2xx: the service would try again' },
+    ]);
+    expect(terminal.notes).toContain(`signed with the secret ${SECRET} (OUTBOX_WEBHOOK_SECRET sets another)`);
+  });
+
+  test('posts one event again under the same id, of a message and of anything else', async () => {
+    vi.stubEnv('OUTBOX_WEBHOOK_SECRET', SECRET);
+    const id = await customer.send();
+    const events = testTerminal();
+    await run(tailMessagesCommand, { after: 'start', limit: '1', message: id }, [], events);
+    const [event] = events.printed as Shown[];
+    const receiver = await startReceiver(() => 200);
+    await run(listenCommand, { 'forward-to': receiver.url, resend: event?.id ?? '' });
+    expect(JSON.parse(receiver.posts[0]?.body ?? '')).toMatchObject({ id: event?.id, data: { message_id: id } });
+    const { body } = await clientOf(now.url, now.key).ask<{ data: { id: string; type: string }[] }>(
+      'GET',
+      '/v1/events',
+      {
+        query: { types: 'domain.registered' },
+      },
+    );
+    await run(listenCommand, { 'forward-to': receiver.url, resend: body.data[0]?.id ?? '' });
+    expect(receiver.posts[1]?.headers['webhook-id']).toBe(body.data[0]?.id);
+    await expect(
+      run(listenCommand, { 'forward-to': receiver.url, resend: 'evt_aaaaaaaaaaaaaaaaaaaaaaaaaa' }),
+    ).rejects.toThrow('there is no event');
+    await expect(run(listenCommand, { 'forward-to': receiver.url, resend: '../x' })).rejects.toThrow('is no id');
+  });
+
+  test.each([
+    [{ 'forward-to': 'file:///etc/passwd' }, /^--forward-to must be an http or https URL/],
+    [{ 'forward-to': 'http://u:p@localhost' }, /^--forward-to must not hold a user or password/],
+  ])('%j is refused', async (values, sentence) => {
+    await expect(run(listenCommand, values)).rejects.toThrow(sentence);
+  });
+
+  test('says that nobody answers, and does not post again', async () => {
+    vi.stubEnv('OUTBOX_WEBHOOK_SECRET', SECRET);
+    await customer.send();
+    const terminal = testTerminal();
+    const url = `http://127.0.0.1:${await freePort()}/`;
+    await run(listenCommand, { 'forward-to': url, after: 'start', limit: '1' }, [], terminal);
+    expect(terminal.printed).toMatchObject([{ status: null, problem: 'ECONNREFUSED' }]);
+  });
+
+  test('refuses a secret that is none, without showing it', async () => {
+    const words = ['webhooks', 'listen', '--forward-to', 'http://127.0.0.1:1'];
+    const ran = await outbox(words, { env: { ...customer.env(), OUTBOX_WEBHOOK_SECRET: 'hunter2' } });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(/^OUTBOX_WEBHOOK_SECRET must be whsec_/) });
+    expect(ran.stderr).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,158 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createOwnKeyCommand, rotateOwnKeyCommand } from '../../../src/cli/customer/keys.ts';
+import { explainMessageCommand, listMessagesCommand, showMessageCommand } from '../../../src/cli/customer/messages.ts';
+import { sendCommand } from '../../../src/cli/customer/send.ts';
+import { statsCommand } from '../../../src/cli/customer/stats.ts';
+import { configFolder, outbox, startDouble, testTerminal, useCustomer } from './customer.ts';
+
+const customer = useCustomer();
+const { now, env, run } = customer;
+
+describe('outbox send', () => {
+  test('takes the text from standard input, and says what happens next', async () => {
+    const words = ['send', '--from', `shop@${now.domain}`, '--to', 'ann@example.net', '--subject', 'Hi', '--text', '-'];
+    const ran = await outbox(words, { env: env(), input: 'Héllo\n' });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    expect(ran.stdout).toMatch(/^id: msg_[a-z2-7]{26}\nstatus: accepted\nnext: Its only recipient/);
+    const [sent] = await customer.messages();
+    expect(sent).toMatchObject({ subject: 'Hi', recipients: [{ address: 'ann@example.net' }] });
+  });
+
+  test('takes files, several recipients, tags and attachments; the same key sends once', async () => {
+    const folder = await configFolder();
+    await writeFile(join(folder, 'mail.html'), '<p>Hello</p>');
+    await writeFile(join(folder, 'report.csv'), 'a,b');
+    const values = {
+      from: `shop@${now.domain}`,
+      to: ['ann@example.net', 'Bob <bob@example.net>'],
+      subject: 'Report',
+      html: join(folder, 'mail.html'),
+      attach: [join(folder, 'report.csv')],
+      tag: ['order:1:2'],
+      'idempotency-key': 'once',
+    };
+    const first = await run(sendCommand, values);
+    expect(await run(sendCommand, values)).toEqual(first);
+    expect(await customer.messages()).toMatchObject([{ tags: [{ name: 'order', value: '1:2' }] }]);
+  });
+
+  test.each([
+    [{ text: '/nonexistent' }, '/nonexistent cannot be read (ENOENT)'],
+    [{ text: '/dev/zero' }, '/dev/zero is no file'],
+    [{ body: '-', text: '-' }, 'only one of --body, --text can be -'],
+    [{ tag: ['order'] }, '--tag order: a tag is written name:value'],
+  ])('%j is refused before anything is sent', async (values, sentence) => {
+    await expect(run(sendCommand, values)).rejects.toThrow(sentence);
+  });
+
+  test('names the fields that the service refuses', async () => {
+    await expect(run(sendCommand, { from: `shop@${now.domain}`, subject: 'a\r\nBcc: x@example.net' })).rejects.toThrow(
+      /to is required[\s\S]*|subject/,
+    );
+    const code = await run(sendCommand, { from: 'shop@elsewhere.test', to: ['a@example.net'], subject: 'a' }).catch(
+      (error) => error.exitCode,
+    );
+    expect([undefined, 4]).toContain(code);
+    expect(await customer.messages()).toEqual([]);
+  });
+
+  test('what is no UTF-8 is not sent', async () => {
+    const file = join(await configFolder(), 'latin1.txt');
+    await writeFile(file, Buffer.from([0x48, 0xe9]));
+    await expect(run(sendCommand, { text: file })).rejects.toThrow(`${file} is not UTF-8`);
+  });
+});
+
+describe('messages', () => {
+  test('are listed over pages up to a limit, filtered, and shown with what became of them', async () => {
+    const id = await customer.send({ subject: 'Needle' });
+    for (let sent = 0; sent < 4; sent += 1) await customer.send({ subject: `Other ${sent}` });
+    const found = (await run(listMessagesCommand, { subject: 'Needle' })) as readonly { id: string }[];
+    expect(found.map((each) => each.id)).toEqual([id]);
+    expect(await run(listMessagesCommand, { limit: '3' })).toHaveLength(3);
+    const shown = await run(showMessageCommand, {}, [id]);
+    expect(showMessageCommand.textOf?.(shown ?? {})).toContain('to ann@example.net: accepted');
+    const explained = await run(explainMessageCommand, {}, [id]);
+    expect(explainMessageCommand.textOf?.(explained ?? {})).toMatch(/It waits:[\s\S]*What happened:/);
+  });
+
+  test.each([['msg_aaaaaaaaaaaaaaaaaaaaaaaaaa'], ['../api-keys'], ['%2e%2e/x']])(
+    '%j is no message of one’s own',
+    async (id) => {
+      await expect(run(showMessageCommand, {}, [id])).rejects.toMatchObject({ status: 404 });
+    },
+  );
+
+  test('reach a terminal without what it obeys', async () => {
+    const hostile = '\u001b]0;owned\u0007\u009b31m\u202egnp.exe\r\nstatus: delivered';
+    const url = await startDouble((_, response) =>
+      response.end(
+        JSON.stringify({
+          object: 'list',
+          data: [
+            { id: 'msg_x', created_at: hostile, status: hostile, subject: hostile, recipients: [{ address: hostile }] },
+          ],
+          has_more: false,
+          next_cursor: null,
+        }),
+      ),
+    );
+    const doubled = { OUTBOX_URL: url, OUTBOX_API_KEY: 'ob_live_x' };
+    for (const words of [['messages', 'list'], ['messages', 'list', '--json'], ['whoami'], ['messages', 'show', 'x']]) {
+      const { stdout, stderr } = await outbox(words, { env: doubled });
+      expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
+    }
+    const { stdout } = await outbox(['messages', 'list', '--json'], { env: doubled });
+    expect(JSON.parse(stdout)[0].subject).toBe(hostile);
+    expect((await outbox(['messages', 'list'], { env: doubled })).stdout.split('\n')).toHaveLength(3);
+  });
+
+  test('errors of a service are made visible too', async () => {
+    const url = await startDouble((_, response) => {
+      response.statusCode = 400;
+      response.end(
+        JSON.stringify({ error: { message: 'no \u001b[2J', code: '\u0007', details: { to: ['\u009bx'] } } }),
+      );
+    });
+    const ran = await outbox(['messages', 'list'], { env: { OUTBOX_URL: url, OUTBOX_API_KEY: 'ob_live_x' } });
+    expect(ran).toEqual({ code: 1, stdout: '', stderr: 'no \\u001b[2J (\\u0007)\n  \\u009bx\n' });
+  });
+});
+
+describe('keys', () => {
+  test('are created for the domain of the key that asks, and rotated with a grace period', async () => {
+    const created = (await run(createOwnKeyCommand, { name: 'Shop', permissions: 'send, read' })) as unknown as {
+      id: string;
+      key: string;
+    };
+    expect(created).toMatchObject({ domain_id: now.domainId, permissions: ['send', 'read'] });
+    const rotated = await run(rotateOwnKeyCommand, { 'grace-minutes': '5' }, [created.id]);
+    expect(rotated).toMatchObject({ id: created.id, kept: null });
+    expect(rotateOwnKeyCommand.textOf?.(rotated ?? {})).toMatch(/^The old value works until .*Z\. /m);
+    expect((rotated as unknown as { key: string }).key).not.toBe(created.key);
+  });
+
+  test('are refused to a key that may not manage them, by code', async () => {
+    const { value } = await customer.keyFor({ permissions: ['read'] });
+    const words = ['keys', 'create', '--name', 'x', '--permissions', 'send', '--domain', now.domainId];
+    const ran = await outbox(words, { env: { ...env(), OUTBOX_API_KEY: value } });
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining("lacks 'manage' permission") });
+  });
+
+  test('of the operator are meant where an organization is named', async () => {
+    const words = ['keys', 'rotate', '--organization', 'org_x', '--key', 'key_x'];
+    const ran = await outbox(words, { env: { ...env(), DATA_DIR: '/nonexistent/data' } });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no Outbox in /nonexistent/data') });
+  });
+});
+
+test('statistics are the answer of the API with --json', async () => {
+  await customer.send();
+  const stats = await run(statsCommand, { granularity: 'hour' });
+  expect(stats).toMatchObject({ object: 'stats', granularity: 'hour' });
+  await expect(run(statsCommand, { metric: '__proto__' }, [], testTerminal({ json: false }))).rejects.toThrow(
+    /^--metric must be one of accepted, delivered/,
+  );
+});

@@ -1,0 +1,122 @@
+import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { configFolder, outbox, startDouble, useCustomer } from './customer.ts';
+
+const customer = useCustomer();
+const { now } = customer;
+
+const signIn = async (more: readonly string[] = []) => {
+  const config = await configFolder();
+  const env = { XDG_CONFIG_HOME: config };
+  const ran = await outbox(['login', '--url', now.url, '--stdin', ...more], { env, input: `${now.key}\n` });
+  return { ran, env, file: join(config, 'outbox', 'default.json') };
+};
+
+describe('outbox login', () => {
+  test('keeps the key in a file of its owner alone, and shows it nowhere', async () => {
+    const { ran, env, file } = await signIn();
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('permissions: admin') });
+    expect(ran.stdout + ran.stderr).not.toContain(now.key);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(file, '..'))).mode & 0o777).toBe(0o700);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ url: now.url, key: now.key });
+    expect(await outbox(['whoami', '--json'], { env })).toMatchObject({ code: 0, stderr: '' });
+    expect(await outbox(['logout', '--json'], { env })).toMatchObject({
+      stdout: '{"profile":"default","removed":true}\n',
+    });
+    expect(await outbox(['whoami'], { env })).toMatchObject({
+      code: 4,
+      stderr:
+        'nobody is signed in (profile default): sign in with `outbox login`, or set OUTBOX_URL and OUTBOX_API_KEY\n',
+    });
+  });
+
+  test('keeps nothing of a key that the service refuses', async () => {
+    const config = await configFolder();
+    const ran = await outbox(['login', '--url', now.url, '--stdin'], {
+      env: { XDG_CONFIG_HOME: config },
+      input: `ob_live_${'x'.repeat(49)}`,
+    });
+    expect(ran).toMatchObject({ code: 4, stdout: '' });
+    await expect(stat(join(config, 'outbox'))).rejects.toThrow('ENOENT');
+  });
+
+  test.each([
+    [[], '', /^there is no terminal to ask on: give --url$/m],
+    [['--url', 'http://127.0.0.1:9'], '', /^there is no terminal to ask on: pipe it into the command, with --stdin$/m],
+    [['--url', 'ftp://example.net', '--stdin'], 'x', /^--url must be an http or https URL$/m],
+    [['--url', 'http://u:p@127.0.0.1', '--stdin'], 'x', /^--url must be an address alone/m],
+    [['--url', 'http://127.0.0.1:9', '--stdin'], 'two words', /^expected one word without spaces$/m],
+    [['--url', 'http://127.0.0.1:9', '--stdin'], 'sk_live_x', /^an API key begins with ob_live_ or ob_test_$/m],
+    [['--url', 'http://127.0.0.1:9', '--profile', '../x', '--stdin'], 'x', /^a profile is named with/m],
+  ])('%j asks nobody where there is no terminal, and says what is wrong', async (words, input, sentence) => {
+    const env = { XDG_CONFIG_HOME: await configFolder() };
+    expect(await outbox(['login', ...words], { env, input })).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(sentence),
+    });
+  });
+});
+
+describe('a profile', () => {
+  test('that others can read is refused, with what to do', async () => {
+    const { env, file } = await signIn();
+    await chmod(file, 0o640);
+    const refused = await outbox(['whoami'], { env });
+    expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining(`run \`chmod 600 ${file}\``) });
+    expect(refused.stderr).not.toContain(now.key);
+  });
+
+  test('that is a link, or something else, is not read', async () => {
+    const config = await configFolder();
+    const env = { XDG_CONFIG_HOME: config };
+    const file = join(config, 'outbox', 'default.json');
+    await mkdir(join(config, 'outbox'));
+    await symlink('/etc/hostname', file);
+    expect((await outbox(['whoami'], { env })).stderr).toBe(`${file} is a symbolic link\n`);
+    for (const text of ['{', '{"url":"file:///etc/passwd","key":"x"}', 'x'.repeat(20_000)]) {
+      const other = join(config, 'outbox', 'other.json');
+      await writeFile(other, text, { mode: 0o600 });
+      expect((await outbox(['whoami', '--profile', 'other'], { env })).stderr).toContain(
+        'is not what `outbox login` writes',
+      );
+    }
+  });
+
+  test('gives its key to no other service than its own', async () => {
+    const { env } = await signIn();
+    const asked: (string | undefined)[] = [];
+    const url = await startDouble((request, response) => {
+      asked.push(request.headers.authorization);
+      response.end('{}');
+    });
+    expect(await outbox(['whoami'], { env: { ...env, OUTBOX_URL: url } })).toMatchObject({
+      code: 4,
+      stderr: 'OUTBOX_API_KEY is not set\n',
+    });
+    expect(asked).toEqual([]);
+    expect(await outbox(['whoami', '--json'], { env: { ...env, OUTBOX_URL: now.url } })).toMatchObject({ code: 0 });
+  });
+
+  test('gives way to the environment, unless it is asked for by name', async () => {
+    const { env } = await signIn();
+    const { value } = await customer.keyFor({ permissions: ['read'] });
+    const both = { ...env, OUTBOX_URL: now.url, OUTBOX_API_KEY: value };
+    expect((await outbox(['whoami'], { env: both })).stdout).toContain('permissions: read');
+    expect((await outbox(['whoami', '--profile', 'default'], { env: both })).stdout).toContain('permissions: admin');
+  });
+
+  test('follows a rotation of its own key', async () => {
+    const { env, file } = await signIn();
+    const id = /key_[a-z2-7]+/.exec((await outbox(['whoami'], { env })).stdout)?.[0] ?? '';
+    const rotated = await outbox(['keys', 'rotate', id, '--grace-minutes', '0'], { env });
+    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining('profile default has the new value') });
+    expect(rotated.stdout).toMatch(/^The old value works until \d{4}-.*\.$/m);
+    const [value] = /ob_live_\w+/.exec(rotated.stdout) ?? [];
+    expect(JSON.parse(await readFile(file, 'utf8')).key).toBe(value);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await outbox(['whoami'], { env })).code).toBe(0);
+  });
+});

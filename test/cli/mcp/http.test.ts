@@ -1,0 +1,121 @@
+import { request as httpRequest } from 'node:http';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { whoAsks } from '../../../src/cli/customer/login.ts';
+import { serveHttp } from '../../../src/cli/mcp/http.ts';
+import { clientOf, useCustomer } from '../customer/customer.ts';
+import { call, dataIn, serverWith } from './tool-calls.ts';
+
+const customer = useCustomer();
+const { now } = customer;
+
+describe('Streamable HTTP', () => {
+  const serve = async () => {
+    const served = await serveHttp({
+      port: 0,
+      serverFor: async (key) => {
+        await whoAsks(clientOf(now.url, key));
+        return serverWith({ url: now.url, key });
+      },
+    });
+    onTestFinished(served.close);
+    return new URL(served.url);
+  };
+
+  const connectTo = async (url: URL, key: string): Promise<Client> => {
+    const client = new Client({ name: 'test', version: '0' });
+    const requestInit = { headers: { authorization: `Bearer ${key}` } };
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit }) as never);
+    onTestFinished(() => client.close());
+    return client;
+  };
+
+  /** One request, with headers that fetch does not let through. */
+  const ask = (
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    path = '/mcp',
+    body = INITIALIZE,
+  ): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const accept = 'application/json, text/event-stream';
+      const asked = httpRequest(
+        {
+          host: url.hostname,
+          port: url.port,
+          path,
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept, ...headers },
+        },
+        (response) => {
+          response.destroy();
+          resolve(response.statusCode ?? 0);
+        },
+      );
+      asked.once('error', reject);
+      asked.end(body);
+    });
+
+  const INITIALIZE = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '0' } },
+  });
+
+  test('serves each client with the rights of its own key', async () => {
+    const url = await serve();
+    const id = await customer.send();
+    const admin = await connectTo(url, now.key);
+    expect(dataIn(await call(admin, 'explain_message', { message_id: id }))).toMatchObject({ message_id: id });
+    const sender = await connectTo(url, (await customer.keyFor({ permissions: ['send'] })).value);
+    expect(await call(sender, 'explain_message', { message_id: id })).toMatchObject({ isError: true });
+  });
+
+  test('refuses pages of other sites, other hosts, and whoever brings no key', async () => {
+    const url = await serve();
+    const authorization = `Bearer ${now.key}`;
+    expect(await ask(url, { authorization })).toBe(200);
+    expect(await ask(url, { authorization, origin: `http://localhost:${url.port}` })).toBe(200);
+    expect(await ask(url, { authorization, origin: 'https://evil.example' })).toBe(403);
+    expect(await ask(url, { authorization, origin: 'null' })).toBe(403);
+    expect(await ask(url, { authorization, host: `evil.example:${url.port}` })).toBe(403);
+    expect(await ask(url, { authorization, host: '127.0.0.1:1' })).toBe(403);
+    expect(await ask(url, {})).toBe(401);
+    expect(await ask(url, { authorization: 'Bearer hunter2' })).toBe(401);
+    expect(await ask(url, { authorization: `Bearer ${'ob_live_'.padEnd(57, 'x')}` })).toBe(401);
+    expect(await ask(url, { authorization }, '/')).toBe(404);
+    expect(await ask(url, { authorization }, '/mcp', 'x'.repeat(5_000_000))).toBe(413);
+    expect(await ask(url, { authorization }, '/mcp', '{')).toBe(400);
+  });
+
+  test('keeps a session to the key that began it', async () => {
+    const url = await serve();
+    const client = await connectTo(url, now.key);
+    const session = (client.transport as StreamableHTTPClientTransport | undefined)?.sessionId ?? '';
+    const { value } = await customer.keyFor({});
+    expect(await ask(url, { authorization: `Bearer ${value}`, 'mcp-session-id': session })).toBe(404);
+    expect(await ask(url, { authorization: `Bearer ${now.key}`, 'mcp-session-id': 'x' })).toBe(404);
+  });
+
+  test('asks the service with the key of the moment: a revoked one ends', async () => {
+    const url = await serve();
+    const { id, value } = await customer.keyFor({});
+    const client = await connectTo(url, value);
+    await customer.revoke(id);
+    expect(await call(client, 'find_messages')).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('API key'),
+    });
+  });
+
+  test('has a bounded number of sessions', async () => {
+    const url = await serve();
+    const authorization = `Bearer ${now.key}`;
+    const statuses = [];
+    for (let begun = 0; begun < 102; begun += 1) statuses.push(await ask(url, { authorization }));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(100);
+    expect(statuses.at(-1)).toBe(503);
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { plot } from '../../src/cli/customer/stats.ts';
+import { printable, printableJson, printableLine, progressLine, table } from '../../src/cli/terminal.ts';
+
+/** Everything a terminal may obey: C0, C1, direction, separators, invisible tags. */
+const HOSTILE = [
+  ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
+  ...Array.from({ length: 0x21 }, (_, code) => String.fromCharCode(0x7f + code)),
+  '\u200e\u200f\u202a\u202e\u2066\u2069\u061c\u2028\u2029\ufeff\u{e0041}',
+].join('');
+
+describe('texts of others', () => {
+  test('have nothing left that a terminal obeys, but for line ends and tabs', () => {
+    expect(printable(HOSTILE)).not.toMatch(/(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(printableLine(`a${HOSTILE}b`)).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(printable('\u001b[31mred\u202e')).toBe('\\u001b[31mred\\u202e');
+  });
+
+  test('stay as they are where they are harmless', () => {
+    const text = 'Zażółć gęślą jaźń – 日本語 👩‍💻\n\tend';
+    expect(printable(text)).toBe(text);
+    expect(printable('a\r\nb')).toBe('a\nb');
+  });
+
+  test('mean the same as JSON', () => {
+    const json = printableJson({ subject: HOSTILE });
+    expect(json).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(JSON.parse(json)).toEqual({ subject: HOSTILE });
+  });
+
+  test('stay within their cell of a table, and the table within its width', () => {
+    const drawn = table(
+      ['ID', 'SUBJECT'],
+      [
+        ['1', `a\nb\t${'x'.repeat(500)}`],
+        ['22', null],
+      ],
+      40,
+    );
+    expect(drawn.split('\n')).toEqual(['ID  SUBJECT', `1   a b ${'x'.repeat(29)}...`, '22  -']);
+  });
+});
+
+describe('a plot', () => {
+  const ends = ['2031-01-01', '2031-01-31'] as const;
+
+  test.each([
+    [30, 31],
+    [40, 1],
+    [80, 31],
+    [80, 2_000],
+    [200, 5],
+    [12, 2_000],
+  ])('stays within %i columns with %i buckets', (columns, buckets) => {
+    const values = Array.from({ length: buckets }, (_, at) => at * 1_234);
+    for (const unicode of [true, false]) {
+      const drawn = plot(values, { columns, unicode, ends });
+      expect(Math.max(...drawn.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+      expect(drawn.split('\n')).toHaveLength(9);
+    }
+  });
+
+  test('is ASCII where letters beyond are not shown, and leaves out no bar that is there', () => {
+    const drawn = plot([0, 1, 1_000_000], { columns: 60, unicode: false, ends });
+    expect(drawn).toMatch(/^[\u0020-\u007e\n]+$/);
+    const bottom = drawn.split('\n').at(-2) ?? '';
+    expect(bottom.match(/#+/g)).toHaveLength(2);
+    expect(plot([0, 0], { columns: 60, unicode: true, ends })).not.toMatch(/[▁-█]/);
+    expect(plot([], { columns: 60, unicode: true, ends: ['', ''] })).toContain('    0 │');
+  });
+
+  test('adds neighbours up where there are more than columns', () => {
+    expect(
+      plot(
+        Array.from({ length: 100 }, () => 1),
+        { columns: 14, unicode: true, ends },
+      ),
+    ).toMatch(/^ +15 │/);
+  });
+});
+
+describe('a progress bar', () => {
+  test('says how far it has come, within the width', () => {
+    const options = { columns: 100, unicode: true };
+    expect(progressLine('copy', { done: 1_200, of: 10_000, unit: 'events' }, options)).toBe(
+      `copy ███${'░'.repeat(21)}  12% 1,200 of 10,000 events`,
+    );
+    expect(progressLine('copy', { done: 5, of: 4, unit: 'events' }, { ...options, unicode: false })).toBe(
+      `copy ${'#'.repeat(24)} 100% 5 of 5 events`,
+    );
+    expect(progressLine('copy', { done: 5, of: undefined, unit: 'rows' }, options)).toBe('copy 5 rows');
+    expect(progressLine('copy', { done: 5, of: 10, unit: 'rows' }, { columns: 20, unicode: true })).toHaveLength(19);
+  });
+});
