@@ -195,7 +195,7 @@ describe('the table lets', () => {
     const paths = admitted('auditor token');
     expect(paths.length).toBeGreaterThan(5);
     for (const path of paths)
-      expect(path).toMatch(/^GET \/v1\/audit\/(?:log|checkpoints|proof|consistency|export|tlog)\b/);
+      expect(path).toMatch(/^GET \/v1\/audit\/(?:log|checkpoints|proof|consistency|export|tlog|reports\/api-keys)\b/);
   });
 
   test('nobody in who is signed out', () => {

@@ -2,13 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { expect } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
+import { eventContext } from '../../../src/commands/context.ts';
+import { execute } from '../../../src/commands/execute.ts';
 import { permissionSchema } from '../../../src/domain/api-key/events.ts';
 import { invoiceIdOf } from '../../../src/domain/billing/invoice.ts';
 import type { CustomerEvent } from '../../../src/domain/customer-events.ts';
 import { type Environment, environmentSchema } from '../../../src/domain/environment.ts';
+import { members } from '../../../src/domain/member/member.ts';
+import { addPasskey } from '../../../src/domain/member/passkey.ts';
 import { deliveryId, type WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { membersStream } from '../../../src/domain/streams.ts';
 import type { GuardedRouteName } from '../../../src/http/route-table.ts';
-import type { Service } from './service.ts';
+import { operator, type Service } from './service.ts';
 import { signInWith } from './sign-in.ts';
 import {
   BODIES,
@@ -43,6 +48,9 @@ let invoices = 0;
 
 /** A replay of a webhook of the walk, which has ended. */
 const replayOf = (webhookId: string): string => `rpl_${webhookId.slice(4)}`;
+
+/** The passkey of a member of the walk. */
+const passkeyOf = (memberId: string): string => `psk_${memberId.slice(4)}`;
 
 /** Each webhook of the walk is owed it. */
 const WALKED_EVENT: CustomerEvent = {
@@ -87,7 +95,7 @@ const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
   method: method as 'GET',
-  url: `${url.replace(':id', id).replace(':organization', tenant.organizationId).replace('*', 'entries/000.p/1').replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id))}${QUERIES[name] ?? ''}`,
+  url: `${url.replace(':id', id).replace(':organization', tenant.organizationId).replace('*', 'entries/000.p/1').replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id)).replace(':passkey', passkeyOf(id))}${QUERIES[name] ?? ''}`,
   remoteAddress: nextAddress(), // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
@@ -159,7 +167,21 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
       return webhookId;
     },
     'audit/auditors': () => create('/v1/audit/auditors', 'live', newAuditor()),
-    members: () => create('/v1/members', 'live', newMember()),
+    members: async () => {
+      const memberId = await create('/v1/members', 'live', newMember());
+      const { store, system } = service.deps.context;
+      const passkey = { credentialId: memberId, publicKey: 'AA', counter: 0, isSynced: false };
+      await execute(
+        { store, system },
+        {
+          aggregate: members,
+          stream: membersStream(organizationId),
+          context: eventContext(operator(organizationId), system.now().toISOString()),
+          decide: (state) => addPasskey(state, { ...passkey, memberId, passkeyId: passkeyOf(memberId) }),
+        },
+      );
+      return memberId;
+    },
     sessions: async () => {
       const key = keyOf({ permission: 'admin', environment: 'live' });
       const invited = await service.request({ method: 'POST', url: '/v1/members', key, payload: newMember() });
