@@ -125,5 +125,5 @@ test.skipIf(goIsMissing)(
     const seed = Buffer.from(skey.split('+').slice(4).join('+'), 'base64').subarray(1);
     expect(createSigner('go.example/log', seed).verifierKey.text).toBe(vkey);
   },
-  170_000,
+  400_000,
 );

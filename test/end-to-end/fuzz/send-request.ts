@@ -16,7 +16,7 @@ const readable = (headers: IncomingHttpHeaders): FuzzAnswer['headers'] => ({
 });
 
 export interface Sender {
-  /** @throws when there is no whole answer within the time. */
+  /** Of an event stream, which has no end, the first frame. @throws when there is no whole answer within the time. */
   send(asked: FuzzRequest): Promise<FuzzAnswer>;
   close(): void;
 }
@@ -29,15 +29,22 @@ export const createSender = (baseUrl: string, connections: number, timeoutMs: nu
       const lengths = body === null ? {} : { 'content-length': body.length };
       const asked = request({ agent, host, port, method, path, headers: { ...headers, ...lengths } }, (answer) => {
         const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.once('error', fail);
-        answer.once('end', () => {
+        const isStream = answer.headers['content-type']?.startsWith('text/event-stream') === true;
+        const end = (): void => {
           clearTimeout(timer);
           const bytes = Buffer.concat(chunks);
           const isPacked = answer.headers['content-encoding'] === 'gzip' && bytes.length > 0; // not of a 304
           const text = (isPacked ? gunzipSync(bytes) : bytes).toString();
           resolve({ status: answer.statusCode ?? 0, headers: readable(answer.headers), text });
+        };
+        answer.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          if (!isStream) return;
+          end();
+          asked.destroy();
         });
+        answer.once('error', fail);
+        answer.once('end', end);
       });
       const fail = (error: Error): void => {
         clearTimeout(timer);
