@@ -79,6 +79,12 @@ client.getQueryCache().subscribe(noteFailing);
 
 const keyOf = (path: string, query: Query) => [path, query, currentEnvironment()];
 
+/** Deletes a resource. What is gone is not read again, also while its screen is still shown. */
+export const removeResource = async (path: string): Promise<void> => {
+  await request(path, { method: 'DELETE' });
+  client.removeQueries({ queryKey: [path] });
+};
+
 interface Result {
   readonly data: unknown;
   readonly error: Error | null;

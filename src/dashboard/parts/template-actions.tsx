@@ -3,6 +3,7 @@ import type { SerializedSentMessage } from '../../http/schemas/sent-message.ts';
 import type { SerializedWholeTemplate } from '../../http/schemas/template.ts';
 import { request } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';
+import { removeResource } from '../data/queries.ts';
 import type { Draft } from '../data/template-draft.ts';
 import { Action, type Outcome } from './action.tsx';
 
@@ -148,7 +149,7 @@ export const RollBackTemplate = ({ draft, template, version }: DraftProps & { re
 
 export const DeleteTemplate = ({ template }: Pick<DraftProps, 'template'>): JSX.Element => {
   const remove = async (): Promise<undefined> => {
-    await request(`/v1/templates/${template.id}`, { method: 'DELETE' });
+    await removeResource(`/v1/templates/${template.id}`);
     navigate(linkTo('/templates'), 'replace');
   };
   return (

@@ -3,6 +3,7 @@ import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
 import { request } from '../data/api.ts';
 import { linkTo, navigate } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
+import { removeResource } from '../data/queries.ts';
 import { ago } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
 import { newValue } from './new-value.tsx';
@@ -126,7 +127,7 @@ export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): J
 
 export const DeleteWebhook = ({ webhook: { id, url, created_at: at } }: WebhookProps): JSX.Element => {
   const remove = async (): Promise<undefined> => {
-    await request(`/v1/webhooks/${id}`, { method: 'DELETE' });
+    await removeResource(`/v1/webhooks/${id}`);
     navigate(linkTo('/webhooks'), 'replace');
   };
   return (

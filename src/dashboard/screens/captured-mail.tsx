@@ -1,9 +1,8 @@
 import type { JSX } from 'preact';
 import type { SerializedCapturedMail } from '../../http/schemas/captured-mail.ts';
-import { request } from '../data/api.ts';
 import { saveFile } from '../data/download.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
-import { useResource } from '../data/queries.ts';
+import { removeResource, useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
 import { Action } from '../parts/action.tsx';
 import { ApiButton } from '../parts/api-button.tsx';
@@ -71,7 +70,7 @@ const Attachment = ({ file }: { readonly file: Mail['attachments'][number] }): J
 
 const DeleteMail = ({ id }: { readonly id: string }): JSX.Element => {
   const remove = async (): Promise<undefined> => {
-    await request(`/v1/inbox/${id}`, { method: 'DELETE' });
+    await removeResource(`/v1/inbox/${id}`);
     navigate(linkTo('/inbox'), 'replace');
   };
   return (

@@ -4,7 +4,7 @@ import { request, urlOf } from '../data/api.ts';
 import { type Past, queryAt, useAsOf, useMoments } from '../data/as-of.ts';
 import { zoneFile } from '../data/domain-records.ts';
 import { linkTo, navigate } from '../data/location.ts';
-import { useResource } from '../data/queries.ts';
+import { removeResource, useResource } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { Action } from '../parts/action.tsx';
 import { ApiButton } from '../parts/api-button.tsx';
@@ -92,7 +92,7 @@ const RotateDkim = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elem
 
 const DeleteDomain = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
   const remove = async (): Promise<undefined> => {
-    await request(`/v1/domains/${domain.id}`, { method: 'DELETE' });
+    await removeResource(`/v1/domains/${domain.id}`);
     navigate(linkTo('/domains'), 'replace');
   };
   return (

@@ -88,6 +88,7 @@ describe.skipIf(chromiumIsMissing)('live events', () => {
     const { page, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard/events?types=message.*');
     await page.getByText('live', { exact: true }).waitFor();
+    await page.locator('.evs').waitFor();
     await page.evaluate(OBSERVE);
     const messages = Array.from({ length: BURST }, (_, at) => ({
       from: 'shop@example.test',

@@ -18,8 +18,12 @@ const AUTHENTICATOR = {
 } as const;
 
 describe.skipIf(chromiumIsMissing)('passkeys', () => {
-  const dashboard = startDashboard(undefined, async () => ({ NODE_OPTIONS: `--import=${CLOCK}` }));
+  const dashboard = startDashboard(undefined, async () => ({
+    NODE_OPTIONS: `--import=${CLOCK}`,
+    TRUSTED_PROXIES: '127.0.0.1,::1',
+  }));
   let people = 0;
+  let windows = 0;
 
   const invite = async (role = 'auditor'): Promise<string> => {
     people += 1;
@@ -32,6 +36,9 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
   const open = async (size: Size, more: { readonly keepsPolicy?: true } = {}) => {
     const baseUrl = dashboard.program.baseUrl.replace('127.0.0.1', 'localhost');
     const opened = await openWindow(dashboard.browser, { baseUrl, ...size, ...more });
+    windows += 1;
+    // Together they sign in more often than one client may.
+    await opened.page.context().setExtraHTTPHeaders({ 'x-forwarded-for': `127.0.1.${windows}` });
     const devTools = await opened.page.context().newCDPSession(opened.page);
     await devTools.send('WebAuthn.enable');
     const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
