@@ -182,3 +182,16 @@ export const useList = <T>({ path, query = {}, enabled = true }: Reading): Infin
   const lasting = useLasting(result, asked);
   return result.isFetchNextPageError ? result : lasting;
 };
+
+/** Reads a list again and again, while its first page is all that is shown. */
+export const useNews = <T>(list: ReturnType<typeof useList<T>>, everyMs: number): void => {
+  const latest = useRef(list);
+  latest.current = list;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      const { data, refetch } = latest.current;
+      if (data?.pages.length === 1 && !document.hidden) void refetch();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, []);
+};

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { SerializedRefusedRequest, SerializedRefusedRequestCounts } from '../../http/schemas/refused-request.ts';
 import { type Query, urlOf } from '../data/api.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
-import { useList, useResource } from '../data/queries.ts';
+import { useList, useNews, useResource } from '../data/queries.ts';
 import {
   FILTERS,
   type Filter,
@@ -198,15 +198,7 @@ const List = ({ names }: { readonly names: Names }): JSX.Element => {
   const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const shown = useShown(rows, asked);
   useSteps(rows, shown);
-  const latest = useRef(list);
-  latest.current = list;
-  useEffect(() => {
-    const timer = setInterval(() => {
-      const { data, refetch } = latest.current;
-      if (data?.pages.length === 1 && !document.hidden) void refetch();
-    }, EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useNews(list, EVERY_MS);
   if (list.error !== null) return <Fault error={list.error} retry={() => void list.refetch()} />;
   if (list.data === undefined) return <Skeleton />;
   if (shown === undefined) return <Nothing />;

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
 import type { SerializedWebhookDelivery } from '../../http/schemas/webhook-delivery.ts';
 import { request, urlOf } from '../data/api.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
 import { hostOf } from '../data/names.ts';
-import { useList, useResource } from '../data/queries.ts';
+import { useList, useNews, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { duration, useTimes } from '../data/time.ts';
 import { ActButton } from '../parts/act-button.tsx';
@@ -144,19 +144,6 @@ const useFirst = (selection: string, newest: string | undefined): string | undef
   return first.current?.id;
 };
 
-/** Reads the list again and again, while its first page is all that is shown. */
-const useNews = (list: ReturnType<typeof useList<Delivery>>): void => {
-  const latest = useRef(list);
-  latest.current = list;
-  useEffect(() => {
-    const timer = setInterval(() => {
-      const { data, refetch } = latest.current;
-      if (data?.pages.length === 1 && !document.hidden) void refetch();
-    }, EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
-};
-
 const Older = ({ list }: { readonly list: ReturnType<typeof useList<Delivery>> }): JSX.Element | null =>
   list.hasNextPage ? (
     <p class="pad">
@@ -178,7 +165,7 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
   const first = useFirst(`${asked} ${type}`, list.isPlaceholderData ? undefined : deliveries[0]?.id);
   const shown = query.get('delivery') ?? first;
   useSteps(deliveries, shown);
-  useNews(list);
+  useNews(list, EVERY_MS);
   return (
     <div class="split">
       <div class="dl">
