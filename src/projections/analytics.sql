@@ -16,7 +16,8 @@ where organization_id = (select organization_id from vault.analysts where role =
 
 create view analytics.recipients with (security_barrier) as
 select r.id as recipient_id, m.message_id, m.environment, m.domain_id, m.key_id as api_key_id, m.stream, r.kind,
-  r.domain as recipient_domain, r.status, r.opened, r.clicked, r.complained, r.unsubscribed, m.created_at
+  r.domain as recipient_domain, r.status, coalesce(r.opened, false) as opened, coalesce(r.clicked, false) as clicked,
+  coalesce(r.complained, false) as complained, coalesce(r.unsubscribed, false) as unsubscribed, m.created_at
 from read_models.messages m cross join lateral json_to_recordset(m.recipients) as r(id text, kind text, domain text,
   status text, opened boolean, clicked boolean, complained boolean, unsubscribed boolean)
 where m.organization_id = (select organization_id from vault.analysts where role = session_user);

@@ -22,13 +22,8 @@ import { type ListErasures, listErasures, type UnfinishedErasures, unfinishedEra
 import { type PlaceAt, placeAt, type ReadFeed, readFeed } from './events/queries.ts';
 import { lastInvoices, listInvoices } from './invoices.ts';
 import { type AskKeySends, keySends } from './messages/key-sends.ts';
-import {
-  type AskMessagesTo,
-  type ListMessages,
-  listMessages,
-  messageStatuses,
-  messagesTo,
-} from './messages/queries.ts';
+import { type AskMessagesTo, messagesTo } from './messages/messages-to.ts';
+import { type ListMessages, listMessages, messageStatuses } from './messages/queries.ts';
 import { createLagReader, createWaitFor } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
 import { findById, findByName, findEvent, findMessage, recentTagContents } from './search.ts';

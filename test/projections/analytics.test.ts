@@ -113,8 +113,8 @@ describe('the views', () => {
     const { client } = await logIn(pool, organizations[0] ?? '');
     await client.query('set enable_seqscan = off; set enable_bitmapscan = off');
     const plan = await firstColumn(client, `explain select * from ${condition}`);
-    const used = plan.filter((line) => line.includes('Index Cond') && line.includes('organization_id'));
-    expect(used).toEqual([expect.stringMatching(new RegExp(`environment.*\\b${column}\\b`))]);
+    const used = plan.filter((line) => line.includes('Index Cond') && line.includes('environment'));
+    expect(used).toEqual([expect.stringMatching(new RegExp(`\\b${column}\\b`))]);
   });
 
   test('read the new tables after a rebuild, which ends the sessions that hold it up', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../src/projections/database.ts';
+import { labelKey } from '../../src/projections/messages/labels.ts';
 import { messagesProjection } from '../../src/projections/messages/projection.ts';
 import { type ListMessages, listMessages } from '../../src/projections/messages/queries.ts';
 import { messageAccepted, recipient } from '../support/controls/message.ts';
@@ -206,7 +207,7 @@ describe('the list of messages', () => {
     expect(await planOf({ keyId: 'key_7', after })).toMatch(/Index Scan Backward using messages_by_key/);
     const bySecret = await planOf({ keyId: 'key_7', secret: 2, after });
     expect(bySecret).toMatch(/Index Scan Backward using messages_by_secret/);
-    expect(bySecret).not.toContain('Filter');
+    expect(bySecret).not.toMatch(/Filter:.*secret/);
     expect(await planOf({ subjectDigest: 'subject7', after })).toContain('messages_by_subject');
     expect(await planOf({ stream: 'transactional', after })).toContain('messages_by_stream');
     expect(await planOf({ requestId: 'req_7', after })).toContain('messages_by_request');
@@ -227,8 +228,8 @@ describe('the list of messages', () => {
       select message_id, 'org_mine', 'live', 'dom_1', 'key_1', id, '', 'bulk', 1, 'delivered', false,
         '[]', now() - substr(message_id, 5)::int * interval '1 second', now(), now() from stored`);
     await pool.query(`
-      insert into read_models.message_labels (organization_id, environment, label, created_at, message_id)
-      select organization_id, environment, 'tag:t', created_at, message_id from read_models.messages
+      insert into read_models.message_labels (label, created_at, message_id)
+      select ${labelKey(ALL, 'tag:t')}, created_at, message_id from read_models.messages
       where substr(message_id, 5)::int % 10 = 7`);
     await pool.query('analyze vault.contents, read_models.messages, read_models.message_labels');
     const asked: string[] = [];
@@ -246,7 +247,8 @@ describe('the list of messages', () => {
     expect(asked[1]).toContain('messages_pkey');
     asked.length = 0;
     expect(await ids({ subjectWords: ['-1'] })).toEqual(['1', '2', '3']);
-    expect(asked[1]).toMatch(/Index Scan Backward using messages_newest.*rows=4/s);
+    // One more than are asked for, and one to know that no other has the time of the last.
+    expect(asked[1]).toMatch(/Index Scan Backward using messages_newest.*rows=5/s);
     expect(await ids({ subjectWords: ['7'], tagDigest: 't' })).toEqual(['7', '5007', '10007']);
     expect(await ids({ subjectWords: ['8'], tagDigest: 't' })).toEqual([]);
     expect(await ids({ subjectWords: ['-1'], tagDigest: 't' })).toEqual(['7', '17', '27']);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { StartRefused } from '../../src/domain/start-refused.ts';
-import { MIGRATIONS, migrate } from '../../src/projections/migrate.ts';
+import { labelKey } from '../../src/projections/messages/labels.ts';
+import { lastMigration, MIGRATIONS, migrate } from '../../src/projections/migrate.ts';
 import { freshDatabase, migratedDatabase, type TestDatabase } from '../support/postgres.ts';
 
 const connect = async (database: TestDatabase): Promise<Client> => {
@@ -77,8 +78,11 @@ test('a database that a newer version migrated is left as it is', async () => {
   ]);
 });
 
+const LAST = lastMigration();
+
 /** The migrations with one more, as a later version would have it. */
-const withOneMore = async (name: string, sql: string): Promise<string> => {
+const withOneMore = async (sql: string): Promise<string> => {
+  const name = `${String(LAST + 1).padStart(5, '0')}_read_models_colour.sql`;
   const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   await cp(MIGRATIONS, folder, { recursive: true });
@@ -95,11 +99,11 @@ test('a later migration runs once, and again when its schema has been dropped', 
   const database = await migratedDatabase();
   const client = await connect(database);
   const sql = 'alter table read_models.webhooks add column colour text';
-  const folder = await withOneMore('00005_read_models_colour.sql', sql);
+  const folder = await withOneMore(sql);
   await migrate({ url: database.url, folder });
   await migrate({ url: database.url, folder });
   expect(await column(client, 'colour')).toBe(1);
-  const ran = await client.query('select name from vault.migrations where migration_id > 4');
+  const ran = await client.query('select name from vault.migrations where migration_id > $1', [LAST]);
   expect(ran.rows).toEqual([{ name: 'read_models_colour.sql' }]);
 
   await client.query('drop schema read_models cascade');
@@ -107,12 +111,31 @@ test('a later migration runs once, and again when its schema has been dropped', 
   expect(await column(client, 'colour')).toBe(1);
 });
 
+test('labels that were stored as text are found by their keys', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const isOlder = (source: string): boolean => !/0000[5-9]_/.test(source);
+  await cp(MIGRATIONS, folder, { recursive: true, filter: isOlder });
+  const database = await freshDatabase();
+  const client = await connect(database);
+  await migrate({ url: database.url, folder });
+  const owner = { organizationId: 'org_1', environment: 'live' } as const;
+  const labels = ['domain:example.net', 'tag:0123', 'domain:bücher.example'];
+  await client.query(
+    "insert into read_models.message_labels select 'org_1', 'live', label, now(), 'msg_1' from unnest($1::text[]) l(label)",
+    [labels],
+  );
+  await migrate(database);
+  const { rows } = await client.query<{ label: string }>('select label from read_models.message_labels');
+  expect(new Set(rows.map(({ label }) => label))).toEqual(new Set(labels.map((label) => labelKey(owner, label))));
+});
+
 test('a later migration that fails leaves the database as it was', async () => {
   const database = await migratedDatabase();
   const client = await connect(database);
   const before = await shape(client);
   const sql = 'alter table read_models.webhooks add column colour text; select 1 / 0';
-  const folder = await withOneMore('00005_read_models_colour.sql', sql);
+  const folder = await withOneMore(sql);
   await expect(migrate({ url: database.url, folder })).rejects.toThrow(/division by zero/);
   expect(await shape(client)).toEqual(before);
 });

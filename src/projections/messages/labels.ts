@@ -1,4 +1,5 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
+import { sha256 } from '../../domain/digest.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
@@ -16,11 +17,22 @@ export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${d
 export const templateLabel = (templateId: string, version: number | null): string =>
   version === null ? templateId : `${templateId}:${version}`;
 
-/** A row of `message_labels`. */
-export interface Label {
+/** Whose messages. */
+interface Owner {
   readonly organizationId: string;
   readonly environment: Environment | null;
-  readonly label: string;
+}
+
+/**
+ * What a label is stored and found as: the first 64 bits of SHA-256 over whose it is and what it says, which is a third of
+ * the text in a table and its index.
+ */
+export const labelKey = ({ organizationId, environment }: Owner, label: string): string =>
+  sha256(`${organizationId} ${environment} ${label}`).readBigInt64BE().toString();
+
+/** A row of `message_labels`. */
+export interface Label {
+  readonly key: string;
   readonly createdAt: string;
   readonly messageId: string;
 }
@@ -43,8 +55,8 @@ export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonl
     ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
     ...templateLabels(data.template),
   ]);
-  const { organizationId, environment, occurredAt: createdAt } = metadata;
-  return [...distinct].map((label) => ({ organizationId, environment, label, createdAt, messageId: data.messageId }));
+  const { occurredAt: createdAt } = metadata;
+  return [...distinct].map((label) => ({ key: labelKey(metadata, label), createdAt, messageId: data.messageId }));
 };
 
 export type Refused = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>>;
@@ -76,16 +88,13 @@ export const labelsOfRefusal = (
   { recipients, createdAt }: { readonly recipients: readonly Partial<Refusal>[]; readonly createdAt: string },
 ): readonly Label[] => {
   const { messageId } = event.data;
-  const { organizationId, environment } = event.metadata;
   const borne = recipients.flatMap(({ codes = [], bounceClass = null }) => labelsIn({ codes, bounceClass }));
   const further = new Set(labelsIn(refusalOf(event))).difference(new Set(borne));
-  return [...further].map((label) => ({ organizationId, environment, label, createdAt, messageId }));
+  return [...further].map((label) => ({ key: labelKey(event.metadata, label), createdAt, messageId }));
 };
 
 export const insertLabels = rowsInto<Label>('message_labels', {
-  organization_id: 'organizationId',
-  environment: 'environment',
-  label: 'label',
+  label: 'key',
   created_at: 'createdAt',
   message_id: 'messageId',
 });

@@ -15,13 +15,13 @@ import {
   type Refused,
   refusalOf,
 } from './labels.ts';
-import type { ListedRecipient } from './queries.ts';
+import type { StoredRecipient } from './queries.ts';
 
 /** A message that this batch changes. */
 interface Changed {
   /** The event, where it is of this batch: the row is then inserted as the batch leaves it. */
   readonly accepted: AcceptedMessage | null;
-  recipients: readonly ListedRecipient[];
+  recipients: readonly StoredRecipient[];
   expiresAt: string;
   scheduledAt: string | null;
   updatedAt: string | null;
@@ -35,7 +35,7 @@ type Changes = Map<string, Changed>;
 interface StoredMessage {
   readonly message_id: string;
   readonly created_at: Date;
-  readonly recipients: readonly ListedRecipient[];
+  readonly recipients: readonly StoredRecipient[];
   readonly expires_at: Date;
   readonly scheduled_at: Date | null;
 }
@@ -61,16 +61,7 @@ const accept = (changes: Changes, event: AcceptedMessage): void => {
   const { messageId, recipients } = event.data;
   changes.set(messageId, {
     accepted: event,
-    recipients: recipients.map(({ id, kind, domain }) => ({
-      id,
-      kind,
-      domain,
-      status: 'accepted',
-      complained: false,
-      unsubscribed: false,
-      opened: false,
-      clicked: false,
-    })),
+    recipients: recipients.map(({ id, kind, domain }) => ({ id, kind, domain, status: 'accepted' })),
     expiresAt: event.data.expiresAt,
     scheduledAt: null,
     updatedAt: event.metadata.occurredAt,
@@ -89,7 +80,7 @@ interface Concerning {
 
 /** Handler that gives the recipients an event concerns these values. */
 const set =
-  (values: Partial<ListedRecipient>) =>
+  (values: Partial<StoredRecipient>) =>
   (changes: Changes, { data, metadata }: Concerning): void => {
     const message = known(changes, data.messageId);
     const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
@@ -116,7 +107,7 @@ const refused =
 
 /** Marks what a person did. What machines did is in the events alone. */
 const engaged =
-  (values: Partial<ListedRecipient>) =>
+  (values: Partial<StoredRecipient>) =>
   (
     changes: Changes,
     event: RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientOpened' | 'RecipientClicked' }>>,

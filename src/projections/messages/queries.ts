@@ -4,23 +4,31 @@ import type { RecipientKind } from '../../domain/message/events.ts';
 import type { RecipientStatus } from '../../domain/message/recipient.ts';
 import type { Database } from '../database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
-import { labelOf } from './labels.ts';
+import { labelKey, labelOf } from './labels.ts';
 
-export interface ListedRecipient {
+/** What people did. */
+interface Marks {
+  readonly complained: boolean;
+  readonly unsubscribed: boolean;
+  readonly opened: boolean;
+  readonly clicked: boolean;
+}
+
+const UNMARKED: Marks = { complained: false, unsubscribed: false, opened: false, clicked: false };
+
+/** A recipient as it is stored: marks are absent until they are set. */
+export interface StoredRecipient extends Partial<Marks> {
   readonly id: string;
   readonly kind: RecipientKind;
   readonly domain: string;
   readonly status: RecipientStatus;
-  readonly complained: boolean;
-  readonly unsubscribed: boolean;
-  /** By a person. */
-  readonly opened: boolean;
-  readonly clicked: boolean;
   /** Of replies that refused it, for good or for a while; absent: none did. */
   readonly codes?: readonly string[];
   /** Why it bounced; absent: it did not. */
   readonly bounceClass?: BounceCategory;
 }
+
+export type ListedRecipient = StoredRecipient & Marks;
 
 /** A message as lists show it; addresses, subject and tags are in the vault's contents under `contentId`. */
 export interface ListedMessage {
@@ -116,16 +124,15 @@ const LIST = list('');
 /** Labels that it must bear besides. @param row of the message, or one of its labels. */
 const havingLabels = (row: string, parameter: string): string => `
     and not exists (
-      select from unnest(${parameter}::text[]) other(label) where not exists (
+      select from unnest(${parameter}::bigint[]) other(label) where not exists (
         select from read_models.message_labels o
-        where o.organization_id = $1 and o.environment = $2 and o.label = other.label
-          and o.created_at = ${row}.created_at and o.message_id = ${row}.message_id))`;
+        where o.label = other.label and o.created_at = ${row}.created_at and o.message_id = ${row}.message_id))`;
 
-/** By label: its rows are in the order of the list, so the page is read off its primary key. */
+/** By label: the index has its rows in the order of the list. */
 const listByLabel = (further: string): string => `
   select ${COLUMNS} from read_models.message_labels l
   join read_models.messages m using (message_id)
-  where l.organization_id = $1 and l.environment = $2 and l.label = $16
+  where l.label = $16::bigint and m.organization_id = $1 and m.environment = $2
     and ($5::timestamptz is null or l.created_at >= $5) and ($6::timestamptz is null or l.created_at < $6)
     and ($7::timestamptz is null or (l.created_at, l.message_id) < ($7, $8::text))${ITS_OWN}
     ${havingLabels('l', '$17')}${further}
@@ -144,13 +151,6 @@ const FEW_MAX = 10_000;
 const WITH_WORDS = `
   select message_id as id from vault.contents where subject_words @> $1::bigint[] limit ${FEW_MAX + 1}`;
 
-const MESSAGES_TO = `
-  select message_id as "messageId", created_at as "createdAt" from read_models.message_labels
-  where organization_id = $1 and environment = $2 and label = $3
-    and ($4::timestamptz is null or (created_at, message_id) < ($4, $5::text))
-  order by created_at desc, message_id desc
-  limit $6`;
-
 interface Row {
   readonly message_id: string;
   readonly organization_id: string;
@@ -164,7 +164,7 @@ interface Row {
   readonly template: ListedMessage['template'];
   readonly status: RecipientStatus;
   readonly partial: boolean;
-  readonly recipients: readonly ListedRecipient[];
+  readonly recipients: readonly StoredRecipient[];
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly expires_at: Date;
@@ -184,14 +184,14 @@ const listed = (row: Row): ListedMessage => ({
   template: row.template,
   status: row.status,
   partial: row.partial,
-  recipients: row.recipients,
+  recipients: row.recipients.map((recipient) => ({ ...UNMARKED, ...recipient })),
   createdAt: row.created_at.toISOString(),
   updatedAt: row.updated_at.toISOString(),
   expiresAt: row.expires_at.toISOString(),
   scheduledAt: row.scheduled_at?.toISOString() ?? null,
 });
 
-/** Labels the message must bear; the rarest kind first, because the list is read along the first one. */
+/** Keys of labels the message must bear; the rarest kind first, because the list is read along the first one. */
 const labelsOf = (by: ListMessages): readonly string[] => {
   const { toDigest, metadataDigest, tagDigest, template, fromDigest, recipientDomain, smtpCodes } = by;
   const { bounceClass, mailboxProvider } = by;
@@ -205,7 +205,7 @@ const labelsOf = (by: ListMessages): readonly string[] => {
     ...(recipientDomain === null ? [] : [labelOf('domain', recipientDomain)]),
     ...(mailboxProvider === null ? [] : [labelOf('provider', mailboxProvider)]),
     ...(fromDigest === null ? [] : [labelOf('from', fromDigest)]),
-  ];
+  ].map((label) => labelKey(by, label));
 };
 
 interface Statement {
@@ -249,30 +249,4 @@ export const messageStatuses = async (
     values: [ids],
   });
   return new Map(rows.map(({ id, status }) => [id, status]));
-};
-
-export interface AskMessagesTo extends Pick<ListMessages, 'organizationId' | 'environment' | 'after'> {
-  /** Keyed digest of the recipient's address. */
-  readonly digest: string;
-}
-
-/** Streams that are read for one page of them. */
-const MESSAGES_TO_PER_PAGE = 100;
-
-/** Ids of the messages to an address, newest first, a page at a time. */
-export const messagesTo = async (
-  db: Database,
-  { digest, ...by }: AskMessagesTo,
-): Promise<{ readonly messageIds: readonly string[]; readonly next: ListCursor | null }> => {
-  const values = [by.organizationId, by.environment, labelOf('to', digest), by.after?.createdAt, by.after?.id];
-  const { rows } = await db.query<{ messageId: string; createdAt: Date }>({
-    name: 'messages-to',
-    text: MESSAGES_TO,
-    values: [...values.map((value) => value ?? null), rowsToAsk(MESSAGES_TO_PER_PAGE)],
-  });
-  const page = pageOf(rows, MESSAGES_TO_PER_PAGE, ({ createdAt, messageId }) => ({
-    createdAt: createdAt.toISOString(),
-    id: messageId,
-  }));
-  return { messageIds: page.items.map(({ messageId }) => messageId), next: page.next };
 };

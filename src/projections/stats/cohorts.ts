@@ -17,9 +17,10 @@ export interface CountedRecipient {
   readonly domain: string;
   /** Absent: at acceptance. */
   scheduledAt?: string;
-  deferred: boolean;
-  complained: boolean;
-  unsubscribed: boolean;
+  /** Absent: it was not. */
+  deferred?: true;
+  complained?: true;
+  unsubscribed?: true;
   /** What people and machines did with it; absent: nothing. */
   engaged?: readonly EngagedMetric[];
   outcome: Outcome | null;
@@ -118,9 +119,6 @@ export const cohortOf = (changes: StatsChanges, event: Accepted): Cohort => {
     recipients: data.recipients.map(({ id, domain }) => ({
       id,
       domain,
-      deferred: false,
-      complained: false,
-      unsubscribed: false,
       outcome: null,
     })),
     tags: keptTags(changes.tags, event),
