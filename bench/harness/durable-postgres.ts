@@ -17,17 +17,16 @@ export interface Statement {
 
 const COUNTING = { shared_preload_libraries: 'pg_stat_statements' };
 const BUSIEST = `
-  select left(regexp_replace(query, '\\s+', ' ', 'g'), 90) as text, calls::int, total_exec_time as ms
+  select regexp_replace(query, '\\s+', ' ', 'g') as text, calls::int, total_exec_time as ms
   from pg_stat_statements
-  order by total_exec_time desc
-  limit 15`;
+  order by total_exec_time desc`;
 
 /** A server of the run's own with the settings of the embedded default: what it commits survives a power cut. */
 export interface DurablePostgres {
   readonly version: string;
   /** Of the process that has all others of the server for children. */
   readonly pid: number;
-  /** What it spent most time in since it started; only of a server that counts. */
+  /** What it spent time in since it started, most first; only of a server that counts. */
   busiestStatements(): Promise<readonly Statement[]>;
   /** A new database without any table; closed with the closers it is given. */
   emptyDatabase(closers: Closers): Promise<string>;

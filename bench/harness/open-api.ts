@@ -1,6 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
+import type { System } from '../../src/domain/ports/system.ts';
 import type { ApiServer } from '../processes/api-server.ts';
 import type { Bench } from './bench.ts';
 import type { Budget } from './budget.ts';
@@ -8,6 +9,10 @@ import { openChild } from './child.ts';
 import { provision } from './provision.ts';
 
 const SECRET_KEY_BYTES = 32;
+/** A `SECRET_KEY`. */
+export const newSecretKey = ({ randomBytes }: System): string =>
+  Buffer.from(randomBytes(SECRET_KEY_BYTES)).toString('hex');
+
 /** Those of `npm start`. */
 export const NODE_ARGUMENTS: readonly string[] = packageJson.scripts.start
   .split(' ')
@@ -35,7 +40,7 @@ export interface Api {
 /** @param eventStoreUrl in place of the log in PostgreSQL. */
 export const openApi = async ({ closers, postgres, system, profiling }: Bench, eventStoreUrl = ''): Promise<Api> => {
   const databaseUrl = await postgres.migratedDatabase(closers);
-  const secretKey = Buffer.from(system.randomBytes(SECRET_KEY_BYTES)).toString('hex');
+  const secretKey = newSecretKey(system);
   const variables = { DATABASE_URL: databaseUrl, SECRET_KEY: secretKey, EVENTSTORE_URL: eventStoreUrl };
   const operator = await openOperator(readConfig(variables), { mayBeNew: true });
   const key = await provision(operator.context, { signs: false }).finally(operator.close);

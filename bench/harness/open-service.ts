@@ -7,6 +7,7 @@ import { startProgram } from '../../test/support/program.ts';
 import type { Bench } from './bench.ts';
 import type { Budget } from './budget.ts';
 import { guard } from './guard.ts';
+import { newSecretKey } from './open-api.ts';
 import { provision } from './provision.ts';
 
 /** The whole program as its user starts it: embedded PostgreSQL, all roles in one process. */
@@ -24,6 +25,8 @@ export interface Service {
   projected(): Promise<string>;
   /** By table, with its schema. */
   tableBytes(): Promise<ReadonlyMap<string, TableBytes>>;
+  /** Of the write-ahead log since the server started. */
+  walBytes(): Promise<number>;
   /** Age in seconds of the oldest event that some read model lacks; 0: none. */
   lagSeconds(): Promise<number>;
 }
@@ -43,6 +46,8 @@ const TABLE_BYTES = `
   where c.relkind = 'r' and n.nspname !~ '^(pg_|information_schema)'
   group by 1
   order by 1`;
+
+const WAL_BYTES = 'select wal_bytes::float8 as bytes from pg_stat_wal';
 
 /** Bytes on the disk. */
 export interface TableBytes {
@@ -70,14 +75,20 @@ export interface ServiceOptions {
 }
 
 export const openService = async (
-  { closers, folder, profiling, system }: Bench,
+  { closers, folder, postgres, profiling, system }: Bench,
   { mailUrl, redisUrl = '', signs = false, log, budget, variables = {} }: ServiceOptions,
 ): Promise<Service> => {
   opened += 1;
   const dataDir = join(folder, `service-${opened}`);
   await mkdir(dataDir, { mode: 0o755 });
+  // A profile counts statements, which the run's own server does: the service has none of its own then.
+  const database =
+    profiling.length === 0
+      ? {}
+      : { DATABASE_URL: await postgres.emptyDatabase(closers), SECRET_KEY: newSecretKey(system) };
   const env = {
     DATA_DIR: dataDir,
+    ...database,
     MAIL_URL: mailUrl,
     REDIS_URL: redisUrl,
     LOG_LEVEL: 'error',
@@ -119,6 +130,7 @@ export const openService = async (
       const { rows } = await pool.query<TableBytes & { readonly table: string }>(TABLE_BYTES);
       return new Map(rows.map((row) => [row.table, row]));
     },
+    walBytes: async () => (await pool.query<{ bytes: number }>(WAL_BYTES)).rows[0]?.bytes ?? 0,
     projected: async () => (await pool.query<{ position: string }>(PROJECTED)).rows[0]?.position ?? '',
   };
 };

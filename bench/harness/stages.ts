@@ -1,4 +1,5 @@
 import type { Profiler } from 'node:inspector/promises';
+import { PROJECTIONS } from '../../src/projections/all.ts';
 
 /**
  * Sums a CPU profile of the service by stage, so that a regression has a name. A sample belongs to the stage of its
@@ -62,6 +63,21 @@ const stageOfFile = (url: string): string | null => {
   const projection = PROJECTION.exec(url)?.[1];
   return projection === undefined ? null : `read models: ${projection}`;
 };
+
+const STATEMENTS: readonly (readonly [pattern: RegExp, stage: string])[] = [
+  [/event_log\.|insert into events|from events/i, 'log'],
+  [/vault\.contents|insert into contents/i, 'contents'],
+  [/checkpoints/i, 'read models: checkpoints'],
+  ...PROJECTIONS.flatMap(({ name, tables }) =>
+    tables.map((table) => [new RegExp(`\\b${table}\\b`, 'i'), `read models: ${name}`] as const),
+  ),
+  [/move_to_|\bjobs?\b|queue/i, 'queue'],
+  [/\b(?:create|drop|alter|vacuum|checkpoint)\b/i, 'setup'],
+];
+
+/** Stage of a statement of PostgreSQL; the first that matches. */
+export const stageOfStatement = (text: string): string =>
+  STATEMENTS.find(([pattern]) => pattern.test(text))?.[1] ?? REST;
 
 /** Share of the time that a process was busy, by stage, the largest first. */
 export type Shares = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import type { Statement } from './durable-postgres.ts';
 import type { Floor, JudgedLine } from './line.ts';
-import type { Shares } from './stages.ts';
+import { type Shares, stageOfStatement } from './stages.ts';
 
 const DIGITS = 3;
 
@@ -54,14 +54,23 @@ export const sharesText = (name: string, shares: Shares): string =>
 
 const WIDEST_FIGURE = 9;
 
-export const statementsText = (statements: readonly Statement[]): string =>
-  [
+const STATEMENTS_MAX = 15;
+const STATEMENT_CHARACTERS_MAX = 90;
+
+/** What PostgreSQL spent time in, waiting for the client included, by stage, and the statements with most of it. */
+export const statementsText = (statements: readonly Statement[]): string => {
+  const stages = Map.groupBy(statements, ({ text }) => stageOfStatement(text));
+  const sums = [...stages].map(([stage, of]) => [stage, of.reduce((sum, { ms }) => sum + ms, 0)] as const);
+  return [
+    'PostgreSQL by stage: ms in all',
+    ...sums.sort(([, a], [, b]) => b - a).map(([stage, ms]) => `  ${stage.padEnd(WIDEST_STAGE)}${ms.toFixed(0)}`),
     'PostgreSQL by statement: ms in all, calls, µs a call',
-    ...statements.map(({ text, calls, ms }) => {
+    ...statements.slice(0, STATEMENTS_MAX).map(({ text, calls, ms }) => {
       const figures = [ms.toFixed(0), String(calls), ((ms * 1_000) / calls).toFixed(0)];
-      return `  ${figures.map((one) => one.padStart(WIDEST_FIGURE)).join('')}  ${text}`;
+      return `  ${figures.map((one) => one.padStart(WIDEST_FIGURE)).join('')}  ${text.slice(0, STATEMENT_CHARACTERS_MAX)}`;
     }),
   ].join('\n');
+};
 
 const budgetText = ({ measure, budget }: JudgedLine): readonly string[] => {
   if (budget === undefined) return [];

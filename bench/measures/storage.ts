@@ -14,7 +14,9 @@ export const storage: Measure = {
   run: async (bench) => {
     const way = await openWay(bench);
     const before: Sizes = await way.service.tableBytes();
+    const walBefore = await way.service.walBytes();
     const { messages } = await way.pass();
+    const wal = ((await way.service.walBytes()) - walBefore) / messages;
     const after: Sizes = await way.service.tableBytes();
     const grown = [...after].map(([table, { rows, indexes }]) => ({
       table,
@@ -24,6 +26,10 @@ export const storage: Measure = {
     const line = (measure: string, bytes: number): Line => ({ measure, unit: 'B/message', rounds: [bytes] });
     const lines = grown.flatMap(({ table, rows, indexes }) => [line(table, rows), line(`${table}, indexes`, indexes)]);
     const total = grown.reduce((sum, { rows, indexes }) => sum + rows + indexes, 0);
-    return [...lines.filter(({ rounds: [bytes = 0] }) => bytes >= BYTES_MIN), line('all of the database', total)];
+    return [
+      ...lines.filter(({ rounds: [bytes = 0] }) => bytes >= BYTES_MIN),
+      line('all of the database', total),
+      line('write-ahead log', wal),
+    ];
   },
 };

@@ -1,6 +1,6 @@
 import type { Profiler } from 'node:inspector/promises';
 import { describe, expect, test } from 'vitest';
-import { sharesOf } from '../../bench/harness/stages.ts';
+import { sharesOf, stageOfStatement } from '../../bench/harness/stages.ts';
 
 const frame = (functionName: string, url = '') => ({
   functionName,
@@ -80,4 +80,16 @@ describe('stages of a profile', () => {
     const applied = frame('apply', 'file:///outbox/src/projections/messages/projection.ts');
     expect(sharesOf(profileOf([[applied]], [100]))).toEqual({ 'read models: messages': 1 });
   });
+});
+
+test.each([
+  ['select * from event_log.append($1)', 'log'],
+  ['copy customer_event_messages (message_id, domain_id) from stdin', 'read models: events'],
+  ['copy messages (message_id) from stdin', 'read models: messages'],
+  ['update checkpoints set position = $3', 'read models: checkpoints'],
+  ['SELECT * FROM move_to_completed_fetch($1)', 'queue'],
+  ['create database bench_1', 'setup'],
+  ['select $1', 'everything else'],
+])('the stage of %s is %s', (statement, stage) => {
+  expect(stageOfStatement(statement)).toBe(stage);
 });
