@@ -4,7 +4,6 @@ import { createAnalyzer } from '../adapters/html/analyzer.ts';
 import { createHtmlChecker } from '../adapters/html/html-checker.ts';
 import { createTextAlternatives } from '../adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
-import { createOpenIdConnect } from '../adapters/identity-provider/openid-connect.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createMessageSources } from '../adapters/mail/compose/signed-message.ts';
 import { createPool } from '../adapters/postgres/pool.ts';
@@ -74,9 +73,10 @@ const openKeyStore = async (
   return withCopyForFolding({ store: logGuard.guard(keyStore), db: pool, logger: engines.logger });
 };
 
-const openIdentityProvider = (config: Config, { system, logger }: Engines): IdentityProvider | null => {
+const openIdentityProvider = async (config: Config, { system, logger }: Engines): Promise<IdentityProvider | null> => {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = config;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
+  const { createOpenIdConnect } = await import('../adapters/identity-provider/openid-connect.ts');
   return createOpenIdConnect({ issuer, clientId, clientSecret, system, logger });
 };
 
@@ -146,7 +146,7 @@ export const startApi = async (
     logger,
     trackingKeys,
     sendingLimits: config.sendingLimits,
-    identityProvider: openIdentityProvider(config, engines),
+    identityProvider: await openIdentityProvider(config, engines),
     witnessPolicy: await readWitnessPolicy(config.auditWitnesses),
     keyStore: await openKeyStore(config, engines),
     ...(registry === undefined ? {} : { registry }),

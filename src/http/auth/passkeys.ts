@@ -1,7 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server';
-import { decodeAttestationObject, isoBase64URL, parseAuthenticatorData } from '@simplewebauthn/server/helpers';
 import { keyedBytes } from '../../domain/digest.ts';
 import type { Passkey } from '../../domain/member/member.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -76,6 +74,12 @@ export const isChallenge = (keys: TrackingKeys, browser: string, challenge: stri
   );
 };
 
+/** Read when a passkey is first used: it and its readers of certificates take 25 MB of memory. */
+const webAuthn = async () => ({
+  ...(await import('@simplewebauthn/server')),
+  ...(await import('@simplewebauthn/server/helpers')),
+});
+
 interface Expected {
   readonly party: RelyingParty;
   readonly isExpected: (challenge: string) => boolean;
@@ -92,7 +96,10 @@ export interface Registration {
  * Statements about the make of an authenticator are not asked for, and are refused: checking their certificates would
  * make requests to addresses that they name. One that an authenticator signs itself has none.
  */
-const isWithoutCertificates = (attestationObject: string): boolean => {
+const isWithoutCertificates = (
+  { decodeAttestationObject, isoBase64URL }: Awaited<ReturnType<typeof webAuthn>>,
+  attestationObject: string,
+): boolean => {
   const decoded = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
   const format = decoded.get('fmt');
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
@@ -104,8 +111,9 @@ export const verifyRegistration = async (
   { party, isExpected }: Expected,
 ): Promise<Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'isSynced'> | null> => {
   const read = async () => {
-    if (!isWithoutCertificates(attestationObject)) return null;
-    const { verified, registrationInfo } = await verifyRegistrationResponse({
+    const library = await webAuthn();
+    if (!isWithoutCertificates(library, attestationObject)) return null;
+    const { verified, registrationInfo } = await library.verifyRegistrationResponse({
       response: {
         id,
         rawId: id,
@@ -122,7 +130,7 @@ export const verifyRegistration = async (
     const { credential, credentialBackedUp } = registrationInfo;
     return {
       credentialId: credential.id,
-      publicKey: isoBase64URL.fromBuffer(credential.publicKey),
+      publicKey: library.isoBase64URL.fromBuffer(credential.publicKey),
       counter: credential.counter,
       isSynced: credentialBackedUp,
     };
@@ -154,6 +162,7 @@ export const verifyAssertion = async (
 ): Promise<VerifiedAssertion | null> => {
   let challenge = '';
   const read = async () => {
+    const { verifyAuthenticationResponse, parseAuthenticatorData, isoBase64URL } = await webAuthn();
     const { verified } = await verifyAuthenticationResponse({
       response: {
         id,
