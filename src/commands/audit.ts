@@ -48,6 +48,11 @@ export interface SignCheckpoint {
   readonly host: string;
   /** Absent: nobody asked for it. */
   readonly origin?: Origin;
+  /**
+   * Signs only if the last checkpoint is about fewer leaves. The read model may not have that checkpoint yet, or have it
+   * by the time its size is read. Absent: checkpoints are a reason for another, too.
+   */
+  readonly grownTo?: number;
 }
 
 /** A key of a tree, the private half in the vault. */
@@ -121,6 +126,10 @@ export const appendToAuditLog = async (
 const workerOrigin = (tree: string): Origin =>
   internalOrigin({ actor: 'worker:sign-checkpoints', organizationId: organizationOf(tree), causeId: tree });
 
+/** Whether the last checkpoint is about all that calls for one. A tree that is shorter is not covered: it was restored. */
+const isCovered = (size: number, { grownTo = size }: SignCheckpoint, { last }: AuditLog): boolean =>
+  last !== null && last.size <= size && last.size >= grownTo;
+
 /**
  * Signs what the tree holds, unless that is what was signed last. Only what is appended is released.
  * @throws {Contradicted}
@@ -131,7 +140,7 @@ export const signCheckpoint = async (context: AuditContext, command: SignCheckpo
   const { state } = loaded;
   requireUndisputed(command, state);
   const size = await trees.size(tree);
-  if (size === 0 || size === state.last?.size) return;
+  if (size === 0 || isCovered(size, command, state)) return;
   await requireConsistent(command, size, state);
   const organizationId = organizationOf(tree);
   const origin = state.signing?.origin ?? `${host}/v1/audit/tlog/${tree}`;

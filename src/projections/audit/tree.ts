@@ -87,7 +87,10 @@ const statements = (schema: string) => {
        having count(*) > 0
        order by 1`,
     ),
-    unsigned: named('unsigned', `select tree from ${schema}audit_trees where grown_to > signed_size limit $1`),
+    unsigned: named(
+      'unsigned',
+      `select tree, grown_to::float8 as "grownTo" from ${schema}audit_trees where grown_to > signed_size limit $1`,
+    ),
     checkpoints: named(
       'checkpoints',
       `select size::float8 as size, note || cosignatures as note, vkey, signed_at as "signedAt" from ${schema}audit_checkpoints
@@ -135,9 +138,15 @@ export interface UncosignedCheckpoint {
   readonly note: string;
 }
 
+export interface UnsignedTree {
+  readonly tree: string;
+  /** Leaves up to the last one that is not about checkpoints itself. */
+  readonly grownTo: number;
+}
+
 export interface AuditTreesAndCheckpoints extends AuditTrees {
   /** Trees that have grown by more than their own checkpoints since they were last signed. */
-  unsigned(limit: number): Promise<readonly string[]>;
+  unsigned(limit: number): Promise<readonly UnsignedTree[]>;
   checkpoints(by: AskCheckpoints): Promise<readonly StoredCheckpoint[]>;
   uncosigned(by: AskUncosigned): Promise<readonly UncosignedCheckpoint[]>;
   /** How many trees are not signed because a witness contradicts them. */
@@ -197,10 +206,7 @@ export const createAuditTrees = (db: Database, schema = 'read_models.'): AuditTr
     root: async (tree, size) => (await hashes(tree, [{ from: 0, to: size }]))[0] as Buffer,
     tile: async (tree, tile) => (await tilesOf(tree, [tile])).get(keyOf(tile)) ?? NOTHING,
     leaves,
-    unsigned: async (limit) => {
-      const { rows } = await db.query<{ tree: string }>({ ...sql.unsigned, values: [limit] });
-      return rows.map(({ tree }) => tree);
-    },
+    unsigned: async (limit) => (await db.query<UnsignedTree>({ ...sql.unsigned, values: [limit] })).rows,
     checkpoints: async ({ tree, below = Number.MAX_SAFE_INTEGER, limit }) => {
       const values = [tree, below, limit];
       return (await db.query<StoredCheckpoint>({ ...sql.checkpoints, values })).rows;

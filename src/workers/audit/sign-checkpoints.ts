@@ -7,7 +7,7 @@ import { repeat, type Work } from '../supervise.ts';
 /** Queries of the read model of the audit trees. */
 export interface AuditQueries extends Pick<AuditTrees, 'size' | 'root'> {
   /** Trees that have grown by more than their own checkpoints since they were last signed, at most so many. */
-  unsigned(limit: number): Promise<readonly string[]>;
+  unsigned(limit: number): Promise<readonly { readonly tree: string; readonly grownTo: number }[]>;
 }
 
 export interface SignCheckpoints extends AuditContext {
@@ -27,9 +27,9 @@ export const signCheckpoints = (options: SignCheckpoints): Work => {
   const { trees, leadership, logger, system, intervalMs } = options;
   const host = (): string => new URL(options.publicUrl()).host;
 
-  const sign = async (tree: string): Promise<void> => {
+  const sign = async (tree: string, grownTo: number): Promise<void> => {
     try {
-      await signCheckpoint(options, { tree, trees, host: host() });
+      await signCheckpoint(options, { tree, trees, host: host(), grownTo });
     } catch (error) {
       if (!(error instanceof Contradicted)) throw error;
       logger.error({ tree, alarm: 'audit' }, `no checkpoint is signed: ${error.message}`);
@@ -40,7 +40,8 @@ export const signCheckpoints = (options: SignCheckpoints): Work => {
   let isBegun = false;
 
   return repeat(system, async () => {
-    if (isBegun && leadership.isLeader()) for (const tree of await trees.unsigned(TREES_MAX)) await sign(tree);
+    if (isBegun && leadership.isLeader())
+      for (const { tree, grownTo } of await trees.unsigned(TREES_MAX)) await sign(tree, grownTo);
     isBegun = true;
     return intervalMs;
   });

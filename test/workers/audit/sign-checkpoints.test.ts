@@ -7,7 +7,7 @@ import { auditStream } from '../../../src/domain/streams.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { ChangedLog } from '../../../src/projections/audit/signed-checkpoints.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';
-import { signCheckpoints } from '../../../src/workers/audit/sign-checkpoints.ts';
+import { type AuditQueries, signCheckpoints } from '../../../src/workers/audit/sign-checkpoints.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { openSigned, TREE } from './signed-log.ts';
 
@@ -36,7 +36,7 @@ describe('a checkpoint', () => {
     await sign();
     expect(await trees.unsigned(10)).toEqual([]);
     await append(1);
-    expect(await trees.unsigned(10)).toEqual([TREE]);
+    expect(await trees.unsigned(10)).toEqual([{ tree: TREE, grownTo: 6 }]);
     const signed = await sign();
     expect(signed.map(({ data }) => (data as { size: number }).size)).toEqual([3, 6]);
     expect(new Set(signed.map(({ data }) => (data as { vkey: string }).vkey)).size).toBe(1);
@@ -115,12 +115,13 @@ describe('a checkpoint', () => {
 });
 
 describe('the worker that signs', () => {
-  const start = async (isLeader: boolean) => {
+  const start = async (leads: boolean, reads: Partial<AuditQueries> = {}) => {
     const opened = await openSigned();
     const ending = new AbortController();
+    let isLeader = leads;
     const work = signCheckpoints({
       ...opened.context,
-      trees: opened.trees,
+      trees: { ...opened.trees, ...reads },
       leadership: { isLeader: () => isLeader },
       logger: silentLogger,
       publicUrl: () => 'https://mail.example:8443/outbox',
@@ -131,7 +132,10 @@ describe('the worker that signs', () => {
       ending.abort();
       await ended;
     });
-    return opened;
+    const lead = (): void => {
+      isLeader = true;
+    };
+    return { ...opened, lead };
   };
   const signedIn = async (store: EventStore, tree: string) =>
     (await store.readStream(auditStream(tree))).filter(({ type }) => type === 'CheckpointSigned').length;
@@ -148,6 +152,32 @@ describe('the worker that signs', () => {
     expect([await signedIn(store, TREE), await signedIn(store, 'service')]).toEqual([1, 1]);
     const [added] = await store.readStream(auditStream(TREE));
     expect(added).toMatchObject({ data: { origin: `mail.example:8443/v1/audit/tlog/${TREE}` } });
+  });
+
+  test('signs nothing for its own checkpoint, however late the read model has it', async () => {
+    const { store, append, pool, trees, followed, lead } = await start(false, {
+      // The read model goes on between the two reads of a round.
+      size: async (tree) => {
+        if ((await signedIn(store, tree)) > 0) await goOn();
+        return trees.size(tree);
+      },
+    });
+    await append(2, 'destination-gmail', '');
+    const held = await pool.connect();
+    onTestFinished(() => held.release(true));
+    let rounds = 0;
+    const goOn = async () => {
+      rounds += 1;
+      await held.query('commit');
+      await followed();
+    };
+    await held.query('begin');
+    await held.query('select from read_models.audit_trees for update');
+    lead();
+    await vi.waitFor(() => expect(rounds).toBeGreaterThan(0), 5_000);
+    await vi.waitFor(async () => expect(await trees.unsigned(10)).toEqual([]), 5_000);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await signedIn(store, 'service')).toBe(1);
   });
 
   test('signs nothing while another process leads', async () => {

@@ -41,5 +41,5 @@ export const openSigned = async () => {
     await followed();
     return (await store.readStream(auditStream(tree))).filter(({ type }) => type === 'CheckpointSigned');
   };
-  return { pool, store, context, trees, append, sign };
+  return { pool, store, context, trees, append, followed, sign };
 };
