@@ -6,9 +6,10 @@ import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Logger } from '../../src/domain/ports/logger.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';
-import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
+import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import { silentLogger } from './logger.ts';
 import { migratedDatabase } from './postgres.ts';
+import { runProjections } from './run-projections.ts';
 
 /** Beside those of the projections. */
 const CONNECTIONS = 10;
@@ -21,12 +22,8 @@ export const openProjectedPostgres = async (logger: Logger = silentLogger) => {
   const store = await createPostgresEventStore({ url, codec: eventCodec, system, logger });
   const pool = createPool({ url, name: 'test', logger, max: RUNNER_CONNECTIONS + CONNECTIONS });
   onTestFinished(() => pool.end());
-  const stopping = new AbortController();
-  const running = createProjectionRunner({ pool, store, system, logger }).run(stopping.signal);
-  onTestFinished(() => {
-    stopping.abort();
-    return running;
-  });
+  const projections = runProjections({ pool, store, system, logger });
+  onTestFinished(() => projections.close());
   const readModels = createReadModels({ pool, store, system });
   return { url, system, store, pool, contents: createPostgresContents({ pool }), readModels };
 };

@@ -18,9 +18,10 @@ import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
-import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
+import { RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
+import { runProjections } from '../../support/run-projections.ts';
 import { type Service, startService } from './service.ts';
 
 export interface DatabaseService extends Service {
@@ -49,8 +50,7 @@ export const startDatabaseService = async ({
   const store = await createPostgresEventStore({ url, codec: eventCodec, contentsCodec, system, logger });
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
   const requestOrigins = createPostgresRequestOrigins({ pool, system, logger });
-  const stopping = new AbortController();
-  const running = createProjectionRunner({ pool: runnerPool, store, system, logger }).run(stopping.signal);
+  const projections = runProjections({ pool: runnerPool, store, system, logger });
   const readModels = createReadModels({ pool, store, system });
   const contents = createPostgresContents({ pool, codec: contentsCodec });
   const liveFeed = createLiveFeed({ pool, store, contents, readModels, system, logger });
@@ -86,8 +86,7 @@ export const startDatabaseService = async ({
     close: async () => {
       await service.close();
       await liveFeed.close();
-      stopping.abort();
-      await running;
+      await projections.close();
       await usageMarks.close();
       await requestOrigins.close();
       await store.close();

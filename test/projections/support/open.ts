@@ -6,8 +6,9 @@ import type { Logger } from '../../../src/domain/ports/logger.ts';
 import { PROJECTIONS } from '../../../src/projections/all.ts';
 import type { Projection } from '../../../src/projections/projection.ts';
 import { createReadModels, type ReadModels } from '../../../src/projections/read-models.ts';
-import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
+import { RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
 import { migratedDatabase } from '../../support/postgres.ts';
+import { type RunningProjections, runProjections } from '../../support/run-projections.ts';
 
 interface Said {
   readonly level: string;
@@ -36,11 +37,8 @@ export const openPool = async (): Promise<Pool & { readonly url: string }> => {
   return Object.assign(pool, { url: database.url });
 };
 
-export interface Running {
+export interface Running extends Omit<RunningProjections, 'close'> {
   readonly logger: ReturnType<typeof recordingLogger>;
-  /** How `run` ended; null: it is running. */
-  ended(): 'ok' | Error | null;
-  stop(): Promise<'ok' | Error>;
 }
 
 /** Starts a runner, as one process would; stopped at the end of the test at the latest. */
@@ -51,27 +49,11 @@ export const startRunner = (
   more: { readonly silenceMs?: number } = {},
 ): Running => {
   const logger = recordingLogger();
-  const stopping = new AbortController();
-  let ended: 'ok' | Error | null = null;
-  const runner = createProjectionRunner({ pool, store, system: createSystem(), logger, projections, ...more });
-  const over = runner.run(stopping.signal).then(
-    () => {
-      ended = 'ok';
-      return 'ok' as const;
-    },
-    (error: Error) => {
-      ended = error;
-      return error;
-    },
-  );
-  const stop = (): Promise<'ok' | Error> => {
-    stopping.abort();
-    return over;
-  };
+  const running = runProjections({ pool, store, system: createSystem(), logger, projections, ...more });
   onTestFinished(async () => {
-    await stop();
+    await running.stop();
   });
-  return { logger, stop, ended: () => ended };
+  return { logger, stop: running.stop, ended: running.ended };
 };
 
 export const openReadModels = (pool: Pool, store: EventStore): ReadModels =>
