@@ -9,6 +9,7 @@ import {
   MANAGE_LIVE,
   ONE,
   ONE_CHANGED,
+  OWN,
   OWN_PASSKEYS,
   PEOPLE,
   READ,
@@ -156,7 +157,7 @@ export const MANAGED_ROUTES = {
   'PATCH /v1/topics/:id': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'DELETE /v1/topics/:id': { ...MANAGE_LIVE, status: 204, errors: CHANGED_LIVE },
 
-  'GET /v1/session': { ...READ, mail: 'none', errors: [] },
+  'GET /v1/session': { ...OWN, mail: 'none', errors: [] },
   'DELETE /v1/session': { ...READ, status: 204, ownSession: true, errors: BODY },
   'POST /v1/session/presence': {
     ...READ,

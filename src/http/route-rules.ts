@@ -8,7 +8,8 @@ import type { Vendor } from './compat/vendors.ts';
 
 /** What a route requires of a key, and which rate limit it counts against. */
 export interface GuardedRoute {
-  readonly permission: Permission;
+  /** `any`: whatever the key may do. */
+  readonly permission: Permission | 'any';
   /** Which of the key's limits it counts against. */
   readonly kind: ActionKind;
   readonly environments: readonly Environment[];
@@ -110,6 +111,8 @@ export const SENDING = [
 ] as const;
 
 export const SEND = { permission: 'send', kind: 'send', environments: BOTH, status: 200 } as const;
+/** About who asks, which every key may. */
+export const OWN = { permission: 'any', kind: 'read', environments: BOTH, status: 200 } as const;
 export const READ = { permission: 'read', kind: 'read', environments: BOTH, status: 200 } as const;
 export const MANAGE = { permission: 'manage', kind: 'manage', environments: BOTH, status: 200 } as const;
 /** Changes of keys: those of an admin key need a member to be present. */

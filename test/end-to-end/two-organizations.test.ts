@@ -60,7 +60,10 @@ afterAll(async () => {
   expect(front.findings).toEqual([]);
 }, 60_000);
 
-const guard = z.looseObject({ 'x-permission': permissionSchema, 'x-environments': z.array(environmentSchema) });
+const guard = z.looseObject({
+  'x-permission': z.union([permissionSchema, z.literal('any')]),
+  'x-environments': z.array(environmentSchema),
+});
 
 /** Of members alone: there is no key for them. */
 const isOfMembers = ({ path }: Located): boolean =>
@@ -78,7 +81,8 @@ type Guarded = ReturnType<typeof guarded>[number];
 
 /** Why a key is refused whatever it asks for; null: it may ask. */
 const refusalOf = ({ permission, environments }: Guarded, key: TenantKey): string | null => {
-  if (!key.permissions.includes(permission) && !key.permissions.includes('admin')) return 'permission_missing';
+  if (![...key.permissions, 'any'].includes(permission) && !key.permissions.includes('admin'))
+    return 'permission_missing';
   return environments.includes(key.environment) ? null : 'environment_not_allowed';
 };
 

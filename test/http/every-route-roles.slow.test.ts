@@ -52,8 +52,8 @@ const NAMES = Object.keys(ASKERS) as readonly Name[];
 
 type Reason = 'unauthorized' | 'permission_missing' | 'environment_not_allowed';
 
-const holds = ({ permissions }: Asker, permission: Permission): boolean =>
-  permissions.includes(permission) || permissions.includes('admin');
+const holds = ({ permissions }: Asker, permission: Permission | 'any'): boolean =>
+  permission === 'any' || permissions.includes(permission) || permissions.includes('admin');
 
 /** What somebody is refused for by what they are. */
 const kindRefuses = ({ kind, contents }: Asker, { rule }: WalkedRoute): boolean => {
@@ -175,7 +175,7 @@ describe('the table lets', () => {
       expect(admitted(name, ({ rule }) => rule.contents === true)).toEqual([]);
   });
 
-  test('a key that only sends do that, and nothing else', () => {
+  test('a key that only sends do that and ask who it is, and nothing else', () => {
     expect(admitted('send-only key')).toEqual([
       'POST /v1/messages/send',
       'POST /v1/messages/batch',
@@ -184,6 +184,7 @@ describe('the table lets', () => {
       'POST /v1/messages/cancel',
       'PATCH /v1/messages/:id',
       'POST /v1/templates/:id/test-send',
+      'GET /v1/session',
     ]);
   });
 

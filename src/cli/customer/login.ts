@@ -3,7 +3,6 @@ import type { SerializedSession } from '../../http/schemas/member.ts';
 import { type Invocation, optional, type PlainCommand, type ServiceCommand } from '../command.ts';
 import { CommandFailed, EXIT, UsageError } from '../failures.ts';
 import { readStdin, type Terminal } from '../terminal.ts';
-import { ServiceRefused } from './answers.ts';
 import {
   profileName,
   profilePath,
@@ -30,27 +29,15 @@ interface Who {
   readonly environment: string;
 }
 
-const UNREADABLE: Who = {
-  organization: 'not for this key to read',
-  as: 'a key without the permission read',
-  permissions: 'not for this key to read',
-  environment: 'not for this key to read',
-};
-
-/** Who asks; a key that may not read is told apart from one that is none. @throws {ServiceRefused} it is none. */
+/** @throws {ServiceRefused} the key is none. */
 export const whoAsks = async ({ ask }: Pick<Service, 'ask'>): Promise<Who> => {
-  try {
-    const { body } = await ask<SerializedSession>('GET', '/v1/session');
-    return {
-      organization: body.organization.name,
-      as: body.member === null ? `key ${body.api_key_id}` : `${body.member.name} (${body.member.role})`,
-      permissions: body.permissions.join(', '),
-      environment: body.environment,
-    };
-  } catch (error) {
-    if (error instanceof ServiceRefused && error.code === 'permission_missing') return UNREADABLE;
-    throw error;
-  }
+  const { body } = await ask<SerializedSession>('GET', '/v1/session');
+  return {
+    organization: body.organization.name,
+    as: body.member === null ? `key ${body.api_key_id}` : `${body.member.name} (${body.member.role})`,
+    permissions: body.permissions.join(', '),
+    environment: body.environment,
+  };
 };
 
 const warnOfPlainHttp = (url: string, { note }: Terminal): void => {

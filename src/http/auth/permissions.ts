@@ -1,4 +1,4 @@
-import { allows } from '../../domain/api-key/events.ts';
+import { allows, type Permission } from '../../domain/api-key/events.ts';
 import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { ROLES, type Role } from '../../domain/member/events.ts';
@@ -51,14 +51,16 @@ type Requirement = Pick<
   'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession' | 'membersOnly' | 'operatorsOnly'
 >;
 
+/** Whether who holds these may use a route that requires this. */
+export const holds = (permissions: readonly Permission[], required: GuardedRoute['permission']): boolean =>
+  required === 'any' || allows(permissions, required);
+
 /** Roles whose members may do it. What an organization allows some members besides is not counted. */
 const rolesFor = ({ permission, contents }: Requirement, method: string): readonly Role[] =>
   ROLES.filter((role) => {
     const { permissions, withoutContents, safeMethodsOnly } = POWERS[role];
     return (
-      allows(permissions, permission) &&
-      !(withoutContents && contents === true) &&
-      !(safeMethodsOnly && !isSafe(method))
+      holds(permissions, permission) && !(withoutContents && contents === true) && !(safeMethodsOnly && !isSafe(method))
     );
   });
 
@@ -102,7 +104,7 @@ export const requirePermission = (caller: Caller, required: Requirement, method:
   const { permission, environments } = required;
   requireKind(caller, required);
   if (caller.auditor !== undefined) return;
-  if (!allows(caller.permissions, permission)) {
+  if (!holds(caller.permissions, permission)) {
     const why = `lacks '${permission}' permission`;
     if (caller.member !== undefined) throw wrongRole(caller.member.role, why, rolesFor(required, method));
     throw new DomainError('permission_missing', `API key ${why}`);

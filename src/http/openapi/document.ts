@@ -125,7 +125,7 @@ const SECURITY_SCHEMES = {
     scheme: 'bearer',
     bearerFormat: 'ob_live_… or ob_test_…',
     description:
-      'An API key. An operation requires the permission in its `x-permission`; `admin` includes all. Operations that say so take the token of an auditor, `ob_audit_…`, too.',
+      'An API key. An operation requires the permission in its `x-permission`, of which `admin` includes all and `any` requires none. Operations that say so take the token of an auditor, `ob_audit_…`, too.',
   },
 };
 
@@ -133,7 +133,8 @@ const access = (rule: RouteRule): string => {
   if (rule.permission === null) return 'Needs no key.';
   const live = rule.environments.length === 1 ? ' of the live environment' : '';
   const auditor = rule.auditors === true ? ', or the token of an auditor' : '';
-  return `Needs a key${live} with \`${rule.permission}\`${auditor}. Counts against its limit of \`${rule.kind}\` requests.`;
+  const permission = rule.permission === 'any' ? 'any permission' : `\`${rule.permission}\``;
+  return `Needs a key${live} with ${permission}${auditor}. Counts against its limit of \`${rule.kind}\` requests.`;
 };
 
 /** Extensions for programs: required permission, environments and rate limit. */

@@ -1,8 +1,8 @@
-import { allows } from '../../domain/api-key/events.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { type IdPrefix, isId } from '../../domain/ids.ts';
 import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
+import { holds } from '../auth/permissions.ts';
 import type { RouteContext } from '../endpoint.ts';
 import { type GuardedRouteName, ROUTES } from '../route-table.ts';
 import type { SerializedFound } from '../schemas/search.ts';
@@ -23,7 +23,7 @@ export type Hits = Promise<readonly SerializedFound[]>;
 export const may = ({ caller }: Searching, name: GuardedRouteName): boolean => {
   const { permission, environments } = ROUTES[name];
   const named: readonly Environment[] = environments;
-  return allows(caller.permissions, permission) && named.includes(caller.environment);
+  return holds(caller.permissions, permission) && named.includes(caller.environment);
 };
 
 interface Shown {

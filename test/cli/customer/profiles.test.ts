@@ -32,6 +32,14 @@ describe('outbox login', () => {
     });
   });
 
+  test('tells what a key that may only send is', async () => {
+    const env = { XDG_CONFIG_HOME: await configFolder() };
+    const { value, id } = await customer.keyFor({ permissions: ['send'] });
+    const ran = await outbox(['login', '--url', now.url, '--stdin'], { env, input: value });
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(/^permissions: send\nenvironment: live$/m) });
+    expect(ran.stdout).toContain(`as: key ${id}\n`);
+  });
+
   test('keeps nothing of a key that the service refuses', async () => {
     const config = await configFolder();
     const ran = await outbox(['login', '--url', now.url, '--stdin'], {
@@ -57,6 +65,19 @@ describe('outbox login', () => {
       stdout: '',
       stderr: expect.stringMatching(sentence),
     });
+  });
+});
+
+describe('a key that may only manage', () => {
+  test('makes another for its own domain, and rotates itself', async () => {
+    const { value, id } = await customer.keyFor({ permissions: ['manage'] });
+    const env = { OUTBOX_URL: now.url, OUTBOX_API_KEY: value };
+    const made = await outbox(['keys', 'create', '--name', 'shop', '--permissions', 'send', '--json'], { env });
+    expect(JSON.parse(made.stdout)).toMatchObject({ domain_id: now.domainId, permissions: ['send'] });
+    const config = { XDG_CONFIG_HOME: await configFolder() };
+    await outbox(['login', '--url', now.url, '--stdin'], { env: config, input: value });
+    const rotated = await outbox(['keys', 'rotate', id], { env: config });
+    expect(rotated).toMatchObject({ code: 0, stdout: expect.stringContaining('profile default has the new value') });
   });
 });
 

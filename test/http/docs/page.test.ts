@@ -35,6 +35,11 @@ describe('/docs', () => {
     expect(page).toContain('prefers-color-scheme: dark');
   });
 
+  const needs = (permission: unknown): string => {
+    if (permission === undefined) return 'Needs no key';
+    return permission === 'any' ? 'with any permission' : `with <code>${permission}</code>`;
+  };
+
   test('shows the path, permission, parameters and codes of every operation', () => {
     for (const { method, path, operation } of operations) {
       const section = sectionOf(operation.operationId);
@@ -43,7 +48,7 @@ describe('/docs', () => {
       const wanted = [
         `<span class="method">${method}</span> ${path}`,
         'curl -sS',
-        permission === undefined ? 'Needs no key' : `with <code>${permission}</code>`,
+        needs(permission),
         ...told.map((text) => `<code>${text}</code>`),
       ];
       expect(wanted.filter((text) => !section.includes(text))).toEqual([]);

@@ -157,7 +157,7 @@ export const expectedOf = (
     const message = 'members alone can do this: sign in to the dashboard';
     return { status: 403, error: { code: 'permission_missing', message } };
   }
-  if (holder.permission !== permission && holder.permission !== 'admin') {
+  if (permission !== 'any' && holder.permission !== permission && holder.permission !== 'admin') {
     const message = `API key lacks '${permission}' permission`;
     return { status: 403, error: { code: 'permission_missing', message } };
   }

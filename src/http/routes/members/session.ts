@@ -209,7 +209,11 @@ export const signInRoute = publicEndpoint(
 
 export const getSessionRoute = endpoint(
   'GET /v1/session',
-  { summary: 'Read who asks', answer: sessionSchema },
+  {
+    summary: 'Read who asks',
+    description: 'Who a key or a session belongs to, and what it may do. A key that may only send may ask too.',
+    answer: sessionSchema,
+  },
   ({ caller }, route) => serializeSession(route, caller),
 );
 
