@@ -16,7 +16,7 @@ import {
   requireVersion,
 } from '../../domain/template/change-template.ts';
 import { contentProblems } from '../../domain/template/check-content.ts';
-import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
+import { type TemplateContent, variablesOf, withoutInlining } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
 import {
   type ExistingTemplate,
@@ -174,6 +174,18 @@ interface Publishing {
   readonly htmlChecker: HtmlChecker;
 }
 
+/** @throws {DomainError} `template_invalid`. */
+const requireValidExample = async (
+  { templateRenderer, htmlChecker }: Publishing,
+  organizationId: string,
+  content: TemplateContent,
+): Promise<RenderedTemplate | null> => {
+  const example = tryExamples(templateRenderer, content);
+  if (example !== null)
+    await requireValidHtml(htmlChecker, example, { organizationId, code: 'template_invalid', field: 'html' });
+  return example;
+};
+
 /**
  * Makes the draft the next version.
  * @throws {DomainError} `template_invalid`, `resource_conflict`, `not_found`, `precondition_failed`.
@@ -190,10 +202,10 @@ export const publishTemplate = async (
   const draft = await templateContent(context.contents, before.draft);
   requireSound(renderer, draft);
   const content = await compileContent(context, before, draft);
-  const example = tryExamples(renderer, content);
-  if (example !== null) {
-    await requireValidHtml(context.htmlChecker, example, { organizationId, code: 'template_invalid', field: 'html' });
-  }
+  // Writing styles into elements repairs what is not valid, and not always as it was meant.
+  const written = withoutInlining(content);
+  if (written !== null) await requireValidExample(context, organizationId, written);
+  const example = await requireValidExample(context, organizationId, content);
   const { ref, contents } = newContent(context, organizationId, content);
   const changed = await change(context, origin, {
     templateId: existing.templateId,

@@ -61,6 +61,14 @@ export const htmlOf = ({ html, locales, compiled }: TemplateContent): LocalizedH
 /** Without what was made of it. */
 export const sourceOf = ({ compiled: _, ...source }: TemplateContent): TemplateContent => source;
 
+/** The html in its layouts without the styles that were written into it; null: it is that, or was written in MJML. */
+export const withoutInlining = (content: TemplateContent): TemplateContent | null => {
+  const { format, compiled } = content;
+  if (format !== 'html' || compiled?.html === undefined) return null;
+  const { html: _, ...layouts } = compiled;
+  return { ...content, compiled: layouts };
+};
+
 /** All variables that a send may give. */
 export const variablesOf = ({ variables, compiled }: TemplateContent): readonly Variable[] => [
   ...variables,

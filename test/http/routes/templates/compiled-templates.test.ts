@@ -61,3 +61,23 @@ test('styles of the template and of its layouts are written into the elements th
   const { body } = await ask('/styled/render', { version: 1, variables: { name: 'x' } });
   expect(body.html).toContain('<p style="margin: 0;"><b style="color: red;">x</b></p>');
 });
+
+test.each([
+  ['<p></i>', 'html line 1, column 4: unexpected end tag </i>'],
+  ['<style>b { color: red }</style>\n<a><b>{{ name }}</a></b>', 'html line 2, column 17: unexpected end tag </a>'],
+  ['<p>{{ name }}</p><a href="x" href="y">z</a>', 'html line 1, column 30: '],
+])(
+  'html that is not valid is refused as it was written, whether styles are inlined or not: %s',
+  async (html, sentence) => {
+    for (const inline_css of [false, true]) {
+      const alias = `broken-${inline_css}-${html.length}`;
+      const made = await ask('', {
+        ...{ alias, name: 'Broken', subject: 'To {{ name }}', html, inline_css, variables: [NAME] },
+      });
+      expect(made.status).toBe(201);
+      const { status, body } = await ask(`/${alias}/publish`, {});
+      expect([status, body.error?.code]).toEqual([422, 'template_invalid']);
+      expect(body.error.details.html[0]).toContain(sentence);
+    }
+  },
+);
