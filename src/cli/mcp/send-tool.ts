@@ -130,14 +130,14 @@ export const addSending = (server: McpServer, options: SendOptions, serviceFor: 
       description: sendsAtOnce
         ? 'Sends an email at once.'
         : 'Sends an email once a person has agreed: their program asks them, or the first call answers with a token to call it with again.',
-      inputSchema: {
+      inputSchema: z.strictObject({
         ...mail,
         confirmation_token: z
           .string()
           .max(ID_CHARACTERS_MAX)
           .optional()
           .describe('From the call before, for this very mail.'),
-      },
+      }),
       annotations: { destructiveHint: true, openWorldHint: true },
     },
     ({ confirmation_token: token, ...body }, extra) => orFailure(() => decide(extra, body, token)),

@@ -8,7 +8,10 @@ import { createService, type Service } from '../customer/service.ts';
 import { data, orFailure } from './results.ts';
 import { addSending, type Extra, type SendOptions } from './send-tool.ts';
 
-/** The tools that a model has, each one request of the API: what the key may not do, the tool may not. */
+/**
+ * The tools that a model has, each one request of the API: what the key may not do, the tool may not. An argument that a tool
+ * does not have is refused: a filter that is passed over would find mail that nobody asked for.
+ */
 
 const INPUT_ELEMENTS_MAX = 5_000;
 const ID_CHARACTERS_MAX = 100;
@@ -38,7 +41,7 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
     {
       title: 'Explain why a mail did not arrive',
       description: 'Tells in sentences what happened to a message, what each mail server replied, and why it waits.',
-      inputSchema: { message_id: MESSAGE_ID },
+      inputSchema: z.strictObject({ message_id: MESSAGE_ID }),
       annotations: READS,
     },
     ({ message_id: id }, extra) => get(extra, `/v1/messages/${id}/explain`),
@@ -48,7 +51,7 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
     {
       title: 'Find messages',
       description: 'Lists messages, newest first, by recipient, sender, status, subject, tag, time or reply.',
-      inputSchema: { ...messageFilters(), limit: z.int().min(1).max(50).default(10) },
+      inputSchema: z.strictObject({ ...messageFilters(), limit: z.int().min(1).max(50).default(10) }),
       annotations: READS,
     },
     (filters, extra) => get(extra, '/v1/messages', filters),
@@ -59,7 +62,7 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
       title: 'Count recipients by outcome over time',
       description:
         'How many recipients there were and what became of them, with rates, over a time. Times without mail are left out.',
-      inputSchema: {
+      inputSchema: z.strictObject({
         from: z.string().optional().describe('ISO 8601. Default: 30 days before `to`.'),
         to: z.string().optional().describe('ISO 8601. Default: now.'),
         granularity: z.enum(STATS_GRANULARITIES).default('day'),
@@ -67,7 +70,7 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
         group_by: z.enum(STATS_DIMENSIONS).optional(),
         tag: z.string().optional().describe('Only messages with this tag, `campaign:spring`.'),
         recipient_domain: z.string().optional(),
-      },
+      }),
       annotations: READS,
     },
     (query, extra) =>
@@ -81,7 +84,7 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
     {
       title: 'List templates',
       description: 'Names and aliases of the templates there are.',
-      inputSchema: { after: z.string().optional().describe('`next_cursor` of the page before.') },
+      inputSchema: z.strictObject({ after: z.string().optional().describe('`next_cursor` of the page before.') }),
       annotations: READS,
     },
     (query, extra) => get(extra, '/v1/templates', query),
@@ -91,12 +94,12 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
     {
       title: 'Preview a template',
       description: 'Renders a template without sending it: subject, text and html, and what an analysis finds.',
-      inputSchema: {
+      inputSchema: z.strictObject({
         template: z.string().min(1).max(ID_CHARACTERS_MAX).describe('Id or alias.'),
         version: z.int().min(1).optional().describe('Default: the draft.'),
         locale: z.string().max(ID_CHARACTERS_MAX).optional(),
         variables: z.record(z.string(), z.unknown()).optional().describe('Default: the values of the examples.'),
-      },
+      }),
       annotations: READS,
     },
     ({ template, ...body }, extra) =>

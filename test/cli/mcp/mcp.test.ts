@@ -104,6 +104,21 @@ describe('sending by a model', () => {
 });
 
 describe('tools', () => {
+  test.each([
+    ['find_messages', { recipient: 'ann@example.net' }, 'recipient'],
+    ['explain_message', { message_id: `msg_${'a'.repeat(26)}`, at: '2031-01-01' }, 'at'],
+    ['get_statistics', { domain: 'example.net' }, 'domain'],
+    ['list_templates', { limit: 100 }, 'limit'],
+    ['preview_template', { template: 'welcome', values: {} }, 'values'],
+    ['send_message', { to: 'ann@example.net', subject: 'a', text: 'a', priority: 'high' }, 'priority'],
+  ])('%s refuses an argument that it has not, and does nothing', async (name, input, argument) => {
+    const client = await connect();
+    const refused = await call(client, name, input);
+    expect(refused).toMatchObject({ isError: true, text: expect.stringMatching(new RegExp(`\\b${argument}\\b`)) });
+    const { tools } = await client.listTools();
+    expect(tools.find((tool) => tool.name === name)?.inputSchema).toMatchObject({ additionalProperties: false });
+  });
+
   test('have the permissions of the key, and say in words what it lacks', async () => {
     const reader = (await customer.keyFor({ permissions: ['read'] })).value;
     const client = await connect(serverFor(reader, createConfirmations(), true));
