@@ -51,10 +51,10 @@ const countsText = (counts: unknown): string => {
 const textOf = (result: Result): string => {
   const made = result as ReturnType<Tally['result']>; // its own
   return [
-    `${made.records} records${made.dry_run ? ', and nothing was changed: a dry run takes everything for new' : ''}`,
+    `${made.records} ${made.records === 1 ? 'record' : 'records'}${made.dry_run ? ', and nothing was changed: a dry run takes everything for new' : ''}`,
     ...(['suppressions', 'templates', 'domains'] as const).map((what) => `${what}: ${countsText(made[what])}`),
     ...(made.skipped_otherwise === 0 ? [] : [`others: ${made.skipped_otherwise} skipped`]),
-    ...made.problems.map(({ line, reason }) => `  line ${line}: ${reason}`),
+    ...made.problems.map(({ record, line, reason }) => `  record ${record}, line ${line}: ${reason}`),
     ...(made.problems_not_told === 0 ? [] : [`  and ${made.problems_not_told} more`]),
   ].join('\n');
 };
@@ -78,7 +78,8 @@ export const importCommand: ServiceCommand = {
     let read = 0;
     try {
       for await (const record of readRecords(file)) {
-        await importing.take(record.line, READERS[vendor](record.fields, options));
+        const place = { record: read + 1, line: record.line };
+        await importing.take(place, READERS[vendor](record.fields, options));
         read += 1;
         progress.at(read, undefined, 'records');
       }

@@ -26,9 +26,12 @@ async function* textOf(file: string): AsyncGenerator<string> {
 /** @throws {CommandFailed} names the line. */
 export async function* readRecords(file: string): AsyncGenerator<ExportRecord> {
   let scan: ReturnType<typeof createJsonScan> | ReturnType<typeof createCsvScan> | null = null;
+  let isEmpty = true;
   for await (const text of textOf(file)) {
+    isEmpty &&= text.trim() === '';
     scan ??= /^\s*[[{]/.test(text) ? createJsonScan() : createCsvScan();
     yield* scan.add(text);
   }
+  if (isEmpty) throw new CommandFailed(`${file} is empty`);
   yield* scan?.end() ?? [];
 }

@@ -5,6 +5,10 @@ import { type ExportRecord, fail } from './export-record.ts';
 const ROW_CHARACTERS_MAX = 100_000;
 const isBlank = (text: string): boolean => text.trim() === '';
 
+/** A column that each CSV of an export has, such as `Email Address`. */
+const ADDRESS = /e-?mail/i;
+const NEITHER = 'is neither JSON nor the names of the columns of a CSV file, of which one is email';
+
 const DELIMITERS = [',', ';', '\t'];
 
 /** Rows of text that arrives in pieces: quotes may hold line breaks. */
@@ -59,6 +63,7 @@ export const createCsvScan = () => {
     if (columns === null) {
       delimiter = DELIMITERS.find((one) => row.text.includes(one)) ?? ',';
       columns = cellsOf(row, delimiter).map((name) => name.trim());
+      if (!columns.some((name) => ADDRESS.test(name))) throw fail(row.line, NEITHER);
       return [];
     }
     const cells = cellsOf(row, delimiter);

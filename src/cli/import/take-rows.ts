@@ -20,8 +20,15 @@ export interface Counts {
   skipped: number;
 }
 
-interface Problem {
+/** Where a record stands: APIs answer all of them on one line. */
+export interface Place {
+  /** Which of the file it is, from 1. */
+  readonly record: number;
+  /** On which it begins, from 1. */
   readonly line: number;
+}
+
+interface Problem extends Place {
   readonly reason: string;
 }
 
@@ -51,7 +58,7 @@ export const createTally = () => {
       records: read,
       ...counts,
       skipped_otherwise: others,
-      problems: problems.toSorted((one, other) => one.line - other.line),
+      problems: problems.toSorted((one, other) => one.record - other.record),
       problems_not_told: untold,
     }),
   };
@@ -60,7 +67,7 @@ export const createTally = () => {
 export type Tally = ReturnType<typeof createTally>;
 
 interface Numbered<Of extends Row> {
-  readonly line: number;
+  readonly place: Place;
   readonly row: Of;
 }
 
@@ -74,13 +81,13 @@ export const sentence = ({ message, details }: ServiceRefused): string =>
   details.length === 0 ? message : details.join('; ');
 
 /** Counts a refusal as a record that was skipped. */
-const orSkip = async (tally: Tally, what: What, line: number, work: () => Promise<void>): Promise<void> => {
+const orSkip = async (tally: Tally, what: What, place: Place, work: () => Promise<void>): Promise<void> => {
   try {
     await work();
   } catch (error) {
     // What is wrong with the key, or with the service, is wrong with all records.
     if (!(error instanceof ServiceRefused) || [401, 403].includes(error.status) || error.status >= 500) throw error;
-    tally.skip(what, { line, reason: sentence(error) });
+    tally.skip(what, { ...place, reason: sentence(error) });
   }
 };
 
@@ -105,27 +112,29 @@ const sendSuppressions = async ({ tally, service }: Work, rows: readonly Numbere
   );
   counts.suppressions.added += imported;
   counts.suppressions.unchanged += unchanged;
-  for (const { line, message } of problems)
-    tally.skip('suppressions', { line: rows[line - 2]?.line ?? 0, reason: message });
+  for (const { line, message } of problems) {
+    const place = rows[line - 2]?.place ?? { record: 0, line: 0 }; // below the row of columns
+    tally.skip('suppressions', { ...place, reason: message });
+  }
 };
 
 /** Gathers suppressions, so that many travel in one request; repeated ones are told. */
 const createSuppressions = (work: Work) => {
   let pending: Numbered<SuppressionRow>[] = [];
-  let lines = new Map<string, number>();
+  let records = new Map<string, number>();
   const flush = async (): Promise<void> => {
     const rows = pending;
     pending = [];
-    lines = new Map();
+    records = new Map();
     if (rows.length > 0) await sendSuppressions(work, rows);
   };
   return {
     flush,
-    add: async (line: number, row: SuppressionRow): Promise<void> => {
-      const first = lines.get(keyOf(row));
-      if (first !== undefined) return work.tally.skip('suppressions', { line, reason: `repeats line ${first}` });
-      lines.set(keyOf(row), line);
-      pending.push({ line, row });
+    add: async (place: Place, row: SuppressionRow): Promise<void> => {
+      const first = records.get(keyOf(row));
+      if (first !== undefined) return work.tally.skip('suppressions', { ...place, reason: `repeats record ${first}` });
+      records.set(keyOf(row), place.record);
+      pending.push({ place, row });
       if (pending.length >= ROWS_PER_REQUEST) await flush();
     },
   };
@@ -172,16 +181,16 @@ export const createImport = (work: Work) => {
   const suppressions = createSuppressions(work);
   return {
     flush: suppressions.flush,
-    take: async (line: number, row: Row): Promise<void> => {
+    take: async (place: Place, row: Row): Promise<void> => {
       switch (row.kind) {
         case 'suppression':
-          return suppressions.add(line, row);
+          return suppressions.add(place, row);
         case 'template':
-          return orSkip(tally, 'templates', line, () => addTemplate(work, { line, row }));
+          return orSkip(tally, 'templates', place, () => addTemplate(work, { place, row }));
         case 'domain':
-          return orSkip(tally, 'domains', line, () => addDomain(work, { line, row }));
+          return orSkip(tally, 'domains', place, () => addDomain(work, { place, row }));
         case 'skipped':
-          return tally.skip(null, { line, reason: row.reason });
+          return tally.skip(null, { ...place, reason: row.reason });
         default:
           return row satisfies never;
       }

@@ -9,22 +9,41 @@ describe('hostile files', () => {
     ['[{"email":"a@example.net"', /the file ends in the middle of a record/],
     ['[{"email":a}]', /line 1: is not well-formed JSON/],
     ['{"data":[\n{"email":}\n]}', /line 2: is not well-formed JSON/],
-    [']', /^/],
+    [']', /^line 1: is neither JSON/],
     [`[{"email":"${'x'.repeat(5_000_000)}"}]`, /record of more than 4000000 characters/],
     [`email,created\n"${'x'.repeat(200_000)}`, /line 2: has a row of more than 100000 characters/],
     ['email,created\n"a@example.net', /line 2: has a quote that does not end/],
     ['email,created\na"b"c@example.net,"x"y\n', /quotes only around whole fields/],
     [`{"a":${'['.repeat(5_000_000)}`, /more than 4000000 characters/],
+    ['', /export is empty$/],
+    [' \n\ufeff\n', /export is empty$/],
+    ['not json', /^line 1: is neither JSON nor the names of the columns of a CSV file, of which one is email$/],
+    ['\n<!doctype html>\n<p>', /^line 2: is neither JSON/],
+    ['name,reason\na,b\n', /^line 1: is neither JSON/],
   ])('%# are refused in a sentence with the line', async (text, sentence) => {
-    const importing = imported('sendgrid', text, { list: 'bounces', 'dry-run': true });
-    if (text === ']') expect((await importing).suppressions).toEqual(counted(0));
-    else await expect(importing).rejects.toThrow(sentence);
+    await expect(imported('sendgrid', text, { list: 'bounces', 'dry-run': true })).rejects.toThrow(sentence);
   });
 
   test('a file that is not there, or a folder', async () => {
     const invocation = (file: string) => ({ values: { file, 'dry-run': true }, positionals: ['resend'] });
     await expect(runImport(invocation('/nowhere/export.csv'))).rejects.toThrow('/nowhere/export.csv cannot be read');
     await expect(runImport(invocation(tmpdir()))).rejects.toThrow('cannot be read');
+  });
+
+  test('an export of nothing is none that is wrong', async () => {
+    for (const text of ['[]', '{"data":[]}', 'E-mail,created\n']) {
+      const { records, code, text: told } = await imported('sendgrid', text, { list: 'bounces' });
+      expect([records, code, told.split('\n')[0]]).toEqual([0, 0, '0 records']);
+    }
+  });
+
+  test('a record on the one line of an answer is told by its number', async () => {
+    const text = '[{"email":"a@example.net"},{"email":"nobody"},{"email":"A@example.net"}]';
+    const { text: told } = await imported('sendgrid', text, { list: 'bounces' });
+    expect(told).toContain('  record 2, line 1: the address is not an email address: it has no @');
+    expect(told).toContain('  record 3, line 1: repeats record 1');
+    const one = await imported('sendgrid', '{"email":"one@example.net"}', { list: 'bounces' });
+    expect(one.text).toMatch(/^1 record\n/);
   });
 
   test('records that are none are skipped, whatever is in them', async () => {

@@ -8,8 +8,8 @@ describe('suppressions', () => {
     const first = await imported('postmark', POSTMARK_DUMP, { scope: 'bulk' });
     expect([first.records, first.suppressions, first.code]).toEqual([4, counted(2, 0, 1), 2]);
     expect(first.problems).toEqual([
-      { line: 15, reason: 'the address is not an email address: it has no @' },
-      { line: 21, reason: 'repeats line 9' },
+      { record: 3, line: 15, reason: 'the address is not an email address: it has no @' },
+      { record: 4, line: 21, reason: 'repeats record 2' },
     ]);
     expect(first.text).toContain('suppressions: 2 added, 0 unchanged, 1 skipped');
     expect(await check('ann@example.net')).toMatchObject({
@@ -73,7 +73,7 @@ describe('suppressions', () => {
   ] as const)('%s, as its exports have them: %j', async (vendor, text, options, reasons) => {
     const { problems, suppressions } = await imported(vendor, text, options);
     const isTrue = vendor === 'resend' && text.includes('TRUE');
-    expect(problems).toEqual(isTrue ? [{ line: 3, reason: 'the contact has not unsubscribed' }] : []);
+    expect(problems).toEqual(isTrue ? [{ record: 2, line: 3, reason: 'the contact has not unsubscribed' }] : []);
     expect(suppressions).toEqual(counted(reasons.length));
     const found = await Promise.all(['a', 'b'].slice(0, reasons.length).map((name) => check(`${name}@example.net`)));
     expect(found.map(({ suppression }) => suppression.entries[0].reason)).toEqual(reasons);

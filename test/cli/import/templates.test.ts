@@ -60,7 +60,11 @@ describe('templates', () => {
     const { templates, problems } = await imported('postmark', text);
     expect(templates).toEqual(counted(2));
     expect(problems).toEqual([
-      { line: 3, reason: 'html line 2 has {{#each items}}, which Liquid writes otherwise: convert it by hand' },
+      {
+        record: 3,
+        line: 3,
+        reason: 'html line 2 has {{#each items}}, which Liquid writes otherwise: convert it by hand',
+      },
     ]);
     expect((await template('1234567')).content).toMatchObject({
       html: '<p>{{ user.name }} {{ extra | raw }}</p>',
@@ -106,8 +110,8 @@ describe('templates', () => {
     );
     expect(templates).toEqual(counted(1, 0, 1));
     expect(problems).toEqual([
-      { line: 1, reason: expect.stringContaining('must not be one of') },
-      { line: 3, reason: 'html line 1 holds {%, which is a tag of Liquid' },
+      { record: 1, line: 1, reason: expect.stringContaining('must not be one of') },
+      { record: 3, line: 3, reason: 'html line 1 holds {%, which is a tag of Liquid' },
     ]);
   });
 });
