@@ -108,14 +108,28 @@ interface Try<Answer> {
 const isRedirect = (cause: unknown): boolean =>
   cause instanceof TypeError && /redirect/i.test(`${cause.message} ${cause.cause}`);
 
+/** What is wrong at the bottom of it: `fetch failed` says nothing. */
+const reasonOf = (cause: unknown): string => {
+  const { cause: inner, code, message } = Object(cause) as Partial<Error & { readonly code: unknown }>;
+  if (inner instanceof Error) return reasonOf(inner);
+  const reason = message || code; // an AggregateError of several addresses has the code alone
+  return reason === undefined ? '' : `: ${reason}`;
+};
+
 /** Why a try has no answer. */
-const failureOf = (cause: unknown, deadline: Deadline, fileFault: unknown, requestId: string | null): OutboxError => {
+const failureOf = (
+  cause: unknown,
+  deadline: Deadline,
+  fileFault: unknown,
+  { url, requestId }: { readonly url: string; readonly requestId: string | null },
+): OutboxError => {
   if (cause instanceof OutboxError) return cause;
   if (fileFault !== undefined) return new OutboxError('an attachment cannot be read', { cause: fileFault });
   if (isRedirect(cause)) return new OutboxError(REDIRECTED, { cause });
+  const from = `no whole answer came from ${new URL(url).origin}`;
   return deadline.hasPassed()
-    ? new TimedOutError('no whole answer came in time', { cause, requestId })
-    : new ConnectionError('no whole answer came', { cause, requestId });
+    ? new TimedOutError(`${from} in time`, { cause, requestId })
+    : new ConnectionError(`${from}${reasonOf(cause)}`, { cause, requestId });
 };
 
 /** One request and its answer. @throws {OutboxError} */
@@ -135,7 +149,7 @@ const attempt = async <Answer>(one: Try<Answer>): Promise<Answered<Answer>> => {
     if (one.isReadLater) release = deadline.stop;
     return { answer, response };
   } catch (cause) {
-    throw failureOf(cause, deadline, fault(), requestId);
+    throw failureOf(cause, deadline, fault(), { url: one.url, requestId });
   } finally {
     release();
   }

@@ -9,6 +9,7 @@ import {
   TimedOutError,
 } from '../../sdk/src/index.ts';
 import { backOff, waitBefore } from '../../sdk/src/retry.ts';
+import { freePort } from '../support/free-port.ts';
 import { failureOf, json, refusal, type Script, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 let server: ScriptedServer;
@@ -139,9 +140,26 @@ describe('a send', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('to a server that is gone says so', async () => {
-    const error = await failureOf(outboxWith({ baseUrl: 'http://127.0.0.1:1', maxRetries: 1 }).messages.send(MAIL));
+  test.each([
+    [
+      new TypeError('fetch failed', { cause: Object.assign(new AggregateError([]), { code: 'ENOTFOUND' }) }),
+      ': ENOTFOUND',
+    ],
+    [new TypeError('Failed to fetch'), ': Failed to fetch'],
+    ['a text', ''],
+    [undefined, ''],
+  ])('that fails by %s says why, as far as that is known', async (cause, reason) => {
+    const fetch = () => Promise.reject(cause);
+    const error = await failureOf(outboxWith({ fetch, maxRetries: 0 }).messages.send(MAIL));
     expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.message).toBe(`no whole answer came from ${server.url}${reason}`);
+  });
+
+  test('to a server that is gone says so', async () => {
+    const baseUrl = `http://127.0.0.1:${await freePort()}`;
+    const error = await failureOf(outboxWith({ baseUrl, maxRetries: 1 }).messages.send(MAIL));
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.message).toBe(`no whole answer came from ${baseUrl}: connect ECONNREFUSED ${new URL(baseUrl).host}`);
     expect(error.cause).toBeDefined();
   });
 });
