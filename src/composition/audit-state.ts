@@ -12,7 +12,10 @@ export const auditState = async ({ context, system }: Pick<Engines, 'context' | 
     disputed > 0
       ? [`${disputed} audit logs are contradicted by a witness and not signed any more: docs/audit.md, After a restore`]
       : [];
-  if (last === undefined) return { last, sentence: 'the audit trees were never checked', problems: signing };
+  if (last === undefined) {
+    const sentence = 'the audit trees were never checked: they are each night, and by `npm run outbox -- audit check`';
+    return { last, sentence, problems: signing };
+  }
   const { at, verdict, faults, doubts } = last;
   const found = { 'no fault': 'no fault', faults: `${faults} faults`, undecided: `undecided: ${doubts.join('; ')}` };
   const sentence = `the audit trees were checked at ${at}: ${found[verdict]}`;

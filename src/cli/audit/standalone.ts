@@ -18,20 +18,26 @@ const read = () => {
       expect: { type: 'string' },
       disclosures: { type: 'string', multiple: true },
       json: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
     },
     allowPositionals: true,
   });
   const { quorum = '1', since = [], disclosures = [] } = values;
+  if (values.help === true) return null;
   if (positionals.length !== 1 || !/^[1-9]\d{0,3}$/.test(quorum))
     throw new Error('give one file, and a --quorum from 1');
   return { ...values, since, disclosures, file: positionals[0] as string, quorum: values.quorum && Number(quorum) };
 };
 
 try {
-  const { json, quorum, ...args } = read();
-  const verdict = await verifyFile({ ...args, quorum: quorum === '' ? undefined : quorum });
-  console.log(json === true ? JSON.stringify(verdict) : verdictText(verdict));
-  process.exitCode = exitCodeOf(verdict);
+  const given = read();
+  if (given === null) console.log(USAGE);
+  else {
+    const { json, quorum, help: _, ...args } = given;
+    const verdict = await verifyFile({ ...args, quorum: quorum === '' ? undefined : quorum });
+    console.log(json === true ? JSON.stringify(verdict) : verdictText(verdict));
+    process.exitCode = exitCodeOf(verdict);
+  }
 } catch (error) {
   console.error(`${error instanceof Error ? error.message : error}\n${USAGE}`);
   process.exitCode = BAD_USAGE;

@@ -88,6 +88,18 @@ describe.each(COMMANDS)('%s', (_, command) => {
   }, 180_000);
 });
 
+test('the file on its own tells how it is used', async () => {
+  for (const word of ['--help', '-h']) {
+    const ran = await run(STANDALONE, word);
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/^outbox-audit-verify FILE --key/),
+    });
+  }
+  expect(await run(STANDALONE)).toMatchObject({ code: 2, stderr: expect.stringContaining('give one file') });
+});
+
 test('the file on its own is what `npm run build:verifier` makes', async () => {
   const path = join(await folder(), 'built.mjs');
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
