@@ -14,7 +14,7 @@ import { CUSTOMER_COMMANDS } from './customer/commands.ts';
 import { resolveTarget } from './customer/profile.ts';
 import { createService } from './customer/service.ts';
 import { CommandFailed, EXIT, UsageError } from './failures.ts';
-import { createTerminal, printable, printableJson, type Terminal } from './terminal.ts';
+import { createTerminal, fieldLines, printable, printableJson, type Terminal } from './terminal.ts';
 
 /**
  * The commands of operators and of customers. What an operator's command needs, which is the whole service, is loaded for
@@ -53,8 +53,40 @@ const find = async (words: readonly string[]): Promise<Command> => {
   const customers = isOperators(words) ? undefined : named(CUSTOMER_COMMANDS, words);
   const command = customers ?? named(await allCommands(), words);
   if (command !== undefined) return command;
-  throw new UsageError(`there is no command '${words.join(' ')}': \`npm run outbox -- help\` lists them`);
+  throw noCommand(await allCommands(), words);
 };
+
+/** The words before the options. What follows may be a secret. */
+const leading = (words: readonly string[]): readonly string[] => {
+  const end = words.findIndex((word) => word.startsWith('-'));
+  return end === -1 ? words : words.slice(0, end);
+};
+
+/** `messages` is the first word of several commands. */
+const groupOf = (commands: readonly Command[], [first]: readonly string[]): readonly Command[] =>
+  commands.filter(({ name }) => name.split(' ')[0] === first);
+
+const noCommand = (commands: readonly Command[], words: readonly string[]): UsageError => {
+  const [first, second] = leading(words);
+  if (first === undefined) return new UsageError('name a command: `outbox help` lists them');
+  const group = [...new Set(groupOf(commands, [first]).map(({ name }) => name.split(' ').slice(1).join(' ')))];
+  if (group.length === 0) return new UsageError(`there is no command '${first}': \`outbox help\` lists them`);
+  const what = second === undefined ? `'${first}' needs a second word` : `there is no command '${first} ${second}'`;
+  return new UsageError(`${what}, one of ${group.join(', ')}: \`outbox help ${first}\` tells what they do`);
+};
+
+/** Of all commands, of one, or of those that begin with the same word. @throws {UsageError} there is none. */
+const helpFor = (all: readonly Command[], words: readonly string[]): string => {
+  const asked = leading(words);
+  if (asked.length === 0) return help(all);
+  const one = named(isOperators(words) ? all : [...CUSTOMER_COMMANDS, ...all], asked);
+  const found = one === undefined ? groupOf(all, asked.length === 1 ? asked : []) : [one];
+  if (found.length === 0) throw noCommand(all, asked);
+  return found.flatMap(linesOf).join('\n');
+};
+
+/** A key, a link or the token of an auditor: none of them is printed. */
+const SECRET = /^ob_[a-z]+_/;
 
 type ParseError = Error & { readonly code?: string };
 
@@ -62,7 +94,12 @@ type ParseError = Error & { readonly code?: string };
 const usageProblem = ({ code, message }: ParseError): string => {
   const word = /'([^' ]+)[^']*'/.exec(message)?.[1] ?? '';
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `there is no option ${word}`;
-  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') return `'${word}' is not expected here`;
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+    const kind = SECRET.exec(word)?.[0];
+    return kind === undefined
+      ? `'${word}' is not expected here`
+      : `'${kind}…' is no argument, which is in the history of the shell now: pipe it in or type it when it is asked for`;
+  }
   return message.includes('does not take an argument') ? `${word} takes no value` : `${word} needs a value`;
 };
 
@@ -81,15 +118,8 @@ const parse = (command: Command, words: readonly string[]): Invocation & { json:
   }
 };
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-
-const lines = (result: Readonly<Record<string, unknown>>): string =>
-  Object.entries(result)
-    .map(([name, value]) => `${name}: ${text(value)}`)
-    .join('\n');
-
 const plainText = (result: Result): string =>
-  Array.isArray(result) ? result.map(lines).join('\n\n') : lines(result as Readonly<Record<string, unknown>>);
+  Array.isArray(result) ? result.map(fieldLines).join('\n\n') : fieldLines(result as Readonly<Record<string, unknown>>);
 
 const print = (command: Command, result: Result, json: boolean): void => {
   const { textOf = plainText } = command;
@@ -161,13 +191,10 @@ let failureCode: number = EXIT.failed;
 try {
   const words = process.argv.slice(2);
   const asksHelp = words.includes('--help') || words.includes('-h');
-  if (words.length === 0 || words[0] === 'help') console.log(help(await allCommands()));
+  if (words.length === 0 || words[0] === 'help') console.log(helpFor(await allCommands(), words.slice(1)));
   else if (words[0] === '--version' || words[0] === 'version') console.log(await version());
-  else if (asksHelp) {
-    const all = await allCommands();
-    const asked = named(isOperators(words) ? all : [...CUSTOMER_COMMANDS, ...all], words);
-    console.log(asked === undefined ? help(all) : linesOf(asked).join('\n'));
-  } else {
+  else if (asksHelp) console.log(helpFor(await allCommands(), words));
+  else {
     const command = await find(words);
     failureCode = command.failureCode ?? failureCode;
     const { json, ...invocation } = parse(command, words);

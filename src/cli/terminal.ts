@@ -173,6 +173,31 @@ export const readStdin = async (): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
+/** A value within a line; null and an empty list are a dash. */
+const valueText = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  if (value === null || (Array.isArray(value) && value.length === 0)) return '-';
+  if (Array.isArray(value)) return value.map(valueText).join(', ');
+  if (typeof value !== 'object') return JSON.stringify(value);
+  return Object.entries(value)
+    .map(([name, each]) => `${name} ${valueText(each)}`)
+    .join(', ');
+};
+
+/** Sentences and objects of a list stand below each other, words beside each other. */
+const isTall = (value: unknown): value is readonly unknown[] =>
+  Array.isArray(value) && value.some((each) => typeof each !== 'string' || /\s/.test(each));
+
+/** The fields of a result, a line each. */
+export const fieldLines = (result: Readonly<Record<string, unknown>>): string =>
+  Object.entries(result)
+    .map(([name, value]) =>
+      isTall(value)
+        ? [`${name}:`, ...value.map((each) => `  ${valueText(each)}`)].join('\n')
+        : `${name}: ${valueText(value)}`,
+    )
+    .join('\n');
+
 /** Rows under their headings, each cell on one line and printable; the last column takes what is left of the width. */
 export const table = (
   headings: readonly string[],

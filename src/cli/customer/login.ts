@@ -59,7 +59,8 @@ const secretFor = async (invocation: Invocation, terminal: Terminal, question: s
     invocation.values.stdin === true
       ? (await readStdin()).toString('utf8').trim()
       : await terminal.ask(question, { hidden: true, otherwise: 'pipe it into the command, with --stdin' });
-  if (text === '' || /\s/.test(text)) throw new UsageError('expected one word without spaces');
+  if (text === '') throw new UsageError('nothing was given: standard input is empty');
+  if (/\s/.test(text)) throw new UsageError('expected one word without spaces');
   return text;
 };
 

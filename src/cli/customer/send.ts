@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { type Invocation, optional, repeated, type ServiceCommand } from '../command.ts';
 import { CommandFailed, UsageError } from '../failures.ts';
@@ -12,15 +12,30 @@ import type { Service } from './service.ts';
 const FILE_BYTES_MAX = 40_000_000;
 const STDIN = '-';
 
+const tooLarge = (path: string): CommandFailed => new CommandFailed(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
+
+/** What comes out of a pipe, whose size nothing tells. */
+const bytesOf = async (file: FileHandle, path: string): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > FILE_BYTES_MAX) throw tooLarge(path);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
 const readFileOf = async (path: string): Promise<Buffer> => {
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
     throw new CommandFailed(`${path} cannot be read (${error.code ?? 'unknown'})`);
   });
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw new CommandFailed(`${path} is no file`);
-    if (stats.size > FILE_BYTES_MAX) throw new CommandFailed(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
-    return await file.readFile();
+    // The shell makes a pipe of `<(…)`.
+    if (!stats.isFile() && !stats.isFIFO()) throw new CommandFailed(`${path} is no file`);
+    if (stats.size > FILE_BYTES_MAX) throw tooLarge(path);
+    return stats.isFile() ? await file.readFile() : await bytesOf(file, path);
   } finally {
     await file.close();
   }

@@ -54,8 +54,10 @@ export const plot = (values: readonly number[], { columns, unicode, ends: [first
   const shown = condensed(values, room);
   const top = Math.max(0, ...shown);
   const width = Math.max(1, Math.min(BAR_CELLS_MAX, Math.floor(room / Math.max(1, shown.length))));
-  const rows = Array.from({ length: ROWS }, (_, at) => ROWS - 1 - at).map((row) => {
-    const label = row === ROWS - 1 ? labelOf(top) : row === 0 ? '0' : '';
+  // Without a bar there is nothing above the axis.
+  const height = top === 0 ? 1 : ROWS;
+  const rows = Array.from({ length: height }, (_, at) => height - 1 - at).map((row) => {
+    const label = row === height - 1 ? labelOf(top) : row === 0 ? '0' : '';
     const bars = shown.map((value) => {
       const cell = cellOf(top === 0 ? 0 : value / top, row, unicode);
       return width > 1 ? `${cell.repeat(width - 1)} ` : cell;

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -36,6 +37,17 @@ describe('outbox send', () => {
     const first = await run(sendCommand, values);
     expect(await run(sendCommand, values)).toEqual(first);
     expect(await customer.messages()).toMatchObject([{ tags: [{ name: 'order', value: '1:2' }] }]);
+  });
+
+  test('takes what a pipe of the shell gives, up to the same size', async () => {
+    const pipe = join(await configFolder(), 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const values = { from: `shop@${now.domain}`, to: ['ann@example.net'], subject: 'Piped', text: pipe };
+    const [sent] = await Promise.all([run(sendCommand, values), writeFile(pipe, 'Hello')]);
+    expect(sent).toMatchObject({ status: 'accepted' });
+    const tooMuch = writeFile(pipe, Buffer.alloc(41_000_000, 'x')).catch(({ code }) => code);
+    await expect(run(sendCommand, values)).rejects.toThrow(`${pipe} is larger than 40000000 bytes`);
+    expect(await tooMuch).toBe('EPIPE');
   });
 
   test.each([

@@ -55,6 +55,7 @@ describe('outbox login', () => {
     [['--url', 'http://127.0.0.1:9'], '', /^there is no terminal to ask on: pipe it into the command, with --stdin$/m],
     [['--url', 'ftp://example.net', '--stdin'], 'x', /^--url must be an http or https URL$/m],
     [['--url', 'http://u:p@127.0.0.1', '--stdin'], 'x', /^--url must be an address alone/m],
+    [['--url', 'http://127.0.0.1:9', '--stdin'], ' \n', /^nothing was given: standard input is empty$/m],
     [['--url', 'http://127.0.0.1:9', '--stdin'], 'two words', /^expected one word without spaces$/m],
     [['--url', 'http://127.0.0.1:9', '--stdin'], 'sk_live_x', /^an API key begins with ob_live_ or ob_test_$/m],
     [['--url', 'http://127.0.0.1:9', '--profile', '../x', '--stdin'], 'x', /^a profile is named with/m],

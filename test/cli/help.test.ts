@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { configFolder, outbox } from './customer/customer.ts';
+
+const ALL_LINES_MIN = 80;
+
+describe('help', () => {
+  test('tells of one command, of those with one first word, or of all', async () => {
+    const [one, group, byOption, all] = await Promise.all(
+      [['help', 'messages', 'show'], ['help', 'messages'], ['messages', '--help'], ['help']].map((words) =>
+        outbox(words),
+      ),
+    );
+    expect(one?.stdout).toBe('  messages show MSG_ID\n      shows a message and what became of each recipient\n');
+    expect(group?.stdout.match(/^ {2}\S+ \S+/gm)).toEqual([
+      '  messages list',
+      '  messages show',
+      '  messages explain',
+      '  messages tail',
+    ]);
+    expect(byOption).toEqual(group);
+    expect(all?.stdout.split('\n').length).toBeGreaterThan(ALL_LINES_MIN);
+  });
+
+  test('of keys tells what customers and operators do with them', async () => {
+    const { stdout } = await outbox(['help', 'keys']);
+    expect(stdout).toContain('  keys rotate KEY_ID');
+    expect(stdout).toContain('  keys rotate --organization ORG_ID');
+  });
+});
+
+describe('a command that there is not', () => {
+  test.each([
+    [['nonsense'], "there is no command 'nonsense': `outbox help` lists them\n"],
+    [['help', 'nonsense'], "there is no command 'nonsense': `outbox help` lists them\n"],
+    [['nonsense', '--help'], "there is no command 'nonsense': `outbox help` lists them\n"],
+    [
+      ['messages'],
+      "'messages' needs a second word, one of list, show, explain, tail: `outbox help messages` tells what they do\n",
+    ],
+    [
+      ['messages', 'lose', '--json', 'x'],
+      "there is no command 'messages lose', one of list, show, explain, tail: `outbox help messages` tells what they do\n",
+    ],
+    [['--json'], 'name a command: `outbox help` lists them\n'],
+  ])('%j is told what there is', async (words, stderr) => {
+    expect(await outbox(words)).toEqual({ code: 1, stdout: '', stderr });
+  });
+});
+
+test('a key that stands among the arguments is not printed', async () => {
+  const key = `ob_live_${'x'.repeat(49)}`;
+  for (const words of [
+    ['login', key],
+    ['whoami', key],
+    [`keys`, `--name`, key],
+    ['send', '--text', 'x', key],
+  ]) {
+    const ran = await outbox(words, { env: { XDG_CONFIG_HOME: await configFolder() } });
+    expect(ran.code).toBe(1);
+    expect(ran.stdout + ran.stderr).not.toContain(key);
+  }
+  expect((await outbox(['login', key])).stderr).toMatch(/^'ob_live_…' is no argument, .* pipe it in or type it/);
+});
