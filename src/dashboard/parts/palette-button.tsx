@@ -5,7 +5,7 @@ import { mayPress } from '../data/shortcuts.ts';
 import { Icon } from './icons.tsx';
 import type { ListedScreen, PaletteProps } from './palette.tsx';
 
-/** Letters after G. */
+/** Screens by their letter after G. */
 const PLACES: Readonly<Record<string, string>> = {
   o: '',
   m: '/messages',
@@ -25,6 +25,9 @@ const PLACES: Readonly<Record<string, string>> = {
 };
 /** Between G and the letter. */
 const PAUSE_MS = 1_500;
+
+/** Letters by the screen. */
+const LETTERS = new Map(Object.entries(PLACES).map(([letter, path]) => [path, letter.toUpperCase()]));
 
 const isSearch = ({ metaKey, ctrlKey, key }: KeyboardEvent): boolean => (metaKey || ctrlKey) && key === 'k';
 
@@ -75,7 +78,12 @@ export const usePalette = (screens: readonly ListedScreen[]): PaletteControl => 
     open: () => show('search'),
     shown:
       opened === null || loaded === null ? null : (
-        <loaded.Palette opened={opened} screens={screens} close={() => open(null)} />
+        <loaded.Palette
+          opened={opened}
+          screens={screens}
+          letterOf={(path) => LETTERS.get(path)}
+          close={() => open(null)}
+        />
       ),
   };
 };

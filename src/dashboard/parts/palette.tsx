@@ -19,6 +19,8 @@ export interface ListedScreen {
 export interface PaletteProps {
   readonly opened: 'search' | 'keys';
   readonly screens: readonly ListedScreen[];
+  /** That goes to a screen after G. */
+  letterOf(path: string): string | undefined;
   close(): void;
 }
 
@@ -27,6 +29,8 @@ interface Choice {
   readonly icon: IconName;
   readonly words: string;
   readonly text?: string;
+  /** Keys that do the same. */
+  readonly keys?: readonly string[];
   /** Apart from others with these words. */
   readonly id?: string;
   choose(): void;
@@ -66,6 +70,12 @@ const WORDS: Readonly<Record<SerializedFound['type'], string>> = {
   member: 'Member',
 };
 
+const Pressed = ({ keys }: { readonly keys: readonly string[] }): JSX.Element => (
+  <span class="pressed">
+    {keys.map((key) => (key === 'to' ? <small key={key}>to</small> : <kbd key={key}>{key}</kbd>))}
+  </span>
+);
+
 const foundChoice = (found: SerializedFound): Choice => ({
   group: 'Found',
   icon: ICONS[found.type],
@@ -93,25 +103,26 @@ const useActions = (): readonly Choice[] => {
   ];
 };
 
-const choiceOf = ({ path, word, icon }: ListedScreen): Choice => ({
+const choiceOf = ({ path, word, icon }: ListedScreen, letter: string | undefined): Choice => ({
   group: 'Go to',
   icon,
   words: word,
+  ...(letter !== undefined && { keys: ['G', letter] }),
   choose: () => navigate(linkTo(path)),
 });
 
-const useChoices = (typed: string, screens: readonly ListedScreen[]) => {
+const useChoices = (typed: string, { screens, letterOf }: Pick<PaletteProps, 'screens' | 'letterOf'>) => {
   const { found, isPending, error } = useFound(typed);
-  const named = [...screens.map(choiceOf), ...useActions()].filter(({ words }) =>
-    words.toLowerCase().includes(typed.trim().toLowerCase()),
+  const named = [...screens.map((screen) => choiceOf(screen, letterOf(screen.path))), ...useActions()].filter(
+    ({ words }) => words.toLowerCase().includes(typed.trim().toLowerCase()),
   );
   return { choices: [...found.map(foundChoice), ...named], isPending, error };
 };
 
-const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element => {
+const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX.Element => {
   const [typed, type] = useState('');
   const [at, setAt] = useState(0);
-  const { choices, isPending, error } = useChoices(typed, screens);
+  const { choices, isPending, error } = useChoices(typed, { screens, letterOf });
   // Enter was pressed before the service had answered.
   const [isWaiting, wait] = useState(false);
   const current = Math.min(at, choices.length - 1);
@@ -174,6 +185,7 @@ const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element =
               <span class="ell">
                 {choice.words} {choice.text !== undefined && <bdi class="b">{choice.text}</bdi>}
               </span>
+              {choice.keys !== undefined && <Pressed keys={choice.keys} />}
             </div>
           </div>
         ))}
@@ -194,53 +206,68 @@ const Search = ({ screens, close }: Omit<PaletteProps, 'opened'>): JSX.Element =
   );
 };
 
-const KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ['⌘ K', 'search or jump'],
-  [
-    'G, then O M E S T K R W D L U I A B ,',
-    'go to Overview, Messages, Events, Statistics, Templates, Keys, Requests, Webhooks, Domains, deLivery, sUppressions, Inbox, Audit, Billing, settings',
-  ],
-  ['J K', 'move in a list'],
-  ['↵', 'open'],
-  ['Space', 'peek'],
-  ['X', 'select'],
-  ['F', 'filter by the cell'],
-  ['/', 'search in the list'],
-  ['1 to 7', 'views of a message'],
-  ['T', 'as it was'],
-  ['← →', 'step in time'],
-  ['Esc', 'back'],
-  ['?', 'these keys'],
+type KeysDo = readonly [does: string, ...keys: readonly string[]];
+
+const KEYS: readonly KeysDo[] = [
+  ['Search or jump', '⌘', 'K'],
+  ['Move in a list', 'J', 'K'],
+  ['Open', '↵'],
+  ['Peek', 'Space'],
+  ['Select', 'X'],
+  ['Filter by the cell', 'F'],
+  ['Search in the list', '/'],
+  ['Views of a message', '1', 'to', '7'],
+  ['As it was', 'T'],
+  ['Step in time', '←', '→'],
+  ['Back', 'Esc'],
+  ['These keys', '?'],
 ];
 
-const Keys = ({ close }: Pick<PaletteProps, 'close'>): JSX.Element => (
-  <div class="allkeys">
-    <h2>Keys</h2>
+const KeyList = ({ name, all }: { readonly name: string; readonly all: readonly KeysDo[] }): JSX.Element => (
+  <section aria-label={name}>
+    <h3 class="muted">{name}</h3>
     <dl>
-      {KEYS.map(([keys, does]) => (
-        <div key={keys}>
-          <dt>
-            <kbd>{keys}</kbd>
-          </dt>
-          <dd>{does}</dd>
+      {all.map(([does, ...keys]) => (
+        <div key={does}>
+          <dt>{does}</dt>
+          <dd>
+            <Pressed keys={keys} />
+          </dd>
         </div>
       ))}
     </dl>
-    <button type="button" class="btn" onClick={close}>
-      Close
-    </button>
+  </section>
+);
+
+const Keys = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX.Element => (
+  <div class="allkeys">
+    <h2>Keyboard</h2>
+    <div class="both">
+      <KeyList name="Everywhere" all={KEYS} />
+      <KeyList name="Go to" all={screens.map(({ path, word }) => [word, 'G', letterOf(path) ?? ''])} />
+    </div>
+    <div class="acts">
+      <button type="button" class="btn" onClick={close}>
+        Close
+      </button>
+    </div>
   </div>
 );
 
 /** Resolves what is pasted, and lists screens, things and actions; or lists all keys. */
-export const Palette = ({ opened, screens, close }: PaletteProps): JSX.Element => {
+export const Palette = ({ opened, ...props }: PaletteProps): JSX.Element => {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     if (dialog.current?.open === false) dialog.current.showModal();
   }, []);
   return (
-    <dialog ref={dialog} class="pal" aria-label={opened === 'search' ? 'Search or jump to' : 'Keys'} onClose={close}>
-      {opened === 'search' ? <Search screens={screens} close={close} /> : <Keys close={close} />}
+    <dialog
+      ref={dialog}
+      class="pal"
+      aria-label={opened === 'search' ? 'Search or jump to' : 'Keys'}
+      onClose={props.close}
+    >
+      {opened === 'search' ? <Search {...props} /> : <Keys {...props} />}
     </dialog>
   );
 };

@@ -39,7 +39,7 @@ describe.skipIf(chromiumIsMissing)('the palette', { timeout: 240_000 }, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('?');
-    await page.getByText('go to Overview').waitFor();
+    await page.getByRole('region', { name: 'Go to' }).getByText('Overview').waitFor();
     expect(await look(page, `keys-of-keyboard-${size.theme}-${size.width}`)).toEqual(FINE);
     expect(complaints).toEqual([]);
     await close();
