@@ -37,6 +37,18 @@ export const isMemberId = (id: string): boolean => id.startsWith('mbr_');
 
 /** An id without a name, short enough for a cell. */
 export const shortId = (id: string): string => `${id.slice(0, 10)}…`;
+
+/** Who did something, for people. @param names of keys and members, by id. */
+export const actorName = (
+  { type, id }: { readonly type: string; readonly id: string | null },
+  names: ReadonlyMap<string, string>,
+): string => {
+  if (id === null) return `the ${type}`;
+  const name = names.get(id);
+  if (name !== undefined) return name;
+  return type === 'key' ? shortId(id) : `${type} ${id}`;
+};
+
 export interface Named {
   readonly id: string;
   readonly name: string;

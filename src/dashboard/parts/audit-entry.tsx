@@ -2,12 +2,12 @@ import type { JSX } from 'preact';
 import type { AuditCheckpoint, AuditEntry } from '../../http/schemas/audit.ts';
 import { wordsOf } from '../data/audit-search.ts';
 import { linkTo, withParameters } from '../data/location.ts';
-import { shortId } from '../data/names.ts';
+import { actorName } from '../data/names.ts';
 import { count, useTimes } from '../data/time.ts';
 import { Proof } from './audit-checks.tsx';
 import { Download } from './download.tsx';
 import { CopyField, Fact, Facts } from './facts.tsx';
-import { Icon } from './icons.tsx';
+import { Avatar } from './icons.tsx';
 import type { IconName } from './shapes.ts';
 
 /** By id: keys, domains and members. */
@@ -23,11 +23,8 @@ const ICONS: Readonly<Record<string, IconName>> = {
   member: 'person',
 };
 
-const actorOf = ({ actor: { type, id, secret_last4: last4 } }: AuditEntry, names: Names): string => {
-  if (id === null) return `the ${type}`;
-  if (type === 'key') return `${names.get(id) ?? shortId(id)}${last4 === null ? '' : `, …${last4}`}`;
-  return names.get(id) ?? `${type} ${id}`;
-};
+const actorOf = ({ actor }: AuditEntry, names: Names): string =>
+  `${actorName(actor, names)}${actor.secret_last4 === null ? '' : `, …${actor.secret_last4}`}`;
 
 /** What an entry is about. */
 const subjectOf = ({ data, stream }: AuditEntry, names: Names): string => {
@@ -47,9 +44,11 @@ export const EntryRow = ({ entry, names, isSelected }: RowProps): JSX.Element =>
   return (
     <a href={withParameters({ entry: entry.event_id })} {...(isSelected && { 'aria-current': 'true' })}>
       <time dateTime={entry.occurred_at}>{times.clock(entry.occurred_at)}</time>
-      <span class="ava k" title={entry.actor.type}>
-        <Icon name={ICONS[entry.actor.type] ?? 'key'} />
-      </span>
+      <Avatar
+        name={names.get(entry.actor.type === 'member' ? (entry.actor.id ?? '') : '') ?? null}
+        icon={ICONS[entry.actor.type] ?? 'key'}
+        title={entry.actor.type}
+      />
       <span class="what">
         {wordsOf(entry.type)} by <bdi>{actorOf(entry, names)}</bdi>
         <small>

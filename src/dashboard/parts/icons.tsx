@@ -8,6 +8,30 @@ export const Icon = ({ name }: { readonly name: IconName }): JSX.Element => (
   </svg>
 );
 
+/** First letters of the first and the last name; empty where a name has none. */
+const initialsOf = (name: string): string => {
+  const letters = name.split(/\s+/).flatMap((word) => /\p{L}/u.exec(word)?.[0] ?? []);
+  return [letters[0], letters.length > 1 ? letters.at(-1) : undefined].join('').toUpperCase();
+};
+
+interface AvatarProps {
+  /** Of a person. */
+  readonly name: string | null;
+  /** Where there is no name. */
+  readonly icon: IconName;
+  readonly title?: string;
+}
+
+/** Who it is, beside words that say the same. */
+export const Avatar = ({ name, icon, title }: AvatarProps): JSX.Element => {
+  const initials = initialsOf(name ?? '');
+  return (
+    <span class={`ava ${initials === '' ? 'k' : ''}`} title={title}>
+      {initials === '' ? <Icon name={icon} /> : <span aria-hidden="true">{initials}</span>}
+    </span>
+  );
+};
+
 /** The shape of a state in its colour. */
 export const Mark = ({ state }: { readonly state: State }): JSX.Element => {
   const { tone, mark } = STATES[state];

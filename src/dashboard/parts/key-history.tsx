@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { SerializedKeyHistoryEntry } from '../../http/schemas/key-history.ts';
+import { actorName, useSenderNames } from '../data/names.ts';
 import { useList } from '../data/queries.ts';
 import { useTimes } from '../data/time.ts';
 import { Icon, Mark } from './icons.tsx';
@@ -86,15 +87,19 @@ const Sentence = ({ entry }: { readonly entry: KeyHistoryEntry }): JSX.Element =
 
 interface EntryProps {
   readonly entry: KeyHistoryEntry;
+  /** Of keys and members, by id. */
+  readonly names: ReadonlyMap<string, string>;
   /** It came after the moment that is shown. */
   readonly isLater: boolean;
 }
 
-const HistoryEntry = ({ entry, isLater }: EntryProps): JSX.Element => {
+const HistoryEntry = ({ entry, names, isLater }: EntryProps): JSX.Element => {
   const times = useTimes();
   return (
     <li class={`h ${isLater ? 'future' : ''}`}>
-      <time dateTime={entry.at}>{times.short(entry.at)}</time>
+      <time dateTime={entry.at} title={times.full(entry.at)}>
+        {times.date(entry.at)}, {times.clock(entry.at)}
+      </time>
       {entry.type === 'api_key.change_refused' ? (
         <Mark state="fault" />
       ) : (
@@ -106,8 +111,7 @@ const HistoryEntry = ({ entry, isLater }: EntryProps): JSX.Element => {
         <Sentence entry={entry} />
       </div>
       <span class="by">
-        {entry.actor.type}
-        {entry.actor.id !== null && ` …${entry.actor.id.slice(-4)}`}
+        <bdi>{actorName(entry.actor, names)}</bdi>
       </span>
     </li>
   );
@@ -126,6 +130,7 @@ export const useKeyHistory = (id: string) =>
 /** What became of a key and by whom, newest first. In the past, what came later is above a line. */
 export const KeyHistory = ({ entries, list, upTo }: HistoryProps): JSX.Element => {
   const times = useTimes();
+  const names = useSenderNames();
   const later = upTo === null ? [] : entries.filter(({ at }) => at > upTo);
   return (
     <section class="card">
@@ -135,7 +140,7 @@ export const KeyHistory = ({ entries, list, upTo }: HistoryProps): JSX.Element =
       {list.error !== null && <Fault error={list.error} />}
       <ol>
         {later.map((entry) => (
-          <HistoryEntry key={entry.id} entry={entry} isLater />
+          <HistoryEntry key={entry.id} entry={entry} names={names} isLater />
         ))}
         {upTo !== null && (
           <li class="cut">
@@ -144,7 +149,7 @@ export const KeyHistory = ({ entries, list, upTo }: HistoryProps): JSX.Element =
           </li>
         )}
         {entries.slice(later.length).map((entry) => (
-          <HistoryEntry key={entry.id} entry={entry} isLater={false} />
+          <HistoryEntry key={entry.id} entry={entry} names={names} isLater={false} />
         ))}
       </ol>
       {list.hasNextPage && (

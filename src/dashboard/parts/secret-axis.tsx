@@ -12,6 +12,9 @@ const TONES: Readonly<Record<Secret['status'], Tone>> = { current: 'ok', grace: 
 /** So that a value of a moment can be seen. */
 const PERCENT_MIN = 1.5;
 const TICKS = [0, 0.5];
+/** Percent. Nearer to now, a tick's words run into its word; as near to the end, that stands at the end. */
+const TICK_WIDTH = 36;
+const LAST_FROM = 92;
 
 const timeOf = (at: string): number => new Date(at).getTime();
 
@@ -53,13 +56,16 @@ const Ending = ({ secret: { status, ends_at: end, sends } }: { readonly secret: 
 
 interface SecretAxisProps {
   readonly secrets: readonly Secret[];
+  /** How each begins, for people. */
+  readonly prefix: string;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
 /** All values of a key on one axis of time: when each was the newest, and, hatched, how long it worked beside the next. */
-export const SecretAxis = ({ secrets, now }: SecretAxisProps): JSX.Element => {
+export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Element => {
   const times = useTimes();
+  const isPast = useAsOf() !== null;
   const from = Math.min(...secrets.map(({ created_at }) => timeOf(created_at)));
   const ends = secrets.flatMap(({ ends_at }) => (ends_at === null ? [] : [timeOf(ends_at)]));
   const to = Math.max(now, ...ends.filter((end) => end - now < now - from + 86_400_000)) + 1;
@@ -75,7 +81,9 @@ export const SecretAxis = ({ secrets, now }: SecretAxisProps): JSX.Element => {
         const left = Math.min(at(begin), 100 - PERCENT_MIN);
         return (
           <div class="g" key={secret.number}>
-            <code>…{secret.last4}</code>
+            <code>
+              {prefix}…{secret.last4}
+            </code>
             <div class={`t ${TONES[secret.status]}`}>
               <i class="bar" style={{ left: `${left}%`, width: `${width}%` }} />
               {end > replaced && (
@@ -94,11 +102,14 @@ export const SecretAxis = ({ secrets, now }: SecretAxisProps): JSX.Element => {
       <div class="gx" aria-hidden="true">
         <i />
         <div>
-          {TICKS.map((tick) => (
-            <span key={tick} style={{ left: `${tick * 100}%`, transform: 'none' }}>
+          {TICKS.filter((tick) => at(now) - tick * 100 > TICK_WIDTH || at(now) < tick * 100 - 4).map((tick) => (
+            <span key={tick} style={{ left: `${tick * 100}%` }}>
               {times.short(from + (to - from) * tick)}
             </span>
           ))}
+          <span class={`n ${at(now) > LAST_FROM ? 'last' : ''}`} style={{ left: `${at(now)}%` }}>
+            {isPast ? times.short(now) : 'now'}
+          </span>
         </div>
         <i />
       </div>

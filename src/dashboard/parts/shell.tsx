@@ -9,7 +9,7 @@ import { readAgain, unread } from '../data/queries.ts';
 import { signOut } from '../data/session.ts';
 import { useStore } from '../data/store.ts';
 import { useTimes } from '../data/time.ts';
-import { Icon } from './icons.tsx';
+import { Avatar, Icon } from './icons.tsx';
 import { PaletteButton, usePalette } from './palette-button.tsx';
 import type { IconName } from './shapes.ts';
 import { Notice } from './states.tsx';
@@ -160,12 +160,10 @@ const Foot = (): JSX.Element => {
         ))}
       </nav>
       <div class="me">
-        <span class="ava">
-          <Icon name={member === null ? 'key' : 'person'} />
-        </span>
+        <Avatar name={member?.name ?? null} icon={member === null ? 'key' : 'person'} />
         <span class="orgname">
           <bdi class="ell">{member?.name ?? 'API key'}</bdi>
-          <small>{member?.role ?? `…${key.slice(-4)}`}</small>
+          <small class={member === null ? '' : 'role'}>{member?.role ?? `…${key.slice(-4)}`}</small>
         </span>
         <span
           class={`livedot ${live.state}`}
@@ -220,6 +218,7 @@ interface ShellProps {
 /** Navigation beside the screen; on small windows in a drawer. */
 export const Shell = ({ title, children }: ShellProps): JSX.Element => {
   const { path } = usePlace();
+  const member = useStore(session)?.member ?? null;
   const [isOpen, setOpen] = useState(false);
   const palette = usePalette(GROUPS.flatMap(({ entries }) => entries));
   useEffect(() => {
@@ -254,6 +253,9 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
           <span class="sp" />
           <button type="button" class="btn ghost square" aria-label="Search or jump to" onClick={palette.open}>
             <Icon name="search" />
+          </button>
+          <button type="button" class="who-am-i" aria-label="Account" onClick={() => setOpen(!isOpen)}>
+            <Avatar name={member?.name ?? null} icon={member === null ? 'key' : 'person'} />
           </button>
         </header>
         <main id="main" tabIndex={-1}>

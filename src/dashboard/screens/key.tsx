@@ -56,13 +56,14 @@ const Rail = ({ apiKey, secrets }: { readonly apiKey: SerializedApiKey; readonly
 };
 
 interface SecretsProps {
+  readonly prefix: string;
   readonly secrets: readonly Secret[];
   readonly error: Error | null;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-const Secrets = ({ secrets, error, now }: SecretsProps): JSX.Element => {
+const Secrets = ({ secrets, prefix, error, now }: SecretsProps): JSX.Element => {
   const working = secrets.filter(({ status }) => status !== 'ended').length;
   return (
     <section class="card">
@@ -72,7 +73,7 @@ const Secrets = ({ secrets, error, now }: SecretsProps): JSX.Element => {
         <span class="muted">{working === 1 ? 'One value works' : `${working} values work`} at this moment</span>
       </header>
       {error !== null && <Fault error={error} />}
-      {secrets.length > 0 && <SecretAxis secrets={secrets} now={now} />}
+      {secrets.length > 0 && <SecretAxis secrets={secrets} prefix={prefix} now={now} />}
     </section>
   );
 };
@@ -152,6 +153,7 @@ export const Key = ({ id }: { readonly id: string }): JSX.Element => {
             <div class="stack">
               <Secrets
                 secrets={secrets}
+                prefix={`ob_${apiKey.environment}_`}
                 error={listed.error}
                 now={upTo === null ? Date.now() : new Date(upTo).getTime()}
               />
