@@ -16,6 +16,8 @@ const ORDER: readonly State[] = ['failed', 'bounced', 'expired', 'deferred', 'su
 const TICKS_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000] as const;
 /** Ticks nearer to each other run into each other. */
 const TICK_PERCENT = 9;
+/** The word "now" is shorter. */
+const NOW_PERCENT = 6;
 /** The first tenth of a second takes no room. */
 const SMALLEST_MS = 100;
 
@@ -92,10 +94,12 @@ export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element =>
   const latest = Math.max(...times.filter((one) => one !== '').map((one) => new Date(one).getTime() - began), 1_000);
   const mostMs = Math.max(latest, isOpen ? now - began : 0) * 1.15;
   const at = scale(mostMs);
+  const nowAt = isOpen ? at(now - began) : null;
   const shown = message.recipients.toSorted((left, right) => rank(left) - rank(right)).slice(0, LANES_MAX);
   const ticks = TICKS_MS.filter((tick) => tick < mostMs)
     .map((tick) => ({ tick, left: at(tick) }))
-    .filter(({ left }, index, all) => left - (all[index - 1]?.left ?? 0) > TICK_PERCENT && left < 96);
+    .filter(({ left }, index, all) => left - (all[index - 1]?.left ?? 0) > TICK_PERCENT && left < 96)
+    .filter(({ left }) => nowAt === null || Math.abs(left - nowAt) > NOW_PERCENT);
   const spoken = shown.map(({ address, status }) => `${address ?? 'A recipient'}: ${STATES[status].word}`).join('. ');
   return (
     <div class="lanes" role="img" aria-label={spoken}>
@@ -110,6 +114,14 @@ export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element =>
             at={at}
           />
         ))}
+        {nowAt !== null && (
+          <div class="axis nowline">
+            <i />
+            <div>
+              <i class="now" style={{ left: `${nowAt}%` }} />
+            </div>
+          </div>
+        )}
       </div>
       {message.recipients.length > shown.length && (
         <p class="muted">{message.recipients.length - shown.length} more recipients</p>
@@ -117,14 +129,14 @@ export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element =>
       <div class="axis">
         <i />
         <div>
-          {!(isOpen && at(now - began) < TICK_PERCENT) && <span class="zero">0</span>}
+          {(nowAt === null || nowAt >= TICK_PERCENT) && <span class="zero">0</span>}
           {ticks.map(({ tick, left }) => (
             <span key={tick} style={{ left: `${left}%` }}>
               {duration(tick)}
             </span>
           ))}
-          {isOpen && (
-            <span class="n" style={{ left: `${at(now - began)}%` }}>
+          {nowAt !== null && (
+            <span class="n" style={{ left: `${nowAt}%` }}>
               now
             </span>
           )}

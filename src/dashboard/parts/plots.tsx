@@ -177,6 +177,11 @@ const pathsOf = (values: readonly (number | null)[], y: (value: number) => numbe
   return { lines, points };
 };
 
+/** Lines across a plot of durations: what people count in, three in four decades apart by tens. */
+const TICKS_MS = [
+  1, 10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 86_400_000, 864_000_000, 8_640_000_000,
+] as const;
+
 interface LinePlotProps {
   readonly lines: readonly Line[];
   readonly labels: readonly string[];
@@ -186,15 +191,19 @@ interface LinePlotProps {
 /** Durations on a log scale. */
 export const LinePlot = ({ lines, labels, label }: LinePlotProps): JSX.Element => {
   const known = lines.flatMap(({ values }) => values.filter((value) => value !== null));
-  const exponents = known.map((value) => Math.log10(Math.max(1, value)));
-  const low = Math.floor(Math.min(2, ...exponents));
-  const high = Math.max(low + 1, Math.ceil(Math.max(0, ...exponents)));
+  const least = Math.min(100, ...known);
+  const first = Math.max(
+    0,
+    TICKS_MS.findLastIndex((tick) => tick <= least),
+  );
+  const last = TICKS_MS.findIndex((tick, index) => index > first && tick >= Math.max(...known, 1));
+  const ticks = TICKS_MS.slice(first, last === -1 ? TICKS_MS.length : last + 1);
+  const [low, high] = [ticks[0] ?? 1, ticks.at(-1) ?? 10].map((tick) => Math.log10(tick)) as [number, number];
   const share = (value: number): number => (Math.log10(Math.max(1, value)) - low) / (high - low);
-  const decades = Array.from({ length: high - low + 1 }, (_, index) => 10 ** (low + index));
   return (
     <div class="plot lines">
       <div class="yax" aria-hidden="true">
-        {decades.map((value) => (
+        {ticks.map((value) => (
           <span key={value} style={{ bottom: `${share(value) * 100}%` }}>
             <small>{duration(value)}</small>
           </span>
