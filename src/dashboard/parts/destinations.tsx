@@ -61,12 +61,12 @@ const DomainRow = ({ row: { domain, waiting, rate } }: { readonly row: Row }): J
         )}
       </td>
       <td class="r num">
-        {count(waiting?.recipients ?? 0)}
+        {count(waiting?.recipients ?? 0)} <span class="only-s">waiting, </span>
         <small class="muted">{rate}</small>
       </td>
       <td class="r num hide-s">{waiting === null ? 'none' : sofar(waiting.since)}</td>
       <td class="hide-s">{waiting === null ? '' : times.clock(waiting.next_attempt_at)}</td>
-      <td class="hide-s">
+      <td>
         {waiting === null ? <span class="muted">nothing unusual</span> : <LastReply reply={waiting.last_reply} />}
       </td>
     </tr>

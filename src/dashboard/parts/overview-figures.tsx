@@ -103,7 +103,7 @@ const Waiting = ({ stats: { totals, data }, before }: PeriodProps): JSX.Element 
     <Figure
       name="Waiting now"
       value={count(waitingOf(totals) + waitingBefore)}
-      note={waitingBefore === 0 ? 'none from the time before' : `${count(waitingBefore)} from the time before`}
+      note={waitingBefore === 0 ? 'all accepted since then' : `${count(waitingBefore)} accepted before that`}
     >
       <Sparkline plot={5} values={data.map(waitingOf)} />
     </Figure>

@@ -2,10 +2,12 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FeedEvent } from '../../http/schemas/event.ts';
 import { urlOf } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
 import { describeEvent } from '../data/event-words.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { useDomainNames, useKeyNames } from '../data/names.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
+import { useStore } from '../data/store.ts';
 import { type Tail, useTail } from '../data/tail.ts';
 import { count, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
@@ -114,7 +116,8 @@ const Row = ({ event, names, isOpen, onToggle }: RowProps): JSX.Element => {
 
 const useNames = (): ReadonlyMap<string, string> => {
   const keys = useKeyNames();
-  return new Map([...keys, ...useDomainNames()]);
+  const own = useStore(session)?.organization;
+  return new Map([...keys, ...useDomainNames(), ...(own === undefined ? [] : [[own.id, own.name] as const])]);
 };
 
 interface PauseProps {
