@@ -47,14 +47,14 @@ export class ApiFault extends Error {
   }
 }
 
-/** Path and query. Empty parameters are left out. */
+/** Adds parameters to a path, which may have some already. Empty ones are left out. */
 export const urlOf = (path: string, query: Query = {}): string => {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== null && value !== '') parameters.set(name, String(value));
   }
   const text = parameters.toString();
-  return text === '' ? path : `${path}?${text}`;
+  return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
 };
 
 interface ErrorBody {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { apiClient, eventually } from '../../support/api-client.ts';
-import { look } from '../../support/browser.ts';
+import { look, settle } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { FINE, startDashboard, WIDE, WINDOWS } from './support.ts';
 
@@ -143,6 +143,16 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await page.getByRole('link', { name: 'All 2' }).click();
     await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
     expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('reads what needs somebody in the test environment, too', async () => {
+    const { page, complaints, close } = await dashboard.openAs('owner', WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard?environment=test');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settle(page);
+    // The browser notes that members are not listed there.
+    expect(complaints.filter((text) => !text.includes('403 (Forbidden)'))).toEqual([]);
     await close();
   });
 
