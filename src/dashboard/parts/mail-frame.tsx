@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
 /**
@@ -40,6 +40,9 @@ const WIDTHS = [
   </>,
 ] as const;
 
+/** Where the screen itself is one of a phone. */
+const IS_PHONE = '(max-width: 760px)';
+
 /** How a mail is looked at. */
 export interface Looks {
   readonly isPhone: boolean;
@@ -48,7 +51,7 @@ export interface Looks {
 }
 
 export const useLooks = (): Looks => {
-  const [looks, setLooks] = useState({ isPhone: false, isDark: false });
+  const [looks, setLooks] = useState({ isPhone: matchMedia(IS_PHONE).matches, isDark: false });
   return { ...looks, choose: (chosen) => setLooks((before) => ({ ...before, ...chosen })) };
 };
 
@@ -64,6 +67,23 @@ export const LooksChoice = ({ looks }: { readonly looks: Looks }): JSX.Element =
   </>
 );
 
+/** Pixels. Mails are written for about as much; where there is less room for it, one is shown smaller, not cut off. */
+const DESKTOP_WIDTH = 640;
+
+/** How much smaller than it is a mail is to be shown within an element. */
+const useFit = () => {
+  const within = useRef<HTMLDivElement>(null);
+  const [fit, setFit] = useState(1);
+  useLayoutEffect(() => {
+    const element = within.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setFit(Math.min(1, element.clientWidth / DESKTOP_WIDTH) || 1));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  return { within, fit };
+};
+
 interface FrameProps {
   readonly source: string;
   /** Of what is behind the source: another one is loaded behind the one that is shown, and then takes its place. */
@@ -77,8 +97,9 @@ export const MailFrame = ({ source, revision = '', looks, title }: FrameProps): 
   const [shown, show] = useState(wanted);
   const frames = shown === wanted ? [wanted] : [shown, wanted];
   const look = `mail ${looks.isPhone ? 'phone' : ''} ${looks.isDark ? 'dark' : ''}`;
+  const { within, fit } = useFit();
   return (
-    <div class="mails">
+    <div class="mails" ref={within} style={{ '--fit': String(fit) }}>
       {frames.map((name) => (
         <iframe
           key={name}
