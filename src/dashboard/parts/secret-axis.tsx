@@ -12,9 +12,11 @@ const TONES: Readonly<Record<Secret['status'], Tone>> = { current: 'ok', grace: 
 /** So that a value of a moment can be seen. */
 const PERCENT_MIN = 1.5;
 const TICKS = [0, 0.5];
-/** Percent. Nearer to now, a tick's words run into its word; as near to the end, that stands at the end. */
+/** Percent. Nearer to now, a tick's words run into its word; as near to an end, that stands at the end. */
 const TICK_WIDTH = 36;
-const LAST_FROM = 92;
+const END_WIDTH = 12;
+/** In less, ticks would say the same minute. */
+const TICKS_FROM_MS = 120_000;
 
 const timeOf = (at: string): number => new Date(at).getTime();
 
@@ -62,6 +64,11 @@ interface SecretAxisProps {
   readonly now: number;
 }
 
+const placeOf = (percent: number): string => {
+  if (percent < END_WIDTH) return 'first';
+  return percent > 100 - END_WIDTH ? 'last' : '';
+};
+
 /** All values of a key on one axis of time: when each was the newest, and, hatched, how long it worked beside the next. */
 export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Element => {
   const times = useTimes();
@@ -70,6 +77,7 @@ export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Eleme
   const ends = secrets.flatMap(({ ends_at }) => (ends_at === null ? [] : [timeOf(ends_at)]));
   const to = Math.max(now, ...ends.filter((end) => end - now < now - from + 86_400_000)) + 1;
   const at = (time: number): number => Math.min(100, Math.max(0, ((time - from) / (to - from)) * 100));
+  const ticks = TICKS.filter((tick) => to - from > TICKS_FROM_MS && Math.abs(at(now) - tick * 100) > TICK_WIDTH);
   return (
     <div class="gantt">
       {secrets.map((secret, index) => {
@@ -102,12 +110,12 @@ export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Eleme
       <div class="gx" aria-hidden="true">
         <i />
         <div>
-          {TICKS.filter((tick) => at(now) - tick * 100 > TICK_WIDTH || at(now) < tick * 100 - 4).map((tick) => (
+          {ticks.map((tick) => (
             <span key={tick} style={{ left: `${tick * 100}%` }}>
               {times.short(from + (to - from) * tick)}
             </span>
           ))}
-          <span class={`n ${at(now) > LAST_FROM ? 'last' : ''}`} style={{ left: `${at(now)}%` }}>
+          <span class={`n ${placeOf(at(now))}`} style={{ left: `${at(now)}%` }}>
             {isPast ? times.short(now) : 'now'}
           </span>
         </div>

@@ -254,7 +254,8 @@ export const Shell = ({ title, children }: ShellProps): JSX.Element => {
           <button type="button" class="btn ghost square" aria-label="Search or jump to" onClick={palette.open}>
             <Icon name="search" />
           </button>
-          <button type="button" class="who-am-i" aria-label="Account" onClick={() => setOpen(!isOpen)}>
+          <button type="button" class="who-am-i" onClick={() => setOpen(!isOpen)}>
+            <span class="vh">Account </span>
             <Avatar name={member?.name ?? null} icon={member === null ? 'key' : 'person'} />
           </button>
         </header>

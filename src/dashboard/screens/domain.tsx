@@ -42,16 +42,27 @@ const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
   return <>Verified since {times.full(verification.verified_at)}</>;
 };
 
-const said = ({ purpose, state, seen }: DomainRecord): string => {
+/** Of a record that is not as it should be: of all of its purpose, and of some of them. */
+const WRONG = {
+  unknown: ['Not checked yet', 'not checked yet'],
+  missing: ['Nothing is published', 'not published'],
+  invalid: ['Not as it should be', 'wrong'],
+  include_broken: ['Not as it should be', 'wrong'],
+} as const;
+
+/** @param all records of its purpose. */
+const said = ({ purpose, state, seen }: DomainRecord, all: readonly DomainRecord[]): string => {
   if (state === 'valid')
     return (purpose === 'spf' || purpose === 'dmarc' ? seen[0] : undefined) ?? 'Seen as it should be';
-  if (state === 'unknown') return 'Not checked yet';
-  return state === 'missing' ? 'Nothing is published' : 'Not as it should be';
+  const alike = all.filter((record) => record.state === state).length;
+  const [whole, part] = WRONG[state];
+  return alike === all.length ? whole : `${alike} of ${all.length} ${part}`;
 };
 
 const Summary = ({ domain: { records, authentication } }: { readonly domain: SerializedDomain }): JSX.Element => {
+  const allOf = (purpose: DomainRecord['purpose']) => records.filter((record) => record.purpose === purpose);
   const recordOf = (purpose: DomainRecord['purpose']): DomainRecord | undefined => {
-    const all = records.filter((record) => record.purpose === purpose);
+    const all = allOf(purpose);
     return all.find((record) => !isFine(record)) ?? all[0];
   };
   const returnPath = recordOf('return_path') ?? recordOf('ownership');
@@ -62,14 +73,14 @@ const Summary = ({ domain: { records, authentication } }: { readonly domain: Ser
         return (
           <div key={name}>
             <RecordStatus state={authentication[of]} required={required} word={name} />
-            <p class="ell">{record === undefined ? '' : said(record)}</p>
+            <p class="ell">{record === undefined ? '' : said(record, allOf(of))}</p>
           </div>
         );
       })}
       {returnPath !== undefined && (
         <div>
           <RecordStatus {...returnPath} word={returnPath.purpose === 'ownership' ? 'Ownership' : 'Bounces'} />
-          <p class="ell">{said(returnPath)}</p>
+          <p class="ell">{said(returnPath, [returnPath])}</p>
         </div>
       )}
     </div>
@@ -125,7 +136,6 @@ const DkimKeys = ({ domain }: { readonly domain: SerializedDomain }): JSX.Elemen
                 <code key={host}>{host}</code>
               ))}
             </span>
-            <span class="sp" />
             <span class="muted small">
               {status === 'active' && activatedAt !== null && `since ${times.short(activatedAt)}`}
               {removableAt !== null &&
