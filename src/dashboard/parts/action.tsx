@@ -50,6 +50,13 @@ const regainFocus = (): void => {
   });
 };
 
+/** Of the button that opens it, and of the one that confirms it: that is what a dialog is for. */
+const LOOKS = {
+  primary: { opener: 'primary', confirm: 'primary' },
+  danger: { opener: 'danger', confirm: 'danger' },
+  plain: { opener: '', confirm: 'primary' },
+} as const;
+
 /**
  * A button, a dialog that says what follows, and what came of it. All that is shown is read again afterwards. On a screen
  * of the past it is disabled.
@@ -91,10 +98,14 @@ export const Action = (props: ActionProps): JSX.Element => {
       setBusy(false);
     }
   };
-  const look = `btn ${tone === 'plain' ? '' : tone}`;
   return (
     <>
-      <button type="button" class={`${look} ${isSmall ? 'small' : ''}`} disabled={isPast} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class={`btn ${LOOKS[tone].opener} ${isSmall ? 'small' : ''}`}
+        disabled={isPast}
+        onClick={() => setOpen(true)}
+      >
         <Icon name={icon} />
         {opener}
       </button>
@@ -111,7 +122,11 @@ export const Action = (props: ActionProps): JSX.Element => {
               <button type="button" class="btn" onClick={close}>
                 Not now
               </button>
-              <button type="submit" class={look} disabled={isBusy || (typed !== undefined && !isTyped)}>
+              <button
+                type="submit"
+                class={`btn ${LOOKS[tone].confirm}`}
+                disabled={isBusy || (typed !== undefined && !isTyped)}
+              >
                 {word}
               </button>
             </div>
@@ -121,7 +136,7 @@ export const Action = (props: ActionProps): JSX.Element => {
           <>
             {outcome.shown}
             <div class="acts">
-              <button type="button" class="btn" onClick={close}>
+              <button type="button" class="btn primary" onClick={close}>
                 {outcome.word}
               </button>
             </div>

@@ -64,9 +64,10 @@ interface SecretAxisProps {
   readonly now: number;
 }
 
-const placeOf = (percent: number): string => {
-  if (percent < END_WIDTH) return 'first';
-  return percent > 100 - END_WIDTH ? 'last' : '';
+/** How the word of now stands on the axis. */
+const placed = (percent: number): { readonly class: string; readonly style?: { readonly left: string } } => {
+  if (percent > 100 - END_WIDTH) return { class: 'n last' };
+  return { class: percent < END_WIDTH ? 'n first' : 'n', style: { left: `${percent}%` } };
 };
 
 /** All values of a key on one axis of time: when each was the newest, and, hatched, how long it worked beside the next. */
@@ -115,9 +116,7 @@ export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Eleme
               {times.short(from + (to - from) * tick)}
             </span>
           ))}
-          <span class={`n ${placeOf(at(now))}`} style={{ left: `${at(now)}%` }}>
-            {isPast ? times.short(now) : 'now'}
-          </span>
+          <span {...placed(at(now))}>{isPast ? times.short(now) : 'now'}</span>
         </div>
         <i />
       </div>

@@ -149,6 +149,7 @@ export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
         {error instanceof ApiFault &&
           Object.values(error.details)
             .flat()
+            .filter((sentence) => !text.includes(sentence))
             .map((sentence) => (
               <bdi class="detail" key={sentence}>
                 {sentence}
