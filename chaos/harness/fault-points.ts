@@ -80,6 +80,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationCeilingsSet: 'append-other',
   OrganizationUpdated: 'append-other',
   LegalHoldSet: 'append-other',
+  ContentsRolesSet: 'append-other',
   PlanChosen: 'append-other',
   QuotaWarned: 'append-other',
   QuotaExceeded: 'append-other',

@@ -1,12 +1,14 @@
 import type { Plans } from '../domain/billing/plan.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
 import type { KeyCacheState, LoadKeyCache } from '../domain/key-cache.ts';
+import type { MaskedRole } from '../domain/member/events.ts';
 import type { OrganizationSettings } from '../domain/organization/events.ts';
 import {
   type ActiveOrganization,
   changePlan as decideChangePlan,
   createOrganization as decideCreateOrganization,
   setCeilings as decideSetCeilings,
+  setContentsRoles as decideSetContentsRoles,
   setLegalHold as decideSetLegalHold,
   updateOrganization as decideUpdateOrganization,
   organization,
@@ -142,6 +144,7 @@ export const updateOrganization = async (
   });
   return { organization: requireOrganization(state), revision, contact: isSame ? before.contact : contact };
 };
+
 /** Begins or ends a legal hold. @throws {DomainError} `not_found`, `precondition_failed`, `resource_conflict`. */
 export const setLegalHold = async (
   context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
@@ -155,6 +158,23 @@ export const setLegalHold = async (
     stream: organizationStream(organizationId),
     context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide: (found) => decideSetLegalHold(found, active),
+  });
+  return loadOrganization(context, organizationId);
+};
+
+/** Says which masked roles see contents of mail. @throws {DomainError} `not_found`, `precondition_failed`, `resource_conflict`. */
+export const setContentsRoles = async (
+  context: Pick<CommandContext, 'store' | 'contents' | 'system'>,
+  origin: Origin,
+  { roles, ...condition }: Condition & { readonly roles: readonly MaskedRole[] },
+): Promise<OrganizationAtRevision> => {
+  const { organizationId } = origin;
+  await execute(context, {
+    ...condition,
+    aggregate: organization,
+    stream: organizationStream(organizationId),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+    decide: (found) => decideSetContentsRoles(found, roles),
   });
   return loadOrganization(context, organizationId);
 };

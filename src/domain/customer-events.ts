@@ -50,6 +50,7 @@ const kindsOf = (
     case 'OrganizationCeilingsSet':
     case 'OrganizationUpdated':
     case 'LegalHoldSet':
+    case 'ContentsRolesSet':
     case 'PlanChosen':
     case 'AdminKeysReleased':
     case 'KeyChangeRefused':

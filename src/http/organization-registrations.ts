@@ -37,7 +37,12 @@ import { provePresenceRoute } from './routes/members/presence.ts';
 import { getSessionRoute, signInRoute, signOutRoute } from './routes/members/session.ts';
 import { endMemberSessionRoute, getMemberSessionRoute, listMemberSessionsRoute } from './routes/members/sessions.ts';
 import { getSignInMethodsRoute, mailSignInLinkRoute } from './routes/members/sign-in-ways.ts';
-import { getOrganizationRoute, setLegalHoldRoute, updateOrganizationRoute } from './routes/organization.ts';
+import {
+  getOrganizationRoute,
+  setContentsRolesRoute,
+  setLegalHoldRoute,
+  updateOrganizationRoute,
+} from './routes/organization.ts';
 import { getOrganizationReputationRoute, releaseOrganizationSendingRoute } from './routes/sender-reputation.ts';
 
 /** What an organization asks about itself, in the order of the OpenAPI document: its log, people, settings and captured mail. */
@@ -65,6 +70,7 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   getOrganizationReputationRoute,
   updateOrganizationRoute,
   setLegalHoldRoute,
+  setContentsRolesRoute,
   releaseOrganizationSendingRoute,
   signInRoute,
   createChallengeRoute,

@@ -144,6 +144,11 @@ export const ROUTES = {
   'GET /v1/organization/reputation': { ...LOOK, errors: [] },
   'PATCH /v1/organization': { ...ADMIN_CHANGE_LIVE, errors: CHANGED_LIVE },
   'PUT /v1/organization/holds': { ...ADMIN_CHANGE_LIVE, errors: CHANGED_LIVE },
+  'PUT /v1/organization/contents': {
+    ...STEP_UP,
+    membersOnly: true,
+    errors: CHANGED_LIVE,
+  },
   'POST /v1/organization/release': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],

@@ -158,6 +158,8 @@ import type {
   SearchQuery,
   SearchResult,
   SentMessage,
+  SetContentsRolesAnswer,
+  SetContentsRolesRequest,
   SetLegalHoldAnswer,
   SetLegalHoldRequest,
   ShownRequestRefusal,
@@ -1213,6 +1215,15 @@ export const organization = (call: Call) => ({
   setLegalHold: (body: SetLegalHoldRequest, options?: ChangeOptions) =>
     call.json<SetLegalHoldAnswer>({ method: 'PUT', path: '/v1/organization/holds', body }, options),
   /**
+   * Say which roles see contents of mail
+   *
+   * Analysts and auditors see no addresses, subjects and bodies of mail unless an owner allows it here. It holds for open sessions and streams of events within a second. Owners alone can do this, not API keys; it is on record.
+   *
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
+   */
+  setContentsRoles: (body: SetContentsRolesRequest, options?: ChangeOptions) =>
+    call.json<SetContentsRolesAnswer>({ method: 'PUT', path: '/v1/organization/contents', body }, options),
+  /**
    * Release bulk mail that was slowed down or paused by the organization’s rates
    *
    * Restarts the count of bounces and complaints of the organization. A domain restricted by its own rates has its own release.
@@ -1229,7 +1240,8 @@ export const members = (call: Call) => ({
    * Invite a person to the dashboard
    *
    * `owner`: everything. `developer`: `send`, `read` and `manage`. `analyst`: `read`, without addresses,
-   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. The answer has a link to sign in, for you to hand over: it is shown only here, works once, for 15 minutes. An organization has at most 200 members.
+   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. Owners may allow either to see them:
+   * `PUT /v1/organization/contents`. The answer has a link to sign in, for you to hand over: it is shown only here, works once, for 15 minutes. An organization has at most 200 members.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1253,7 +1265,8 @@ export const members = (call: Call) => ({
    * Give a member another role
    *
    * `owner`: everything. `developer`: `send`, `read` and `manage`. `analyst`: `read`, without addresses,
-   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. It holds for open sessions within a second. The last owner who has signed in stays one.
+   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. Owners may allow either to see them:
+   * `PUT /v1/organization/contents`. It holds for open sessions within a second. The last owner who has signed in stays one.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */

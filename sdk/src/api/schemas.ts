@@ -544,6 +544,11 @@ export interface SetLegalHoldRequest {
   active: boolean;
 }
 
+export interface SetContentsRolesRequest {
+  /** All roles that are allowed; those that are absent are not. */
+  allowed_to: readonly ('analyst' | 'auditor')[];
+}
+
 export interface InviteMemberRequest {
   /** One email address without a name. */
   email: string;
@@ -3859,6 +3864,8 @@ export interface GetOrganizationAnswer {
   session_idle_minutes: number;
   /** After this long it is over however often it is used. */
   session_hours: number;
+  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
@@ -3921,6 +3928,8 @@ export interface UpdateOrganizationAnswer {
   session_idle_minutes: number;
   /** After this long it is over however often it is used. */
   session_hours: number;
+  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
@@ -3944,6 +3953,33 @@ export interface SetLegalHoldAnswer {
   session_idle_minutes: number;
   /** After this long it is over however often it is used. */
   session_hours: number;
+  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  contents_allowed_to: ('analyst' | 'auditor')[];
+  rate_limit_ceilings: {
+    send?: number | undefined;
+    read?: number | undefined;
+    manage?: number | undefined;
+  } | null;
+  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  legal_hold_since: string | null;
+  created_at: string;
+}
+
+export interface SetContentsRolesAnswer {
+  id: string;
+  object: 'organization';
+  name: string;
+  /** Where the service writes to the organization; null: nowhere. */
+  contact: string | null;
+  content_retention_days: number;
+  default_analysis: 'off' | 'warn' | 'block';
+  timezone: string;
+  /** After this long without a request a session of a member is over. */
+  session_idle_minutes: number;
+  /** After this long it is over however often it is used. */
+  session_hours: number;
+  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;

@@ -108,3 +108,52 @@ export const ChangeOrganization = ({
     </Action>
   );
 };
+
+/** Roles that see no contents of mail by themselves, as people are named by them. */
+const MASKED = {
+  analyst: 'Analysts',
+  auditor: 'Auditors',
+} as const satisfies Readonly<Record<SerializedOrganization['contents_allowed_to'][number], string>>;
+type Masked = keyof typeof MASKED;
+const MASKED_ROLES = Object.keys(MASKED) as readonly Masked[];
+
+/** Who sees contents of mail, in words. */
+export const contentsReaders = ({ contents_allowed_to: allowed }: SerializedOrganization): string =>
+  ['owners', 'developers', ...allowed.map((role) => MASKED[role].toLowerCase())].join(', ');
+
+/** Allows contents of mail to roles, or withdraws them. */
+export const AllowContents = ({ organization }: { readonly organization: SerializedOrganization }): JSX.Element => {
+  const change = async (form: FormData): Promise<undefined> => {
+    await request('/v1/organization/contents', {
+      method: 'PUT',
+      environment: environmentOfOrganization(currentEnvironment()),
+      body: { allowed_to: MASKED_ROLES.filter((role) => form.has(role)) },
+    });
+  };
+  return (
+    <Action
+      word="Allow"
+      opener="Contents of mail"
+      icon="mail"
+      tone="plain"
+      title="Who sees contents of mail?"
+      act={change}
+    >
+      <p class="two">
+        Addresses, subjects and bodies. It holds for open sessions within a second, and who allowed it stays on record.
+      </p>
+      <fieldset class="row">
+        <legend>Besides owners and developers</legend>
+        {MASKED_ROLES.map((role) => (
+          <label class="opt" key={role}>
+            <input type="checkbox" name={role} defaultChecked={organization.contents_allowed_to.includes(role)} />
+            <span>
+              {MASKED[role]}
+              <small>{organization.contents_allowed_to.includes(role) ? 'see them' : 'do not see them'}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+    </Action>
+  );
+};

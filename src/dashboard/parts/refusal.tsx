@@ -45,7 +45,8 @@ const Problems = ({ refused }: { readonly refused: ShownRefusedRequest }): JSX.E
 /** Why there is no body. */
 const NoBody = ({ refused }: { readonly refused: ShownRefusedRequest }): JSX.Element => {
   const isWithheld = useStore(session)?.contents === false;
-  if (isWithheld) return <p class="muted">Your role sees no bodies. An owner can give you another one.</p>;
+  if (isWithheld)
+    return <p class="muted">Your role sees no bodies. An owner can allow it, or give you another role.</p>;
   if (refused.count > 1) {
     return (
       <p class="muted">{count(refused.count)} requests like this within a minute are counted, without their bodies.</p>

@@ -11,7 +11,7 @@ import { ago, duration, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { CopyField, Fact, Facts } from '../parts/facts.tsx';
 import { ChangeRole, EndSession, InviteMember, MakeLink, MemberPasskeys, RemoveMember } from '../parts/members.tsx';
-import { ChangeOrganization } from '../parts/organization-settings.tsx';
+import { AllowContents, ChangeOrganization, contentsReaders } from '../parts/organization-settings.tsx';
 import { Passkeys } from '../parts/passkeys.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
@@ -32,9 +32,11 @@ const Shown = <T,>({ read, show }: { readonly read: ReturnType<typeof useRead<T>
 const Organization = ({
   organization,
   mayChange,
+  mayAllow,
 }: {
   readonly organization: SerializedOrganization;
   readonly mayChange: boolean;
+  readonly mayAllow: boolean;
 }): JSX.Element => {
   const times = useTimes();
   return (
@@ -48,6 +50,7 @@ const Organization = ({
         </Fact>
         <Fact name="Contact">{organization.contact ?? 'nobody'}</Fact>
         <Fact name="Contents of mail are kept">{organization.content_retention_days} days</Fact>
+        <Fact name="They are seen by">{contentsReaders(organization)}</Fact>
         <Fact name="Sessions end">
           after {duration(organization.session_idle_minutes * 60_000)} without use, after{' '}
           {duration(organization.session_hours * 3_600_000)} at most
@@ -58,6 +61,7 @@ const Organization = ({
       {mayChange && (
         <div class="below">
           <ChangeOrganization organization={organization} />
+          {mayAllow && <AllowContents organization={organization} />}
         </div>
       )}
     </div>
@@ -147,7 +151,12 @@ export const Settings = (): JSX.Element => {
           {mayChange && members.data !== undefined && <InviteMember />}
         </div>
       </div>
-      <Shown read={organization} show={(found) => <Organization organization={found} mayChange={mayChange} />} />
+      <Shown
+        read={organization}
+        show={(found) => (
+          <Organization organization={found} mayChange={mayChange} mayAllow={own?.member?.role === 'owner'} />
+        )}
+      />
       {own && <Passkeys />}
       <h2 class="over">Members</h2>
       <Shown

@@ -5,6 +5,11 @@ export const ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
 export const roleSchema = z.enum(ROLES);
 export type Role = z.infer<typeof roleSchema>;
 
+/** Roles that see no contents of mail unless an owner allows it. */
+export const MASKED_ROLES = ['analyst', 'auditor'] as const satisfies readonly Role[];
+export const maskedRoleSchema = z.enum(MASKED_ROLES);
+export type MaskedRole = z.infer<typeof maskedRoleSchema>;
+
 /** In one stream for each organization: whoever takes away an owner meets all others there who do the same. */
 export const memberEvents = {
   MemberInvited: z.object({

@@ -12,7 +12,7 @@ import type { Role } from './events.ts';
 /** What a role may do, and what it is kept from whatever its permissions say. */
 export interface Powers {
   readonly permissions: readonly Permission[];
-  /** Sees no address, subject or body of mail. */
+  /** Sees no address, subject or body of mail, unless an owner allows it to the role. */
   readonly withoutContents: boolean;
   /** Reads alone. */
   readonly safeMethodsOnly: boolean;

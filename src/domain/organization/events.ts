@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { planSchema } from '../billing/plan.ts';
+import { maskedRoleSchema } from '../member/events.ts';
 import { rateLimitsSchema } from '../rate-limits.ts';
 
 /** What an analysis of a message is for: nothing, to be told, or to refuse a message with errors. */
@@ -44,6 +45,8 @@ export const organizationEvents = {
   OrganizationUpdated: z.object({ organizationId: z.string(), ...settings.partial().shape }),
   /** While it is active nothing of the organization is removed from the vault: neither by its age nor by an erasure. */
   LegalHoldSet: z.object({ organizationId: z.string(), active: z.boolean() }),
+  /** Members of these roles see contents of mail from now on, those of the other masked roles do not. */
+  ContentsRolesSet: z.object({ organizationId: z.string(), roles: z.array(maskedRoleSchema) }),
   /** From the start of that day (UTC) on; the terms stay as they are here. */
   PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),
   /**

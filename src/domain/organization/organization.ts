@@ -3,6 +3,7 @@ import { type ChosenPlan, choosePlan, type Plans } from '../billing/plan.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
+import { MASKED_ROLES, type MaskedRole } from '../member/events.ts';
 import type { Revision } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { CATEGORIES } from '../streams.ts';
@@ -30,6 +31,8 @@ export type Organization =
       readonly createdAt: string;
       /** Since when nothing is removed from the vault; null: there is no legal hold. */
       readonly heldSince: string | null;
+      /** Masked roles whose members see contents of mail. */
+      readonly contentsRoles: readonly MaskedRole[];
       /** Plans it chose, oldest first. */
       readonly chosenPlans: readonly ChosenPlan[];
       /** Admin keys that nobody counts on any more, by id, each up to and with a revision. */
@@ -61,6 +64,7 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
         settings: { ...DEFAULT_SETTINGS, name },
         createdAt: context.occurredAt,
         heldSince: null,
+        contentsRoles: [],
         chosenPlans: [],
         releasedKeys: {},
         releasedDomains: {},
@@ -77,6 +81,8 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
       }
       case 'LegalHoldSet':
         return { ...state, heldSince: event.data.active ? context.occurredAt : null };
+      case 'ContentsRolesSet':
+        return { ...state, contentsRoles: event.data.roles };
       case 'PlanChosen': {
         const { plan } = event.data;
         return { ...state, chosenPlans: [...state.chosenPlans, { plan, chosenAt: context.occurredAt }] };
@@ -142,6 +148,14 @@ export const updateOrganization = (state: Organization, changes: SettingChanges)
 export const setLegalHold = (state: Organization, active: boolean): readonly OrganizationEvent[] => {
   const { organizationId, heldSince } = requireOrganization(state);
   return active === (heldSince !== null) ? [] : [{ type: 'LegalHoldSet', data: { organizationId, active } }];
+};
+
+/** Says which masked roles see contents of mail. The same again is nothing. @throws {DomainError} `not_found`. */
+export const setContentsRoles = (state: Organization, wanted: readonly MaskedRole[]): readonly OrganizationEvent[] => {
+  const { organizationId, contentsRoles } = requireOrganization(state);
+  const roles = MASKED_ROLES.filter((role) => wanted.includes(role));
+  if (canonicalJson(roles) === canonicalJson(contentsRoles)) return [];
+  return [{ type: 'ContentsRolesSet', data: { organizationId, roles } }];
 };
 
 /** The same plan with the same terms again is nothing. @throws {DomainError} `not_found`, and those of `choosePlan`. */

@@ -223,5 +223,7 @@ export const reauthenticate = async (
   request.caller = again.caller;
   request.authenticated = again;
   requirePermission(again.caller, rule, request.method);
+  // Contents may have been withdrawn from the role: a filter by them would still tell.
+  requireOpenFilters(again.caller, rule, request.query as object);
   return again.caller;
 };

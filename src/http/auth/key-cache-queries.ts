@@ -3,7 +3,8 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { ExistingAuditor } from '../../domain/audit/auditor.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { KeyCacheState } from '../../domain/key-cache.ts';
-import { type Member, type Members, POWERS } from '../../domain/member/member.ts';
+import type { Role } from '../../domain/member/events.ts';
+import { type Member, type Members, POWERS, type Powers } from '../../domain/member/member.ts';
 import type { ExistingSession } from '../../domain/member/session.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
@@ -95,13 +96,20 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     domain: NO_DOMAIN,
   });
 
+  /** Masked roles are masked unless the organization says otherwise. */
+  const powersOf = (organizationId: string, role: Role): Powers => {
+    const found = state.organizations.get(organizationId);
+    const isAllowed = found?.status === 'active' && found.contentsRoles.some((allowed) => allowed === role);
+    return isAllowed ? { ...POWERS[role], withoutContents: false } : POWERS[role];
+  };
+
   const callerOfSession = (
     { sessionId, memberId, organizationId, presentAt }: ExistingSession,
     environment: Environment,
   ): Caller | null => {
     const member = state.members.get(organizationId)?.members[memberId];
     if (member === undefined) return null;
-    const { permissions, withoutContents, safeMethodsOnly } = POWERS[member.role];
+    const { permissions, withoutContents, safeMethodsOnly } = powersOf(organizationId, member.role);
     return {
       keyId: memberId,
       member: {

@@ -55,7 +55,7 @@ type Requirement = Pick<
 export const holds = (permissions: readonly Permission[], required: GuardedRoute['permission']): boolean =>
   required === 'any' || allows(permissions, required);
 
-/** Roles whose members may do it. What an organization allows some members besides is not counted. */
+/** Roles whose members may do it. What an organization allows a role besides is not counted. */
 const rolesFor = ({ permission, contents }: Requirement, method: string): readonly Role[] =>
   ROLES.filter((role) => {
     const { permissions, withoutContents, safeMethodsOnly } = POWERS[role];

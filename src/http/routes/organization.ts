@@ -2,9 +2,11 @@ import { z } from 'zod';
 import {
   loadOrganization,
   type OrganizationAtRevision,
+  setContentsRoles,
   setLegalHold,
   updateOrganization,
 } from '../../commands/organization.ts';
+import { MASKED_ROLES, maskedRoleSchema } from '../../domain/member/events.ts';
 import {
   ANALYSIS_POLICIES,
   CONTENT_DAYS_MAX,
@@ -18,7 +20,7 @@ import { shownLine, timeZone } from '../validation/fields.ts';
 import { bareAddress } from './messages/send-fields.ts';
 
 const serializeOrganization = ({
-  organization: { organizationId, settings, ceilings, heldSince, createdAt },
+  organization: { organizationId, settings, contentsRoles, ceilings, heldSince, createdAt },
   contact,
 }: OrganizationAtRevision): SerializedOrganization => ({
   id: organizationId,
@@ -30,6 +32,7 @@ const serializeOrganization = ({
   timezone: settings.timezone,
   session_idle_minutes: settings.sessionIdleMinutes,
   session_hours: settings.sessionHours,
+  contents_allowed_to: [...contentsRoles],
   rate_limit_ceilings: ceilings,
   legal_hold_since: heldSince,
   created_at: createdAt,
@@ -124,6 +127,30 @@ export const setLegalHoldRoute = endpoint(
   },
   async ({ origin, body: { active }, request, reply }, { deps }) => {
     const changed = await setLegalHold(deps.context, origin, { active, ...ifMatch(request) });
+    setRevision(reply, changed.revision);
+    return serializeOrganization(changed);
+  },
+);
+
+export const setContentsRolesRoute = endpoint(
+  'PUT /v1/organization/contents',
+  {
+    summary: 'Say which roles see contents of mail',
+    description:
+      'Analysts and auditors see no addresses, subjects and bodies of mail unless an owner allows it here. It holds for ' +
+      'open sessions and streams of events within a second. Owners alone can do this, not API keys; it is on record.',
+    body: z.strictObject({
+      allowed_to: z
+        .array(maskedRoleSchema)
+        .max(MASKED_ROLES.length)
+        .describe('All roles that are allowed; those that are absent are not.'),
+    }),
+    examples: { 'Analysts see addresses': { allowed_to: ['analyst'] }, 'As at first': { allowed_to: [] } },
+    answer: organizationSchema,
+  },
+  async ({ origin, body, request, reply }, { deps, auth }) => {
+    const changed = await setContentsRoles(deps.context, origin, { roles: body.allowed_to, ...ifMatch(request) });
+    await auth.keyCache.catchUp(); // what members see is decided there
     setRevision(reply, changed.revision);
     return serializeOrganization(changed);
   },

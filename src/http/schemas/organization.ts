@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maskedRoleSchema } from '../../domain/member/events.ts';
 import { ANALYSIS_POLICIES } from '../../domain/organization/events.ts';
 import { rateLimitsSchema } from '../../domain/rate-limits.ts';
 import { timeSchema } from './envelope.ts';
@@ -13,6 +14,9 @@ export const organizationSchema = z.strictObject({
   timezone: z.string(),
   session_idle_minutes: z.int().describe('After this long without a request a session of a member is over.'),
   session_hours: z.int().describe('After this long it is over however often it is used.'),
+  contents_allowed_to: z
+    .array(maskedRoleSchema)
+    .describe('Roles that see addresses, subjects and bodies of mail although by themselves they do not.'),
   rate_limit_ceilings: rateLimitsSchema.nullable(),
   legal_hold_since: timeSchema()
     .nullable()

@@ -87,6 +87,44 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await close();
   });
 
+  test('are shown contents of mail where an owner allows them to their role, and no longer where they are withdrawn', async () => {
+    const { api } = dashboard;
+    const mail = { from: 'shop@example.test', to: 'ann@example.net', subject: 'Your parcel', text: 'Soon.' };
+    const { id } = (await api.post('/v1/messages/send', mail)).body;
+    const [owner, analyst] = [await open(WIDE), await open(WIDE)];
+    await signIn(owner.page, 'owner');
+    await signIn(analyst.page, 'analyst');
+    const heading = async (): Promise<string> => {
+      await analyst.page.goto(`/dashboard/messages/${id}`);
+      return analyst.page.getByRole('heading', { level: 1 }).innerText();
+    };
+    expect(await heading()).not.toContain('Your parcel');
+    const dialog = owner.page.getByRole('dialog');
+    const allow = async (isAllowed: boolean): Promise<void> => {
+      await owner.page.getByRole('button', { name: 'Contents of mail' }).click();
+      await dialog.getByRole('checkbox', { name: /^Analysts/ }).setChecked(isAllowed);
+      if (isAllowed) expect(await look(owner.page, 'settings-contents')).toEqual(FINE);
+      await dialog.getByRole('button', { name: 'Allow' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+    };
+    await owner.page.goto('/dashboard/settings');
+    await owner.page.getByText('owners, developers', { exact: true }).waitFor();
+    await allow(true);
+    await owner.page.getByText('owners, developers, analysts', { exact: true }).waitFor();
+    expect(await heading()).toContain('Your parcel');
+    await allow(false);
+    await owner.page.getByText('owners, developers', { exact: true }).waitFor();
+    expect(await heading()).not.toContain('Your parcel');
+    await owner.page.goto('/dashboard/audit');
+    await owner.page
+      .getByText(/^contents roles set by/i)
+      .first()
+      .waitFor();
+    expect(owner.complaints).toEqual([]);
+    await owner.close();
+    await analyst.close();
+  });
+
   test('spend a link by the button alone, and once', async () => {
     const token = await invite('developer');
     const [one, other] = [await open(WIDE), await open(WIDE)];

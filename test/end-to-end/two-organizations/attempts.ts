@@ -162,6 +162,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   choosePlan: () => [],
   updateOrganization: () => [],
   setLegalHold: () => [],
+  setContentsRoles: () => [],
   // Mail servers of others are the same for every organization; the list names none of its recipients.
   listDestinations: () => [{ query: '?limit=100', check: isEmpty }],
   releaseDestination: () => [

@@ -79,6 +79,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'POST /v1/domains/:id/release': () => ({}),
   'PATCH /v1/organization': () => ({ name: 'Walk' }),
   'PUT /v1/organization/holds': () => ({ active: false }),
+  'PUT /v1/organization/contents': () => ({ allowed_to: [] }),
   'POST /v1/organization/release': () => ({}),
   'POST /v1/members': () => newMember(),
   'POST /v1/session/presence': () => ({ token: 'x' }),

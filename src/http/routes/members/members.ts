@@ -30,7 +30,8 @@ const NAME_CHARACTERS_MAX = 100;
 const MEMBER_BOUNDS = { allowedCidrs: [], expiresAt: null, rateLimits: {} };
 
 const ROLES = `\`owner\`: everything. \`developer\`: \`send\`, \`read\` and \`manage\`. \`analyst\`: \`read\`, without addresses,
-subjects and bodies of mail. \`auditor\`: reads everything but these, and changes nothing.`;
+subjects and bodies of mail. \`auditor\`: reads everything but these, and changes nothing. Owners may allow either to see them:
+\`PUT /v1/organization/contents\`.`;
 
 export const inviteMemberRoute = endpoint(
   'POST /v1/members',
