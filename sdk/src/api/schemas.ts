@@ -2032,6 +2032,12 @@ export interface WebhookDelivery {
   webhook_id: string;
   event_id: string;
   event_type: string;
+  /** Whom the event is about; null: it is about no message. */
+  recipient: {
+    id: string;
+    address: string | null;
+    kind: 'to' | 'cc' | 'bcc' | null;
+  } | null;
   /** The replay that it is part of; null: none. */
   replay_id: string | null;
   status: 'pending' | 'delivered' | 'failed';
@@ -2061,6 +2067,12 @@ export interface ShownWebhookDelivery {
   webhook_id: string;
   event_id: string;
   event_type: string;
+  /** Whom the event is about; null: it is about no message. */
+  recipient: {
+    id: string;
+    address: string | null;
+    kind: 'to' | 'cc' | 'bcc' | null;
+  } | null;
   /** The replay that it is part of; null: none. */
   replay_id: string | null;
   status: 'pending' | 'delivered' | 'failed';

@@ -82,6 +82,12 @@ const DeliveryRow = ({
         <span class="ell">
           {WORDS[delivery.status]}
           {delivery.replay_id !== null && ', of a replay'}
+          {delivery.recipient !== null && (
+            <>
+              {' · '}
+              <bdi>{delivery.recipient.address ?? 'erased or expired'}</bdi>
+            </>
+          )}
         </span>
         <span class="nw">{lastWord(delivery, times.clock)}</span>
       </small>

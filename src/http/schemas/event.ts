@@ -39,15 +39,18 @@ const eventOf = <const Types extends readonly [CustomerEventType, ...CustomerEve
     })
     .meta({ id });
 
+/** Whom an event about a message is about. */
+export const eventRecipientSchema = z.strictObject({
+  id: z.string(),
+  /** null: the content of the message has expired. */
+  address: z.string().nullable(),
+  kind: z.enum(['to', 'cc', 'bcc']).nullable(),
+});
+
 /** In every event about a message. */
 const message = {
   message_id: z.string(),
-  recipient: z.strictObject({
-    id: z.string(),
-    /** null: the content of the message has expired. */
-    address: z.string().nullable(),
-    kind: z.enum(['to', 'cc', 'bcc']).nullable(),
-  }),
+  recipient: eventRecipientSchema,
   tags: z.array(z.strictObject({ name: z.string(), value: z.string() })),
   metadata: z.record(z.string(), z.string()),
 };

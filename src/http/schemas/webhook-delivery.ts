@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timeSchema } from './envelope.ts';
+import { eventRecipientSchema } from './event.ts';
 
 /** In place of what is secret. */
 export const HIDDEN = '[hidden]';
@@ -21,6 +22,7 @@ export const webhookDeliverySchema = z
     webhook_id: z.string(),
     event_id: z.string(),
     event_type: z.string(),
+    recipient: eventRecipientSchema.nullable().describe('Whom the event is about; null: it is about no message.'),
     replay_id: z.string().nullable().describe('The replay that it is part of; null: none.'),
     status: z.enum(DELIVERY_STATES),
     created_at: timeSchema(),

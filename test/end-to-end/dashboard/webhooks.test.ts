@@ -39,12 +39,22 @@ describe.skipIf(chromiumIsMissing)('the screens of webhooks', () => {
     expect(await look(page, `webhooks-${name}`)).toEqual(FINE);
     await page.getByText(refuses.url).click();
     await page.getByText('"ann@example.net"').waitFor();
+    await page.getByRole('link', { name: /message\.accepted.* · ann@example\.net/ }).waitFor();
     await page.getByText('502').first().waitFor();
     expect(await look(page, `webhook-${name}`)).toEqual(FINE);
     await page.getByRole('link', { name: 'Check a signature' }).click();
     await page.getByRole('button', { name: 'Check' }).waitFor();
     expect(await look(page, `webhook-signature-${name}`)).toEqual(FINE);
     expect(await page.evaluate(() => 'ran' in globalThis)).toBe(false);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test('show no recipient to whom sees no contents', async () => {
+    const { page, complaints, close } = await dashboard.openAs('auditor', WIDE);
+    await page.goto(`/dashboard/webhooks/${failing}`);
+    await page.getByRole('link', { name: /message\.accepted.* · \*\*\*@example\.net/ }).waitFor();
+    expect(await page.locator('main').innerText()).not.toContain('ann@');
     expect(complaints).toEqual([]);
     await close();
   });

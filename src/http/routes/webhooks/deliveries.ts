@@ -7,7 +7,7 @@ import { isId } from '../../../domain/ids.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
 import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/post.ts';
 import { requireEnabled } from '../../../domain/webhook/webhook.ts';
-import { serializeEvents } from '../../../projections/events/serialize-events.ts';
+import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodePlace, encodePlace } from '../../lists.ts';
@@ -39,12 +39,16 @@ const serializeRequest = (
   body_sha256: request.bodySha256,
 });
 
-const serializeWebhookDelivery = (delivery: WebhookDelivery): SerializedWebhookDelivery => ({
+const serializeWebhookDelivery = (
+  delivery: WebhookDelivery,
+  { data: { recipient } }: SerializedEvent,
+): SerializedWebhookDelivery => ({
   id: delivery.id,
   object: 'webhook_delivery',
   webhook_id: delivery.webhookId,
   event_id: delivery.event.id,
   event_type: delivery.event.type,
+  recipient: recipient === undefined ? null : { ...recipient },
   replay_id: delivery.replayId ?? null,
   status: delivery.state,
   created_at: delivery.createdAt.toISOString(),
@@ -57,6 +61,18 @@ const serializeWebhookDelivery = (delivery: WebhookDelivery): SerializedWebhookD
     response: tried.text,
   })),
 });
+
+/** With what is left of their contents. */
+const serializeDeliveries = async (
+  { context: { contents } }: Pick<HttpDependencies, 'context'>,
+  deliveries: readonly WebhookDelivery[],
+): Promise<readonly SerializedWebhookDelivery[]> => {
+  const events = await serializeEvents(
+    contents,
+    deliveries.map(({ event }) => event),
+  );
+  return deliveries.map((delivery, index) => serializeWebhookDelivery(delivery, events[index] as SerializedEvent));
+};
 
 const listOfWebhook = (id: string): string => `webhook-deliveries/${id}`;
 
@@ -80,7 +96,7 @@ export const listWebhookDeliveriesRoute = endpoint(
     const place = decodePlace(listOfWebhook(id), after);
     await loadWebhook(deps, caller, id);
     const { deliveries, next } = await deps.webhookDeliveries.list({ webhookId: id, limit, ...place, state, type });
-    return listOf(deliveries.map(serializeWebhookDelivery), next !== null, encodePlace(listOfWebhook(id), next));
+    return listOf(await serializeDeliveries(deps, deliveries), next !== null, encodePlace(listOfWebhook(id), next));
   },
 );
 
@@ -104,7 +120,7 @@ export const getWebhookDeliveryRoute = endpoint(
   async ({ caller, request }, { deps }) => {
     const { delivery } = await loadDelivery(deps, caller, request);
     const [event] = await serializeEvents(deps.context.contents, [delivery.event]);
-    return { ...serializeWebhookDelivery(delivery), body: JSON.stringify(event) };
+    return { ...serializeWebhookDelivery(delivery, event as SerializedEvent), body: JSON.stringify(event) };
   },
 );
 
@@ -118,19 +134,12 @@ export const resendWebhookDeliveryRoute = endpoint(
     answer: webhookDeliverySchema,
     etag: false,
   },
-  async (
-    { caller, request },
-    {
-      deps,
-      deps: {
-        context: { system },
-      },
-    },
-  ) => {
+  async ({ caller, request }, { deps }) => {
     const { webhook, delivery } = await loadDelivery(deps, caller, request);
     requireEnabled(webhook, caller);
-    const now = system.now();
+    const now = deps.context.system.now();
     await deps.webhookDeliveries.resend(delivery.id, now);
-    return serializeWebhookDelivery({ ...delivery, state: 'pending', dueAt: now });
+    const [posted] = await serializeDeliveries(deps, [{ ...delivery, state: 'pending', dueAt: now }]);
+    return posted;
   },
 );

@@ -193,7 +193,7 @@ const SHOWN = {
   'GET /v1/suppressions/:id': ['mailbox', 'note'],
   'GET /v1/suppressions/export': ['note', 'mailbox'],
   'GET /v1/topics/:id/opt-ins': ['note', 'mailbox'],
-  'GET /v1/webhooks/:id/deliveries': ['webhook', 'link'],
+  'GET /v1/webhooks/:id/deliveries': ['webhook', 'link', 'mailbox'],
   'GET /v1/webhooks/:id/deliveries/:delivery': ['webhook', 'metadata'],
   'GET /v1/inbox/:id': ['captured'],
   'GET /v1/stats': ['mailbox'],

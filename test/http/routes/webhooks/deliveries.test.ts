@@ -49,6 +49,35 @@ const fail = (id: string): Promise<void> =>
   ]);
 
 describe('a delivery', () => {
+  test('names whom its event is about, in the list too, and nobody where that is nobody', async () => {
+    const webhookId = await register();
+    const mail = { from: 'a@example.test', to: ['ann@example.net'], cc: ['bob@example.net'], subject: 'x', text: 'x' };
+    const sent = (await ask('POST', '/v1/messages/send', mail)).body;
+    const stream = await service.deps.context.store.readStream(`message-${sent.id}`, { from: 0 });
+    const contentId = stream
+      .map(({ data }) => (data as { contentId?: string }).contentId)
+      .find((id) => id !== undefined);
+    const about = sent.recipients.map(({ id }: { id: string }, index: number) => ({
+      ...eventOf(index + 1, 'message.accepted'),
+      ...{ subjectId: sent.id, recipientId: id, contentId },
+    }));
+    const events: readonly CustomerEvent[] = [...about, eventOf(3, 'domain.verified')];
+    const { position = null, logId = 'log' } = (await deliveries.checkpoint()) ?? {};
+    const owed = events.map((event) => ({ id: deliveryId(webhookId, event.id), webhookId, event }));
+    const to = String(Number(position ?? 0) + 1);
+    expect(await deliveries.record({ logId, from: position, to, owed, now: new Date() })).toBe(true);
+    const { data } = (await ask('GET', `/v1/webhooks/${webhookId}/deliveries`)).body;
+    const [ann, bob] = sent.recipients;
+    const recipients = new Map(
+      data.map((one: { event_id: string; recipient: object }) => [one.event_id, one.recipient]),
+    );
+    expect(recipients.get('evt_1')).toEqual({ id: ann.id, address: 'ann@example.net', kind: 'to' });
+    expect(recipients.get('evt_2')).toEqual({ id: bob.id, address: 'bob@example.net', kind: 'cc' });
+    expect(recipients.get('evt_3')).toBeNull();
+    const resent = await ask('POST', `/v1/webhooks/${webhookId}/deliveries/${owed[1]?.id}/resend`);
+    expect(resent.body.recipient).toEqual({ id: bob.id, address: 'bob@example.net', kind: 'cc' });
+  });
+
   test('shows what was posted and how it was answered, without what is secret', async () => {
     const webhookId = await register();
     const [id = ''] = await owe(webhookId, ['message.accepted']);
