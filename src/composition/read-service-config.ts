@@ -127,7 +127,8 @@ const tlsProblem = async (environment: Environment): Promise<string | undefined>
   return readTls({ cert: resolve(cert), key: resolve(key) }).then(() => undefined, refusalOf);
 };
 
-const isUnspecified = (host: string): boolean => host === '0.0.0.0' || /^[0:]+$/.test(host);
+/** Every address of the machine. */
+export const isUnspecified = (host: string): boolean => host === '0.0.0.0' || /^[0:]+$/.test(host);
 
 /**
  * Links in mail begin with PUBLIC_URL or, without it, with the address that the API listens on. A loopback `HOST` is only

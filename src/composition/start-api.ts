@@ -33,7 +33,7 @@ import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
 import { readWitnessPolicy } from './read-service-config.ts';
 import { healthParts } from './service-health.ts';
-import { startSubmission } from './start-submission.ts';
+import { type RunningSubmission, startSubmission } from './start-submission.ts';
 import type { OpenedWorkers } from './start-workers.ts';
 import { version } from './version.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
@@ -124,6 +124,7 @@ export const startApi = async (
   // The port may be any that is free (`PORT=0`): it is known once the API listens, before the first request.
   // Asked for by every request, and the kernel only until it is known.
   let port: number | undefined;
+  let submission: RunningSubmission | undefined;
   const baseUrl = (): string => {
     const address = port === undefined ? listener?.address() : undefined;
     if (typeof address === 'object' && address !== null) port = address.port;
@@ -161,6 +162,9 @@ export const startApi = async (
     get publicUrl() {
       return baseUrl();
     },
+    get submissionServers() {
+      return submission?.servers ?? [];
+    },
     health: healthParts({ config, engines, readModels, eventLoop, workers }),
     probes: {
       database: () => pool.query('select 1'),
@@ -184,12 +188,10 @@ export const startApi = async (
     await close();
     throw listenRefused(error, { ...config, variable: 'PORT' });
   }
-  const submission = await startSubmission(config, closers, { deps, ...server.shared }).catch(
-    async (error: unknown) => {
-      await close();
-      throw error;
-    },
-  );
+  submission = await startSubmission(config, closers, { deps, ...server.shared }).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
   return {
     baseUrl: baseUrl(),
     submissionPort: submission?.port,

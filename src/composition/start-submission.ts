@@ -1,26 +1,58 @@
+import { isLoopback } from '../adapters/mail/smarthost/smarthost.ts';
 import { createMailParser } from '../adapters/mail-parser/mail-parser.ts';
 import { type SmtpListener, startSmtpListener } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/address-ranges.ts';
 import { StartRefused } from '../domain/start-refused.ts';
+import type { SubmissionServer } from '../http/dependencies.ts';
 import { createSubmission } from '../submission/submission.ts';
 import type { SubmissionContext } from '../submission/submit-message.ts';
 import { type Closers, type ListenAddress, listenRefused, type RunningRole } from './lifecycle.ts';
+import { isUnspecified } from './read-service-config.ts';
 import { followRenewals, readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 
 export interface RunningSubmission extends RunningRole {
   readonly port: number | undefined;
   readonly tlsPort: number | undefined;
+  /** As clients reach it. */
+  readonly servers: readonly SubmissionServer[];
 }
 
 type Variable = Extract<ListenAddress['variable'], `SUBMISSION_${string}`>;
+
+interface Offered {
+  readonly host: string;
+  readonly publicUrl: string | undefined;
+  readonly hasTls: boolean;
+  readonly port: number | undefined;
+  readonly tlsPort: number | undefined;
+}
+
+/** Where clients reach what listens on this address. Without a certificate that is loopback, as nobody else is taken. */
+const hostOffered = ({ host, publicUrl, hasTls }: Omit<Offered, 'port' | 'tlsPort'>): string | null => {
+  const own = isUnspecified(host) ? '127.0.0.1' : host;
+  if (!hasTls) return isLoopback(own) ? own : null;
+  return publicUrl === undefined || isLoopback(host) ? own : new URL(publicUrl).hostname;
+};
+
+/** What clients can use of what listens. */
+export const serversOffered = ({ port, tlsPort, ...offered }: Offered): readonly SubmissionServer[] => {
+  const host = hostOffered(offered);
+  if (host === null) return [];
+  const asked = offered.hasTls ? 'starttls' : 'none';
+  const listening = [
+    { port, tls: asked },
+    { port: tlsPort, tls: 'implicit' },
+  ] as const;
+  return listening.flatMap(({ port: at, tls }) => (at === undefined ? [] : [{ host, port: at, tls }]));
+};
 
 /**
  * Accepts mail over SMTP when `SUBMISSION_PORT` or `SUBMISSION_TLS_PORT` is set.
  * @throws {StartRefused} the certificate cannot be used, or an address cannot be listened on.
  */
 export const startSubmission = async (
-  { submissionPort, submissionTlsPort, host, ehloName, tlsFiles }: Config,
+  { submissionPort, submissionTlsPort, host, publicUrl, ehloName, tlsFiles }: Config,
   closers: Closers,
   context: Omit<SubmissionContext, 'mailParser'>,
 ): Promise<RunningSubmission | undefined> => {
@@ -59,9 +91,10 @@ export const startSubmission = async (
   const endRenewals = followRenewals({ tlsFiles, logger }, (renewed) => {
     for (const { useTls } of listeners) useTls(renewed);
   });
+  const ports = { port: plain?.port, tlsPort: implicit?.port };
   return {
-    port: plain?.port,
-    tlsPort: implicit?.port,
+    ...ports,
+    servers: serversOffered({ host, publicUrl, hasTls: tls !== undefined, ...ports }),
     stop: async () => {
       endRenewals();
       await Promise.all(listeners.map(({ close }) => close()));

@@ -30,6 +30,14 @@ export interface LoopWork {
   readonly requestId: string;
 }
 
+/** Where this process takes mail by SMTP. */
+export interface SubmissionServer {
+  readonly host: string;
+  readonly port: number;
+  /** `none`: clients on the machine of the service alone are taken. */
+  readonly tls: 'none' | 'starttls' | 'implicit';
+}
+
 /** What the API is built on. The caller that opened these closes them after the server. */
 export interface HttpDependencies {
   readonly context: CommandContext;
@@ -76,6 +84,8 @@ export interface HttpDependencies {
   readonly version: string;
   /** URL at which clients reach this service; for the OpenAPI document. */
   readonly publicUrl: string;
+  /** Empty: mail is not taken by SMTP. */
+  readonly submissionServers: readonly SubmissionServer[];
   /** Readiness probes by name; each rejects if its dependency is unavailable. */
   readonly probes: Readonly<Record<string, () => Promise<unknown>>>;
   /** What `GET /v1/service` asks for the health of each part. */

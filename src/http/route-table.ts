@@ -155,6 +155,7 @@ export const ROUTES = {
   },
 
   'GET /v1/search': { ...READ, searches: true, errors: [] },
+  'GET /v1/submission': { ...READ, mail: 'none', errors: [] },
   'GET /v1/service': { ...READ, membersOnly: true, operatorsOnly: true, errors: [] },
 
   'POST /v1/session': { ...OPEN, secret: true, errors: SIGN_IN_ERRORS },

@@ -51,6 +51,7 @@ import { getDomainReputationRoute, releaseSendingRoute } from './routes/sender-r
 import { docsRoute, livezRoute, openapiRoute, readyzRoute, rootRoute } from './routes/service.ts';
 import { getServiceRoute } from './routes/service-health.ts';
 import { getStatsRoute } from './routes/stats.ts';
+import { getSubmissionRoute } from './routes/submission.ts';
 import { addSuppressionsRoute } from './routes/suppressions/add-suppressions.ts';
 import { listOptInsRoute, optInRoute } from './routes/suppressions/opt-ins.ts';
 import { exportSuppressionsRoute, importSuppressionsRoute } from './routes/suppressions/suppression-file.ts';
@@ -186,6 +187,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   readEventsRoute,
   getStatsRoute,
   searchRoute,
+  getSubmissionRoute,
   getServiceRoute,
   listRefusedRequestsRoute,
   countRefusedRequestsRoute,

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClosers } from '../../src/composition/lifecycle.ts';
-import { startSubmission } from '../../src/composition/start-submission.ts';
+import { serversOffered, startSubmission } from '../../src/composition/start-submission.ts';
 import { followRenewals } from '../../src/composition/tls-files.ts';
 import { readConfig } from '../../src/config.ts';
 import { StartRefused } from '../../src/domain/start-refused.ts';
@@ -71,6 +71,27 @@ test('with a port for TLS it is listened on beside the other, or alone', async (
   const alone = await start({ SUBMISSION_TLS_PORT: '0', ...files2 });
   expect(alone?.port).toBeUndefined();
   await alone?.stop();
+});
+
+test('says where clients reach it, and nothing of what takes nobody', async () => {
+  const of = (more: object) => serversOffered({ ...OFF, ...more });
+  const OFF = { host: '127.0.0.1', publicUrl: undefined, hasTls: false, port: undefined, tlsPort: undefined };
+  const mail = { publicUrl: 'https://mail.example.com:8443', hasTls: true };
+  expect(of({})).toEqual([]);
+  expect(of({ port: 2525 })).toEqual([{ host: '127.0.0.1', port: 2525, tls: 'none' }]);
+  expect(of({ host: '0.0.0.0', port: 2525 })).toEqual([{ host: '127.0.0.1', port: 2525, tls: 'none' }]);
+  expect(of({ host: '192.0.2.1', port: 2525 })).toEqual([]);
+  expect(of({ ...mail, host: '0.0.0.0', port: 587, tlsPort: 465 })).toEqual([
+    { host: 'mail.example.com', port: 587, tls: 'starttls' },
+    { host: 'mail.example.com', port: 465, tls: 'implicit' },
+  ]);
+  expect(of({ ...mail, host: '::1', port: 587 })).toEqual([{ host: '::1', port: 587, tls: 'starttls' }]);
+  expect(of({ host: '0.0.0.0', publicUrl: mail.publicUrl, port: 25 })).toEqual([
+    { host: '127.0.0.1', port: 25, tls: 'none' },
+  ]);
+  const running = await start({ SUBMISSION_PORT: '0' });
+  expect(running?.servers).toEqual([{ host: '127.0.0.1', port: running?.port, tls: 'none' }]);
+  await running?.stop();
 });
 
 test('a port for TLS without a certificate is refused with a sentence', async () => {

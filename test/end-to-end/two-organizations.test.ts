@@ -67,7 +67,8 @@ const guard = z.looseObject({
 
 /** Of members alone: there is no key for them. */
 const isOfMembers = ({ path }: Located): boolean =>
-  path.startsWith('/v1/passkeys') || ['/v1/service', '/v1/session/presence'].includes(path);
+  path.startsWith('/v1/passkeys') ||
+  ['/v1/organization/contents', '/v1/service', '/v1/session/presence'].includes(path);
 
 /** Operations that need a key, and what key. */
 const guarded = () =>

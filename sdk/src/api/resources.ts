@@ -168,6 +168,7 @@ import type {
   StartWarmUpAnswer,
   StartWarmUpRequest,
   Stats,
+  Submission,
   Suppression,
   Template,
   TemplateDiff,
@@ -918,6 +919,19 @@ export const search = (call: Call) => ({
    */
   search: (query: SearchQuery, options?: RequestOptions) =>
     call.list<SearchResult, SearchAnswer>({ method: 'GET', path: '/v1/search', query }, options),
+});
+
+/** Operations on `/v1/submission`. */
+export const submission = (call: Call) => ({
+  /**
+   * Read where mail is taken by SMTP
+   *
+   * What a program that can only send by SMTP is given. The password is an API key with `send`; the user name is ignored. See docs/smtp.md for what may be in a message.
+   *
+   * Needs a key with `read`. Counts against its limit of `read` requests.
+   */
+  get: (options?: RequestOptions) =>
+    call.json<Submission>({ method: 'GET', path: '/v1/submission' }, options),
 });
 
 /** Operations on `/v1/requests`. */

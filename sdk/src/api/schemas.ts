@@ -2474,6 +2474,19 @@ export interface SearchResult {
   path: string;
 }
 
+export interface Submission {
+  object: 'submission';
+  /** Any other name does as well. */
+  user: string;
+  /** Empty: mail is not taken by SMTP. */
+  servers: ({
+    host: string;
+    port: number;
+    /** `starttls` (RFC 3207): asked for before the password. `implicit` (RFC 8314): from the first byte. `none`: programs on the machine of the service alone are taken. */
+    tls: 'none' | 'starttls' | 'implicit';
+  })[];
+}
+
 export interface RequestRefusal {
   /** The `X-Request-Id` of the answer. */
   id: string;

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { List } from '../../http/schemas/envelope.ts';
 import type { SerializedMember } from '../../http/schemas/member.ts';
+import type { SerializedSubmission } from '../../http/schemas/submission.ts';
 import { session } from '../data/credentials.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo } from '../data/location.ts';
@@ -38,6 +39,36 @@ const Step = ({ number, isDone, title, text, action, children }: StepProps): JSX
   </li>
 );
 
+type SubmissionServer = SerializedSubmission['servers'][number];
+
+const TLS = {
+  none: 'none: programs on this machine alone are taken',
+  starttls: 'STARTTLS',
+  implicit: 'from the first byte',
+} as const satisfies Readonly<Record<SubmissionServer['tls'], string>>;
+
+/** An IPv6 address stands in brackets (RFC 3986 §3.2.2). */
+const inUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** What a program asks for, and a command that sends by it. */
+const bySmtp = (
+  from: string,
+  { host, port, tls }: SubmissionServer,
+  user: string,
+): string => `# Host ${host}, port ${port}
+# TLS ${TLS[tls]}
+# User ${user}, password: an API key
+curl ${tls === 'implicit' ? 'smtps' : 'smtp'}://${inUrl(host)}:${port}${tls === 'starttls' ? ' --ssl-reqd' : ''} \\
+  --user "${user}:$OUTBOX_KEY" \\
+  --mail-from hello@${from} --mail-rcpt you@example.net \\
+  --upload-file - <<'MAIL'
+From: Shop <hello@${from}>
+To: you@example.net
+Subject: It works
+
+Hello.
+MAIL`;
+
 const SNIPPETS = {
   curl: (from: string) => `curl ${location.origin}/v1/messages/send \\
   -H "Authorization: Bearer $OUTBOX_KEY" \\
@@ -59,19 +90,29 @@ const SNIPPETS = {
 });
 console.log(await answer.json());`,
 } as const;
-type Language = keyof typeof SNIPPETS;
-const LANGUAGES = Object.keys(SNIPPETS) as readonly Language[]; // its very names
+
+/** Ways to send, by name; one for each server that takes mail by SMTP. */
+const snippetsFor = (from: string, submission: SerializedSubmission | undefined): ReadonlyMap<string, string> =>
+  new Map([
+    ...Object.entries(SNIPPETS).map(([name, text]) => [name, text(from)] as const),
+    ...(submission?.servers ?? []).map(
+      (server) =>
+        [server.tls === 'implicit' ? 'SMTP, TLS' : 'SMTP', bySmtp(from, server, submission?.user ?? '')] as const,
+    ),
+  ]);
 
 const QUOTED = /("[^"]*"|'[^']*'|`[^`]*`)/;
 
 const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: boolean }): JSX.Element => {
-  const [language, choose] = useState<Language>('curl');
-  const text = SNIPPETS[language](from);
+  const [language, choose] = useState('curl');
+  const submission = useResource<SerializedSubmission>({ path: '/v1/submission' }).data;
+  const snippets = snippetsFor(from, submission);
+  const text = snippets.get(language) ?? '';
   return (
     <div class="snip">
       <div class="sh">
         <div class="seg">
-          {LANGUAGES.map((one) => (
+          {[...snippets.keys()].map((one) => (
             <button key={one} type="button" aria-pressed={one === language} onClick={() => choose(one)}>
               {one}
             </button>

@@ -115,6 +115,7 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   topics: 'Kinds of mail that recipients choose or refuse by themselves.',
   recipients: 'Pages behind the links in mail, for its recipients; no key is needed.',
   search: 'Finds what an id, an address, a code or the beginning of a name leads to.',
+  submission: 'Where mail is taken by SMTP, beside this API.',
   service: 'The service itself: probes and this document, which need no key, and its health, for operators.',
 };
 

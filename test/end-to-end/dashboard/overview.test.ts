@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { apiClient, eventually } from '../../support/api-client.ts';
 import { look, settle } from '../../support/browser.ts';
@@ -22,6 +24,7 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
     const { page, complaints, close } = await dashboard.open(WIDE);
     await page.goto('/dashboard');
     await page.getByText('Waiting for your first message').waitFor();
+    expect(await page.getByRole('button', { name: 'SMTP' }).count()).toBe(0); // nothing takes it
     await page.getByRole('img', { name: /^Live:/ }).waitFor();
     const command = await page.getByText('curl http').innerText();
     const [, body = ''] = /-d '([^']+)'/.exec(command) ?? [];
@@ -36,6 +39,25 @@ describe.skipIf(chromiumIsMissing)('the overview of an organization without mail
     );
     await page.getByRole('button', { name: 'To the overview' }).click();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
+
+describe.skipIf(chromiumIsMissing)('the overview of an organization that may send by SMTP', () => {
+  const dashboard = startDashboard(undefined, async () => ({ SUBMISSION_PORT: '0' }));
+
+  test('has a command that does', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    await page.goto('/dashboard');
+    await page.getByRole('button', { name: 'SMTP' }).click();
+    const command = await page.getByText('curl smtp').innerText();
+    expect(command).toMatch(/^# Host 127\.0\.0\.1, port \d+\n# TLS none: .*\n# User outbox, password: an API key$/m);
+    const env = { ...process.env, OUTBOX_KEY: dashboard.program.keys.live };
+    await promisify(execFile)('sh', ['-c', command], { env });
+    await page.getByText('Your first message is here.').waitFor();
+    const { body } = await dashboard.api.get('/v1/messages');
+    expect(body.data[0]).toMatchObject({ subject: 'It works', recipients: [{ address: 'you@example.net' }] });
     expect(complaints).toEqual([]);
     await close();
   });

@@ -162,7 +162,6 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   choosePlan: () => [],
   updateOrganization: () => [],
   setLegalHold: () => [],
-  setContentsRoles: () => [],
   // Mail servers of others are the same for every organization; the list names none of its recipients.
   listDestinations: () => [{ query: '?limit=100', check: isEmpty }],
   releaseDestination: () => [
@@ -216,6 +215,8 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   deleteCapturedMail: (victim) => capturedMailOf(victim),
   deleteInbox: (victim) => [{ query: `?to=nobody@${victim.domain.name}` }],
   getOrganization: () => [{}],
+  // Of the service: the same for every organization.
+  getSubmission: () => [{}],
   getOrganizationReputation: () => [{}],
   releaseOrganizationSending: () => [{ check: ({ released }) => expect(released).toBe(false) }],
 };

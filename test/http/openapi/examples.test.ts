@@ -102,7 +102,7 @@ const withProvider = async () => {
 
 /** Members alone can, with what is made at the time. */
 const isOfMembers = ({ located }: (typeof examples)[number]): boolean =>
-  ['addPasskey', 'provePresence'].includes(located.operation.operationId);
+  ['addPasskey', 'provePresence', 'setContentsRoles'].includes(located.operation.operationId);
 
 describe('every example of the document', () => {
   const check = answerCheck(document);

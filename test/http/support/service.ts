@@ -111,6 +111,7 @@ const dependencies = (overrides: Overrides): HttpDependencies => {
     trustedProxies: [],
     version: '0.0.0',
     publicUrl: 'http://localhost',
+    submissionServers: [],
     trackingKeys: TRACKING_KEYS,
     sendingLimits: { bounces: [2, 4, 5], complaints: [0.08, 0.2, 0.3] },
     identityProvider: null,

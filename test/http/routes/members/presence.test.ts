@@ -74,6 +74,7 @@ describe('what needs a member to be present', () => {
       'POST /v1/members',
       'POST /v1/members/:id/links',
       'POST /v1/passkeys',
+      'PUT /v1/organization/contents',
     ]);
   });
 
@@ -83,6 +84,7 @@ describe('what needs a member to be present', () => {
     'POST /v1/passkeys': { credential_id: 'AA', client_data: 'AA', attestation_object: 'AA' },
     'POST /v1/audit/auditors': { name: 'Late', expires_at: '2999-01-01T00:00:00Z' },
     'POST /v1/erasures': { address: 'late@example.net' },
+    'PUT /v1/organization/contents': { allowed_to: ['analyst'] },
   };
 
   test('is refused ten minutes after signing in, and done after a proof by passkey', async () => {
