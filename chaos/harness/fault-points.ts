@@ -174,6 +174,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationSendingPaused: 'append-reputation',
   OrganizationSendingRecovered: 'append-reputation',
   OrganizationSendingReleased: 'append-release',
+  BulkMailPaused: 'append-other',
+  BulkMailResumed: 'append-other',
 
   WarmUpStarted: 'append-other',
   WarmUpEnded: 'append-release',

@@ -2,7 +2,13 @@ import {
   evaluateReputation as decideEvaluateReputation,
   type EvaluateReputation,
 } from '../domain/reputation/evaluate-reputation.ts';
-import { releaseSending as decideReleaseSending, reputation, senderIdOf } from '../domain/reputation/reputation.ts';
+import {
+  pauseBulkMail as decidePauseBulkMail,
+  releaseSending as decideReleaseSending,
+  type Reputation,
+  reputation,
+  senderIdOf,
+} from '../domain/reputation/reputation.ts';
 import { reputationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { execute } from './execute.ts';
@@ -42,4 +48,20 @@ export const releaseSending = async (
     decide: (state) => decideReleaseSending(state, sender),
   });
   return events.length > 0;
+};
+
+/** Pauses all live bulk mail of the caller's organization, or resumes it. @throws {DomainError} `resource_conflict`. */
+export const pauseBulkMail = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  paused: boolean,
+): Promise<Reputation> => {
+  const { organizationId } = origin;
+  const { state } = await execute(context, {
+    aggregate: reputation,
+    stream: reputationStream(organizationId),
+    context: eventContext({ ...origin, environment: 'live' }, context.system.now().toISOString()),
+    decide: (before) => decidePauseBulkMail(before, { organizationId, paused }),
+  });
+  return state;
 };

@@ -130,7 +130,10 @@ export interface CustomerEventFacts {
   };
 }
 
-export const TYPE_OF_REPUTATION: Readonly<Record<ReputationEvent['type'], CustomerEventType>> = {
+/** What follows from rates, or releases from it. */
+export type JudgedEvent = Exclude<ReputationEvent, { readonly type: `BulkMail${string}` }>;
+
+export const TYPE_OF_REPUTATION: Readonly<Record<JudgedEvent['type'], CustomerEventType>> = {
   SendingWarned: 'domain.sending_warned',
   SendingSlowed: 'domain.sending_slowed',
   SendingPaused: 'domain.sending_paused',

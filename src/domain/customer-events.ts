@@ -2,6 +2,7 @@ import { customerEventId } from './customer-event-ids.ts';
 import {
   type CustomerEventFacts,
   type CustomerEventType,
+  type JudgedEvent,
   TYPE_OF_DOMAIN,
   TYPE_OF_KEY,
   TYPE_OF_QUOTA,
@@ -11,7 +12,6 @@ import {
 } from './customer-event-types.ts';
 import { type CustomerEventKind, messageKinds } from './customer-message-events.ts';
 import type { Environment } from './environment.ts';
-import type { ReputationEvent } from './events.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
 import { senderIdIn } from './reputation/reputation.ts';
 
@@ -34,7 +34,7 @@ const about = (type: CustomerEventType, facts: CustomerEventFacts = {}): readonl
   { type, recipientId: null, facts },
 ];
 
-const reputationKinds = ({ type, data }: ReputationEvent): readonly CustomerEventKind[] => {
+const reputationKinds = ({ type, data }: JudgedEvent): readonly CustomerEventKind[] => {
   if (!('measure' in data)) return about(TYPE_OF_REPUTATION[type]);
   const { measure, count, of, limitPercent } = data;
   return about(TYPE_OF_REPUTATION[type], { limit: { measure, count, of, limitPercent } });
@@ -50,6 +50,8 @@ const kindsOf = (
     case 'OrganizationCeilingsSet':
     case 'OrganizationUpdated':
     case 'LegalHoldSet':
+    case 'BulkMailPaused':
+    case 'BulkMailResumed':
     case 'ContentsRolesSet':
     case 'PlanChosen':
     case 'AdminKeysReleased':

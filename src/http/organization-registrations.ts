@@ -43,7 +43,11 @@ import {
   setLegalHoldRoute,
   updateOrganizationRoute,
 } from './routes/organization.ts';
-import { getOrganizationReputationRoute, releaseOrganizationSendingRoute } from './routes/sender-reputation.ts';
+import {
+  getOrganizationReputationRoute,
+  pauseBulkMailRoute,
+  releaseOrganizationSendingRoute,
+} from './routes/sender-reputation.ts';
 
 /** What an organization asks about itself, in the order of the OpenAPI document: its log, people, settings and captured mail. */
 export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> = {
@@ -72,6 +76,7 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   setLegalHoldRoute,
   setContentsRolesRoute,
   releaseOrganizationSendingRoute,
+  pauseBulkMailRoute,
   signInRoute,
   createChallengeRoute,
   mailSignInLinkRoute,

@@ -149,6 +149,10 @@ export const ROUTES = {
     membersOnly: true,
     errors: CHANGED_LIVE,
   },
+  'PUT /v1/organization/bulk-mail': {
+    ...ADMIN_CHANGE_LIVE,
+    errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],
+  },
   'POST /v1/organization/release': {
     ...ADMIN_CHANGE_LIVE,
     errors: [...BODY, 'environment_not_allowed', 'resource_conflict'],

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { evaluateReputation, releaseSending } from '../../src/commands/reputation.ts';
+import { evaluateReputation, pauseBulkMail, releaseSending } from '../../src/commands/reputation.ts';
 import type { MessageEvent } from '../../src/domain/events.ts';
 import { reputationStream } from '../../src/domain/streams.ts';
 import { LATER_EVENTS } from '../projections/support/message-events.ts';
@@ -84,4 +84,35 @@ test('mail of a paused domain waits without being looked at, and leaves within s
   expect(await service.history(ids[0] ?? '')).toEqual([
     ...['MessageAccepted', 'RecipientsHeld', 'AttemptStarted', 'RecipientDelivered'],
   ]);
+}, 45_000);
+
+test('bulk mail that somebody paused waits, and leaves within seconds once it is resumed; other mail does not wait', async () => {
+  const { service, sink } = await open();
+  const { dependencies, organizationId } = service;
+  const origin = { actor: 'operator', organizationId, environment: 'live', requestId: null } as const;
+  const pause = (paused: boolean) =>
+    pauseBulkMail(dependencies, { ...origin, correlationId: 'test', causationId: 'test' }, paused);
+  service.workers().start();
+  await pause(true);
+  // A release of what rates restrict is none of what somebody paused.
+  const counts = { releasedAt: null, delivered: 900, bounced: 100, complained: 0 };
+  const limits = { bounces: [2, 4, 5], complaints: null } as const;
+  await evaluateReputation(dependencies, { domainId: null, organizationId, counts, limits });
+  await releaseSending(dependencies, { ...origin, correlationId: 'test', causationId: 'test' }, null);
+  const bulk: string[] = [];
+  for (let number = 0; number < 20; number += 1)
+    bulk.push(await service.send(`ann@d${number % 3}.example`, 'live', 'News', { stream: 'bulk' }));
+  await service.send('bob@d1.example', 'live', 'Receipt');
+  await vi.waitFor(
+    async () => {
+      const held = await Promise.all(bulk.map((id) => service.message(id)));
+      expect(held.map(({ recipients }) => recipients[0]?.held?.reason)).toEqual(bulk.map(() => 'bulk_mail_paused'));
+    },
+    { timeout: 15_000, interval: 100 },
+  );
+  await vi.waitFor(() => expect(sink.mails).toHaveLength(1), { timeout: 10_000, interval: 50 });
+  await setTimeout(1_500);
+  expect(sink.mails).toHaveLength(1);
+  await pause(false);
+  await vi.waitFor(() => expect(sink.mails).toHaveLength(21), { timeout: 10_000, interval: 50 });
 }, 45_000);

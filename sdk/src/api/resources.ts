@@ -128,6 +128,8 @@ import type {
   OptInRequest,
   OutboxEvent,
   Passkey,
+  PauseBulkMailAnswer,
+  PauseBulkMailRequest,
   Plan,
   PreviewErasureAnswer,
   PreviewErasureRequest,
@@ -1246,6 +1248,15 @@ export const organization = (call: Call) => ({
    */
   releaseSending: (options?: RequestOptions) =>
     call.json<ReleaseOrganizationSendingAnswer>({ method: 'POST', path: '/v1/organization/release' }, options),
+  /**
+   * Pause all bulk mail of the organization, or resume it
+   *
+   * While it is paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. What is being sent at that moment is not stopped. Transactional mail is never held. Resumed, it leaves as after a release. Both are on record.
+   *
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
+   */
+  pauseBulkMail: (body: PauseBulkMailRequest, options?: RequestOptions) =>
+    call.json<PauseBulkMailAnswer>({ method: 'PUT', path: '/v1/organization/bulk-mail', body }, options),
 });
 
 /** Operations on `/v1/members`. */

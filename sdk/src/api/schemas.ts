@@ -549,6 +549,11 @@ export interface SetContentsRolesRequest {
   allowed_to: readonly ('analyst' | 'auditor')[];
 }
 
+export interface PauseBulkMailRequest {
+  /** false: it leaves again. */
+  paused: boolean;
+}
+
 export interface InviteMemberRequest {
   /** One email address without a name. */
   email: string;
@@ -1333,7 +1338,7 @@ export interface Message {
     next_attempt_at: string | null;
     /** Why a due recipient is held; null: it is not held. */
     held: {
-      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'warm_up';
+      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up';
       since: string;
       /** Latest time of the next check. */
       until: string;
@@ -3153,7 +3158,7 @@ export interface GetMessageAnswer {
     next_attempt_at: string | null;
     /** Why a due recipient is held; null: it is not held. */
     held: {
-      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'warm_up';
+      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up';
       since: string;
       /** Latest time of the next check. */
       until: string;
@@ -3938,6 +3943,8 @@ export interface GetOrganizationReputationAnswer {
       paused_percent: number;
     } | null;
   };
+  /** Since when somebody has paused all live bulk mail, whatever the level is; null: nobody has. */
+  bulk_mail_paused_since: string | null;
 }
 
 export interface UpdateOrganizationAnswer {
@@ -4020,6 +4027,13 @@ export interface ReleaseOrganizationSendingAnswer {
   organization_id: string;
   /** false: nothing was restricted, and nothing changed. */
   released: boolean;
+}
+
+export interface PauseBulkMailAnswer {
+  object: 'bulk_mail';
+  organization_id: string;
+  /** null: it leaves. */
+  paused_since: string | null;
 }
 
 export interface ListMembersAnswer {

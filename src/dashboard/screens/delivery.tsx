@@ -13,6 +13,7 @@ import { count, duration, sofar, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { Destinations, perMinute, rowsOf, Suspended } from '../parts/destinations.tsx';
 import { Figure, Figures } from '../parts/figures.tsx';
+import { BulkMailPaused, PauseBulkMail } from '../parts/pause-bulk-mail.tsx';
 import { ReputationGauge } from '../parts/reputation-gauge.tsx';
 import { ServiceHealth } from '../parts/service-health.tsx';
 import { Fault, Skeleton } from '../parts/states.tsx';
@@ -68,22 +69,46 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
   );
 };
 
-/** Of all domains together. Who may not read it is shown none. */
-const OrganizationReputation = (): JSX.Element | null => {
-  const { data } = useResource<SerializedOrganizationReputation>({ path: '/v1/organization/reputation' });
-  if (data === undefined) return null;
-  return (
-    <section class="card" aria-label="Reputation">
-      <header>
-        <h2>Reputation</h2>
-        <span class="muted">All domains together, once two of them have sent bulk mail</span>
-      </header>
-      <div class="gauge pad">
-        <ReputationGauge reputation={data} />
-      </div>
-    </section>
-  );
+/** Of all domains together. */
+const OrganizationReputation = ({ data }: { readonly data: SerializedOrganizationReputation }): JSX.Element => (
+  <section class="card" aria-label="Reputation">
+    <header>
+      <h2>Reputation</h2>
+      <span class="muted">All domains together, once two of them have sent bulk mail</span>
+    </header>
+    <div class="gauge pad">
+      <ReputationGauge reputation={data} />
+    </div>
+  </section>
+);
+
+/** Of live mail alone. undefined: it is of the test environment, or not read. */
+const useReputation = (isLive: boolean): SerializedOrganizationReputation | undefined => {
+  const { data } = useResource<SerializedOrganizationReputation>({
+    path: '/v1/organization/reputation',
+    everyMs: EVERY_MS,
+    enabled: isLive,
+  });
+  return isLive ? data : undefined;
 };
+
+interface HeadProps {
+  readonly requests: readonly string[];
+  readonly reputation: SerializedOrganizationReputation | undefined;
+}
+
+const Head = ({ requests, reputation }: HeadProps): JSX.Element => (
+  <div class="head">
+    <div>
+      <h1>Delivery</h1>
+      <p class="sub">What waits, where, and why</p>
+    </div>
+    <div class="acts">
+      <ApiButton requests={requests} />
+      {reputation !== undefined && <PauseBulkMail since={reputation.bulk_mail_paused_since} />}
+    </div>
+  </div>
+);
 
 /** What waits, where, and why. */
 export const Delivery = (): JSX.Element => {
@@ -100,27 +125,23 @@ export const Delivery = (): JSX.Element => {
     everyMs: EVERY_MS,
     enabled: isLive,
   });
+  const reputation = useReputation(isLive);
   const suspended = isLive ? (listed.data?.data ?? []) : [];
   const domains = useDomains();
   const isOperator = useStore(session)?.operator === true;
   return (
     <>
-      <div class="head">
-        <div>
-          <h1>Delivery</h1>
-          <p class="sub">What waits, where, and why</p>
-        </div>
-        <div class="acts">
-          <ApiButton
-            requests={[
-              '/v1/destinations/backlog',
-              '/v1/destinations',
-              urlOf('/v1/stats', hour),
-              ...(isOperator ? ['/v1/service'] : []),
-            ]}
-          />
-        </div>
-      </div>
+      <Head
+        requests={[
+          '/v1/destinations/backlog',
+          '/v1/destinations',
+          urlOf('/v1/stats', hour),
+          ...(isLive ? ['/v1/organization/reputation'] : []),
+          ...(isOperator ? ['/v1/service'] : []),
+        ]}
+        reputation={reputation}
+      />
+      <BulkMailPaused since={reputation?.bulk_mail_paused_since} />
       {error !== null && <Fault error={error} retry={() => void refetch()} />}
       {backlog === undefined && error === null && <Skeleton />}
       {backlog !== undefined && (
@@ -129,7 +150,7 @@ export const Delivery = (): JSX.Element => {
           <Suspended suspended={suspended} />
           <Destinations rows={rowsOf(backlog, stats)} backlog={backlog} />
           <WarmUps domains={domains} />
-          {isLive && <OrganizationReputation />}
+          {reputation !== undefined && <OrganizationReputation data={reputation} />}
         </div>
       )}
       {isOperator && <ServiceHealth />}

@@ -75,6 +75,7 @@ export const HOLD_REASONS = [
   'domain_paused',
   'organization_slowed',
   'organization_paused',
+  'bulk_mail_paused',
   'warm_up',
 ] as const;
 export type HoldReason = (typeof HOLD_REASONS)[number];

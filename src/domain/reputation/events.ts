@@ -36,4 +36,8 @@ export const reputationEvents = {
   OrganizationSendingPaused: z.object({ ...organization, ...found }),
   OrganizationSendingRecovered: z.object(organization),
   OrganizationSendingReleased: z.object(organization),
+
+  /** By somebody who may, whatever its rates are: all its live bulk mail waits. */
+  BulkMailPaused: z.object(organization),
+  BulkMailResumed: z.object(organization),
 };

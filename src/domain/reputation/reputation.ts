@@ -16,12 +16,25 @@ export interface Reputation {
   readonly since: string | null;
   /** Outcomes from before are not counted; null: all are. */
   readonly releasedAt: string | null;
+  /** Of an organization: since when somebody has paused its bulk mail, whatever its level is; null: nobody has. */
+  readonly pausedSince: string | null;
 }
 
-export const GOOD_REPUTATION: Reputation = { level: 'good', measure: null, since: null, releasedAt: null };
+export const GOOD_REPUTATION: Reputation = {
+  level: 'good',
+  measure: null,
+  since: null,
+  releasedAt: null,
+  pausedSince: null,
+};
+
+/** Whether bulk mail waits: by its rates, or because somebody wants it to. */
+export const isPaused = ({ level, pausedSince }: Pick<Reputation, 'level' | 'pausedSince'>): boolean =>
+  level === 'paused' || pausedSince !== null;
 
 /** Whether bulk mail is slowed or paused. */
-export const holdsBack = ({ level }: Pick<Reputation, 'level'>): boolean => level === 'slowed' || level === 'paused';
+export const holdsBack = (state: Pick<Reputation, 'level' | 'pausedSince'>): boolean =>
+  state.level === 'slowed' || isPaused(state);
 
 /** Whose live bulk mail it is about. */
 export interface Sender {
@@ -56,7 +69,11 @@ export const reputation: Aggregate<Reputation, ReputationEvent> = {
         return { ...state, level: 'good', measure: null, since };
       case 'SendingReleased':
       case 'OrganizationSendingReleased':
-        return { level: 'good', measure: null, since, releasedAt: since };
+        return { ...state, level: 'good', measure: null, since, releasedAt: since };
+      case 'BulkMailPaused':
+        return { ...state, pausedSince: since };
+      case 'BulkMailResumed':
+        return { ...state, pausedSince: null };
       default:
         return type satisfies never;
     }
@@ -73,3 +90,12 @@ export const releaseSending = (
     ? [{ type: 'OrganizationSendingReleased', data: { organizationId } }]
     : [{ type: 'SendingReleased', data: { domainId } }];
 };
+
+/** Pauses all bulk mail of an organization, or resumes it. The same again is nothing. */
+export const pauseBulkMail = (
+  { pausedSince }: Reputation,
+  { organizationId, paused }: Pick<Sender, 'organizationId'> & { readonly paused: boolean },
+): readonly ReputationEvent[] =>
+  paused === (pausedSince !== null)
+    ? []
+    : [{ type: paused ? 'BulkMailPaused' : 'BulkMailResumed', data: { organizationId } }];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { load } from '../../commands/execute.ts';
-import { releaseSending } from '../../commands/reputation.ts';
+import { pauseBulkMail, releaseSending } from '../../commands/reputation.ts';
 import {
   countedFrom,
   type Limits,
@@ -14,6 +14,7 @@ import { type Reputation, reputation } from '../../domain/reputation/reputation.
 import { reputationStream } from '../../domain/streams.ts';
 import { readYourWrites } from '../consistency.ts';
 import { endpoint } from '../endpoint.ts';
+import { timeSchema } from '../schemas/envelope.ts';
 import {
   domainReputationSchema,
   organizationReputationSchema,
@@ -75,6 +76,7 @@ export const serializeOrganizationReputation = (
   object: 'organization_reputation',
   organization_id: organizationId,
   ...serializeReputation(reputation, judged),
+  bulk_mail_paused_since: reputation.pausedSince,
 });
 
 export const getDomainReputationRoute = endpoint(
@@ -167,5 +169,30 @@ export const releaseOrganizationSendingRoute = endpoint(
   async ({ caller: { organizationId }, origin }, { deps }) => {
     const released = await releaseSending(deps.context, origin, null);
     return { object: 'released_organization', organization_id: organizationId, released };
+  },
+);
+
+const pausedBulkMailSchema = z.strictObject({
+  object: z.literal('bulk_mail'),
+  organization_id: z.string(),
+  paused_since: timeSchema().nullable().describe('null: it leaves.'),
+});
+
+export const pauseBulkMailRoute = endpoint(
+  'PUT /v1/organization/bulk-mail',
+  {
+    summary: 'Pause all bulk mail of the organization, or resume it',
+    description:
+      'While it is paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. ' +
+      'What is being sent at that moment is not stopped. Transactional mail is never held. Resumed, it leaves as after a ' +
+      'release. Both are on record.',
+    body: z.strictObject({ paused: z.boolean().describe('false: it leaves again.') }),
+    examples: { 'A wrong list': { paused: true }, 'Go on': { paused: false } },
+    answer: pausedBulkMailSchema,
+    etag: false,
+  },
+  async ({ caller: { organizationId }, origin, body: { paused } }, { deps }) => {
+    const { pausedSince } = await pauseBulkMail(deps.context, origin, paused);
+    return { object: 'bulk_mail', organization_id: organizationId, paused_since: pausedSince };
   },
 );

@@ -54,5 +54,8 @@ export const organizationReputationSchema = z.strictObject({
   object: z.literal('organization_reputation'),
   organization_id: z.string(),
   ...reputationFields,
+  bulk_mail_paused_since: timeSchema()
+    .nullable()
+    .describe('Since when somebody has paused all live bulk mail, whatever the level is; null: nobody has.'),
 });
 export type SerializedOrganizationReputation = z.infer<typeof organizationReputationSchema>;

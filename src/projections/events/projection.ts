@@ -194,6 +194,8 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     OrganizationSendingPaused: ofOrganization,
     OrganizationSendingRecovered: ofOrganization,
     OrganizationSendingReleased: ofOrganization,
+    BulkMailPaused: 'ignored',
+    BulkMailResumed: 'ignored',
     WarmUpStarted: ofDomain,
     WarmUpEnded: ofDomain,
     QuotaWarned: ofOrganization,

@@ -154,6 +154,8 @@ export const reputationProjection = defineProjection<MessageEvent | ReputationEv
     OrganizationSendingPaused: 'ignored',
     OrganizationSendingRecovered: 'ignored',
     OrganizationSendingReleased: release,
+    BulkMailPaused: 'ignored',
+    BulkMailResumed: 'ignored',
   },
   begin,
   write,

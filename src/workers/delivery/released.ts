@@ -1,3 +1,4 @@
+import { isPaused } from '../../domain/reputation/reputation.ts';
 import { domainOfWarmUp } from '../../domain/warm-up/warm-up.ts';
 import type { AskHeld, AskHolders, DueDelivery, DuePage } from '../../projections/deliveries/queries.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
@@ -69,7 +70,7 @@ export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
     sendingDomains.isDeleted(holder) || sendingDomains.isDeleted(domainOfWarmUp(holder) ?? '');
 
   const holds = (holder: string): boolean =>
-    !isDeleted(holder) && (sendingHolds.reputationOf(holder).level === 'paused' || warmUpHolds.keeps(holder));
+    !isDeleted(holder) && (isPaused(sendingHolds.reputationOf(holder)) || warmUpHolds.keeps(holder));
 
   const releasingHolders = async (): Promise<readonly string[]> => {
     const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });

@@ -1,6 +1,7 @@
 import type { ReputationEvent } from '../../domain/events.ts';
 import { jitter, random } from '../../domain/jitter.ts';
 import type { Hold } from '../../domain/message/claim-attempt.ts';
+import type { HoldReason } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -43,7 +44,7 @@ interface Holder {
 }
 
 export const createSendingHolds = (system: System): SendingHolds => {
-  /** Senders that were ever warned: few. */
+  /** Senders that were ever warned or paused: few. */
   const senders = new Map<string, Known>();
 
   /** Mail that waits already goes first. It must be the turn of all senders that slow it. */
@@ -54,12 +55,19 @@ export const createSendingHolds = (system: System): SendingHolds => {
     return true;
   };
 
-  const hold = (level: keyof typeof REASONS, { id, what }: Holder): Hold => {
-    const waitSeconds = jitter(WAIT_SECONDS, random(system));
-    return { reason: REASONS[level][what], heldBy: id, waitSeconds };
-  };
+  const holdBy = (id: string, reason: HoldReason): Hold => ({
+    reason,
+    heldBy: id,
+    waitSeconds: jitter(WAIT_SECONDS, random(system)),
+  });
+
+  const hold = (level: keyof typeof REASONS, { id, what }: Holder): Hold => holdBy(id, REASONS[level][what]);
+
+  const isPausedBySomebody = ({ organizationId }: Sent): boolean =>
+    senders.get(organizationId)?.state.pausedSince != null;
 
   const holdOf = (message: Sent): Hold | null => {
+    if (isPausedBySomebody(message)) return holdBy(message.organizationId, 'bulk_mail_paused');
     const both: readonly Holder[] = [
       { id: message.accepted.domainId, what: 'domain' },
       { id: message.organizationId, what: 'organization' },

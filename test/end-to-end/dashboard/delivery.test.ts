@@ -41,6 +41,40 @@ describe.skipIf(chromiumIsMissing)('the screen of delivery', () => {
     await close();
   });
 
+  test('pauses bulk mail and resumes it', async () => {
+    const { page, complaints, close } = await dashboard.openAs('owner', WIDE);
+    await page.goto('/dashboard/delivery');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Pause bulk mail' }).click();
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    await page.getByRole('status').getByText('Bulk mail is paused').waitFor();
+    expect(await look(page, 'delivery-paused')).toEqual(FINE);
+    const since = async () => (await dashboard.api.get('/v1/organization/reputation')).body.bulk_mail_paused_since;
+    expect(await since()).not.toBeNull();
+    const news = { from: 'shop@example.test', to: 'ann@example.net', subject: 'News', text: 'News.', stream: 'bulk' };
+    const { id } = (await dashboard.api.post('/v1/messages/send', news)).body;
+    const explained = await eventually(
+      () => dashboard.api.get(`/v1/messages/${id}/explain`),
+      ({ body }) => body.waiting_because[0]?.reason === 'held',
+    );
+    expect(JSON.stringify(explained.body)).toContain('was paused by somebody who may');
+    await page.getByRole('button', { name: 'Resume bulk mail' }).click();
+    await dialog.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Pause bulk mail' }).waitFor();
+    await page.getByText('Bulk mail is paused').waitFor({ state: 'detached' });
+    await eventually(
+      () => dashboard.api.get(`/v1/messages/${id}`),
+      ({ body }) => body.status === 'delivered',
+    );
+    expect(complaints).toEqual([]);
+    await close();
+    const auditor = await dashboard.openAs('auditor', WIDE);
+    await auditor.page.goto('/dashboard/delivery');
+    await auditor.page.getByText('Nothing was asked to wait').waitFor();
+    expect(await auditor.page.getByRole('button', { name: 'Pause bulk mail' }).count()).toBe(0);
+    await auditor.close();
+  });
+
   test('shows operators, and nobody else, how the whole service is', async () => {
     const signIn = async (size: Size, prepare: (id: string) => Promise<unknown>) => {
       const { body } = await dashboard.api.post('/v1/members', { email: `${size.theme}@example.net`, role: 'owner' });

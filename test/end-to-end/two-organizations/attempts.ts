@@ -36,6 +36,7 @@ export const BODIES: Readonly<Record<string, object>> = {
   testSendTemplate: { to: 'mallory@example.net' },
 };
 
+const OWN_ALONE = ['choosePlan', 'updateOrganization', 'setLegalHold', 'pauseBulkMail'];
 const isEmpty = ({ data }: AnyBody): void => expect(data).toEqual([]);
 const counted = ({ totals }: AnyBody): void => expect(totals.accepted).toBe(0);
 
@@ -159,9 +160,7 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   listPlans: () => [{}],
   listInvoices: () => [{ check: isEmpty }],
   // Of the caller's own organization: there is nothing to name another by.
-  choosePlan: () => [],
-  updateOrganization: () => [],
-  setLegalHold: () => [],
+  ...Object.fromEntries(OWN_ALONE.map((operation) => [operation, () => []])),
   // Mail servers of others are the same for every organization; the list names none of its recipients.
   listDestinations: () => [{ query: '?limit=100', check: isEmpty }],
   releaseDestination: () => [
@@ -211,11 +210,10 @@ export const ATTEMPTS: Readonly<Record<string, Maker>> = {
   getRefusedRequest: async (victim) =>
     (await refusalsOf(victim)).map((id) => ({ id, refused: [404, 'not_found'] as const })),
   listInbox: async (victim) => [{ query: '?limit=100' }, ...(await cursorsOf(victim, '/v1/inbox'))],
-  getCapturedMail: (victim) => capturedMailOf(victim),
-  deleteCapturedMail: (victim) => capturedMailOf(victim),
+  getCapturedMail: capturedMailOf,
+  deleteCapturedMail: capturedMailOf,
   deleteInbox: (victim) => [{ query: `?to=nobody@${victim.domain.name}` }],
   getOrganization: () => [{}],
-  // Of the service: the same for every organization.
   getSubmission: () => [{}],
   getOrganizationReputation: () => [{}],
   releaseOrganizationSending: () => [{ check: ({ released }) => expect(released).toBe(false) }],

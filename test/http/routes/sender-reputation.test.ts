@@ -143,3 +143,50 @@ describe('the reputation of an organization', () => {
     expect(await feed(stranger)).toEqual([]);
   });
 });
+
+describe('bulk mail of an organization', () => {
+  const pause = async (key: string, payload: unknown) => {
+    const asked = { method: 'PUT', url: '/v1/organization/bulk-mail', key, payload: payload as object } as const;
+    const answer = await service.request(asked);
+    return { status: answer.statusCode, body: answer.json() };
+  };
+  const since = async (key: string) =>
+    (await service.request({ url: '/v1/organization/reputation', key })).json().bulk_mail_paused_since;
+
+  test('is paused and resumed by admin keys alone, for their own organization, and on record once for each', async () => {
+    const recorded = async () => {
+      const events = await service.deps.context.store.readStream(`reputation-${organizationId}`, { from: 0 });
+      return events
+        .filter(({ type }) => type.startsWith('BulkMail'))
+        .map(({ type, metadata }) => [type, metadata.actor]);
+    };
+    expect(await since(manager)).toBeNull();
+    expect((await pause(manager, { paused: true })).status).toBe(403);
+    const answers = await Promise.all([pause(admin, { paused: true }), pause(admin, { paused: true })]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers[0]?.body).toEqual({
+      object: 'bulk_mail',
+      organization_id: organizationId,
+      paused_since: await since(admin),
+    });
+    expect(await since(admin)).not.toBeNull();
+    expect(await since(stranger)).toBeNull();
+    expect((await pause(stranger, { paused: false })).body.paused_since).toBeNull();
+    expect(await since(admin)).not.toBeNull();
+    expect((await pause(admin, { paused: false })).body.paused_since).toBeNull();
+    expect(await since(admin)).toBeNull();
+    const by = expect.stringMatching(/^key:/);
+    expect(await recorded()).toEqual([
+      ['BulkMailPaused', by],
+      ['BulkMailResumed', by],
+    ]);
+  });
+
+  test.each([[{}], [[]], [{ paused: 'yes' }], [{ paused: null }], [{ paused: true, organization_id: 'org_1' }]])(
+    'is not paused by %j',
+    async (payload) => {
+      expect((await pause(admin, payload)).status).toBe(400);
+      expect(await since(admin)).toBeNull();
+    },
+  );
+});

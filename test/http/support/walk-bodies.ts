@@ -80,6 +80,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'PATCH /v1/organization': () => ({ name: 'Walk' }),
   'PUT /v1/organization/holds': () => ({ active: false }),
   'PUT /v1/organization/contents': () => ({ allowed_to: [] }),
+  'PUT /v1/organization/bulk-mail': () => ({ paused: false }),
   'POST /v1/organization/release': () => ({}),
   'POST /v1/members': () => newMember(),
   'POST /v1/session/presence': () => ({ token: 'x' }),

@@ -16,6 +16,7 @@ const KEPT_BACK: Readonly<Record<HoldReason, string>> = {
   domain_paused: `bulk mail of its sending domain is paused, because ${BAD}`,
   organization_slowed: `bulk mail of its organization is sent one message at a time, because ${BAD}`,
   organization_paused: `bulk mail of its organization is paused, because ${BAD}`,
+  bulk_mail_paused: 'all bulk mail of its organization was paused by somebody who may',
   warm_up: 'its sending domain is warming up and has used its daily quota',
 };
 

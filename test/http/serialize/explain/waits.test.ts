@@ -153,7 +153,13 @@ describe('an explanation of a recipient who is kept back', () => {
     },
     at: 1,
   });
-  const paused: Reputation = { level: 'paused', measure: 'bounces', since: minute(0), releasedAt: null };
+  const paused: Reputation = {
+    level: 'paused',
+    measure: 'bounces',
+    since: minute(0),
+    releasedAt: null,
+    pausedSince: null,
+  };
   const reputations = new Map([['dom_1', paused]]);
 
   test('says since when and why, and when it is looked at again at the latest', () => {

@@ -1,0 +1,68 @@
+import type { JSX } from 'preact';
+import { request } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
+import { useStore } from '../data/store.ts';
+import { useTimes } from '../data/time.ts';
+import { Action } from './action.tsx';
+import { Icon } from './icons.tsx';
+
+/** All bulk mail of the organization waits while somebody wants it to. */
+
+interface PausedProps {
+  /** ISO 8601; null: it leaves. */
+  readonly since: string | null;
+}
+
+export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
+  const own = useStore(session);
+  // An API key may or may not: the service says so.
+  const mayChange = own == null || (own.changes && own.permissions.includes('admin'));
+  if (!mayChange) return null;
+  const set = (paused: boolean) => async (): Promise<undefined> => {
+    await request('/v1/organization/bulk-mail', { method: 'PUT', body: { paused } });
+  };
+  if (since !== null) {
+    return (
+      <Action
+        word="Resume"
+        opener="Resume bulk mail"
+        icon="send"
+        tone="plain"
+        title="Resume bulk mail?"
+        act={set(false)}
+      >
+        <p class="two">What waits leaves within seconds; a long backlog takes turns with other mail.</p>
+      </Action>
+    );
+  }
+  return (
+    <Action
+      word="Pause"
+      opener="Pause bulk mail"
+      icon="pause"
+      tone="plain"
+      title="Pause all bulk mail?"
+      act={set(true)}
+    >
+      <p class="two">
+        Bulk mail of all domains is still accepted, and waits until it is resumed or its time to live is over. What is
+        being sent now is not stopped. Transactional mail leaves as before.
+      </p>
+    </Action>
+  );
+};
+
+/** @param since undefined: it is not known, or not of this environment. */
+export const BulkMailPaused = ({ since }: { readonly since: string | null | undefined }): JSX.Element | null => {
+  const times = useTimes();
+  if (since == null) return null;
+  return (
+    <p class="cap" role="status">
+      <Icon name="pause" />
+      <span>
+        <b class="b">Bulk mail is paused</b> since {times.short(since)}. It waits until it is resumed; transactional
+        mail leaves as before.
+      </span>
+    </p>
+  );
+};
