@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createTemplateUses } from '../commands/template/use-template.ts';
 import type { AuthContext } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/key-cache.ts';
+import { createOwnersOf } from './auth/owners.ts';
 import { createMemberAddresses } from './auth/member-addresses.ts';
 import { createCatchUpLimit } from './auth/rate-limits.ts';
 import { createSessionActivity } from './auth/session-activity.ts';
@@ -144,6 +145,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
     },
     system,
     rateLimiter,
+    ownersOf: createOwnersOf({ keyCache, contents: context.contents, logger }),
   };
   const closing = new AbortController();
 

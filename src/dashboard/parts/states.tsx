@@ -77,7 +77,7 @@ export const Notice = ({ tone, state, children }: NoticeProps): JSX.Element => (
 );
 
 /** Messages of the API begin small and have no full stop. */
-const sentenceOf = (message: string): string => {
+export const sentenceOf = (message: string): string => {
   const [first = '', ...rest] = message;
   return `${first.toUpperCase()}${rest.join('').replace(/\.$/, '')}.`;
 };
@@ -144,7 +144,7 @@ export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
     <div class={`note ${isTransient ? 'bad' : 'mute'}`} role="alert">
       <Mark state={isTransient ? 'fault' : 'suppressed'} />
       <span>
-        <b>{title}</b> {text} {isTransient && retry !== undefined && <Again />}
+        <b>{title}</b> <bdi>{text}</bdi> {isTransient && retry !== undefined && <Again />}
         {error instanceof ApiFault && error.requestId !== null && <RequestId error={error} />}{' '}
         {error instanceof ApiFault &&
           Object.values(error.details)

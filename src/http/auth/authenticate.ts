@@ -47,6 +47,8 @@ export interface AuthContext {
   readonly publicUrl: string;
   readonly system: System;
   readonly rateLimiter: RateLimiter;
+  /** Names of the owners of an organization who have signed in; empty: they cannot be read. */
+  ownersOf(organizationId: string): Promise<readonly string[]>;
 }
 
 export interface Authenticated {
@@ -112,7 +114,7 @@ export const lookUp = async <Found>(
 
 /** The credential, if it works at this moment. */
 const findWorking = async (
-  context: Omit<AuthContext, 'rateLimiter' | 'publicUrl'>,
+  context: Omit<AuthContext, 'rateLimiter' | 'publicUrl' | 'ownersOf'>,
   { carrier, value }: Presented,
   address: string,
 ): Promise<Credential | null> => {
@@ -147,7 +149,7 @@ const noteUse = (
  * @throws {DomainError} `unauthorized`, `address_not_allowed`, `unavailable`.
  */
 export const authenticate = async (
-  context: Omit<AuthContext, 'rateLimiter' | 'publicUrl'>,
+  context: Omit<AuthContext, 'rateLimiter' | 'publicUrl' | 'ownersOf'>,
   presented: Presented,
   address: string,
   onKnown: (caller: Caller) => void = () => undefined,
@@ -170,6 +172,21 @@ export const requireKnownHeaders = (request: FastifyRequest, idempotent: boolean
   throw new DomainError('header_not_allowed', 'this endpoint does not take an Idempotency-Key', {
     details: { 'Idempotency-Key': ['Idempotency-Key is not taken here'] },
   });
+};
+
+/** Names the owners to a member who may not do it. @throws {DomainError} `permission_missing`, `environment_not_allowed`. */
+const requireAllowed = async (
+  { ownersOf }: Pick<AuthContext, 'ownersOf'>,
+  rule: GuardedRoute,
+  caller: Caller,
+  { method }: Pick<FastifyRequest, 'method'>,
+): Promise<void> => {
+  try {
+    requirePermission(caller, rule, method);
+  } catch (error) {
+    if (caller.member === undefined) throw error;
+    requirePermission(caller, rule, method, await ownersOf(caller.organizationId));
+  }
 };
 
 /**
@@ -196,7 +213,7 @@ export const authenticateRequest = async (
   });
   if (authenticated.presented.refusal !== null) throw authenticated.presented.refusal;
   if (!('permission' in rule)) return;
-  requirePermission(authenticated.caller, rule, request.method);
+  await requireAllowed(auth, rule, authenticated.caller, request);
   requireOpenFilters(authenticated.caller, rule, request.query as object); // parsed: an object of strings and arrays
   requireKnownHeaders(request, rule.idempotent === true);
   if (rule.secret === true) reply.header('cache-control', 'no-store');
@@ -222,7 +239,7 @@ export const reauthenticate = async (
   const again = await authenticate(auth, { ...authenticated.presented, isUnattended: true }, request.ip);
   request.caller = again.caller;
   request.authenticated = again;
-  requirePermission(again.caller, rule, request.method);
+  await requireAllowed(auth, rule, again.caller, request);
   // Contents may have been withdrawn from the role: a filter by them would still tell.
   requireOpenFilters(again.caller, rule, request.query as object);
   return again.caller;

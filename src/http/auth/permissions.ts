@@ -64,23 +64,52 @@ const rolesFor = ({ permission, contents }: Requirement, method: string): readon
     );
   });
 
-/** @param why what the role lacks. */
-const wrongRole = (role: Role, why: string, roles: readonly Role[]): DomainError => {
-  const others = roles.map((name) => `'${name}'`).join(' or ');
-  return new DomainError('permission_missing', `the role '${role}' ${why}: an owner can give you the role ${others}`);
+/** Named to a member who may not do something. More do not help, and make a long sentence. */
+const OWNERS_NAMED_MAX = 3;
+
+/** @param owners their names; empty: they are not known. */
+const ownersInWords = (owners: readonly string[]): string => {
+  const named = owners.slice(0, OWNERS_NAMED_MAX);
+  const more = owners.length - named.length;
+  if (more > 0) return `the owners ${named.join(', ')} and ${more} more`;
+  const [first, ...others] = named;
+  if (first === undefined) return 'an owner';
+  const last = others.pop();
+  return last === undefined ? `${first}, an owner,` : `the owners ${[first, ...others].join(', ')} and ${last}`;
 };
+
+interface Lacking {
+  /** What the role lacks. */
+  readonly why: string;
+  /** Names of those who can help. */
+  readonly owners: readonly string[];
+  /** Owners can allow it to the role itself. */
+  readonly isAllowable?: boolean;
+}
+
+const wrongRole = (role: Role, roles: readonly Role[], { why, owners, isAllowable = false }: Lacking): DomainError => {
+  const others = roles.map((name) => `'${name}'`).join(' or ');
+  const remedy = `can ${isAllowable ? 'allow it to this role, or ' : ''}give you the role ${others}`;
+  return new DomainError('permission_missing', `the role '${role}' ${why}: ${ownersInWords(owners)} ${remedy}`);
+};
+
+interface Asking {
+  readonly method: string;
+  /** Names of the owners. */
+  readonly owners: readonly string[];
+}
 
 /** What a member is kept from whatever their permissions say. @throws {DomainError} `permission_missing`. */
 const requireWithinRole = (
   { role, withoutContents, safeMethodsOnly }: CallingMember,
   required: Requirement,
-  method: string,
+  { method, owners }: Asking,
 ): void => {
   const { contents, ownSession } = required;
   if (safeMethodsOnly && !isSafe(method) && ownSession !== true)
-    throw wrongRole(role, 'reads alone', rolesFor(required, method));
+    throw wrongRole(role, rolesFor(required, method), { why: 'reads alone', owners });
   if (withoutContents && contents === true)
-    throw wrongRole(role, 'sees no contents of mail', rolesFor(required, method));
+    throw wrongRole(role, rolesFor(required, method), { why: 'sees no contents of mail', owners, isAllowable: true });
 };
 
 /** What somebody lacks who is no member. @throws {DomainError} `permission_missing`. */
@@ -99,17 +128,26 @@ const requireKind = ({ auditor, member }: Caller, required: Requirement): void =
     );
 };
 
-/** @param method of the request. @throws {DomainError} `permission_missing`, `environment_not_allowed`. */
-export const requirePermission = (caller: Caller, required: Requirement, method: string): void => {
+/**
+ * @param method of the request.
+ * @param owners names of the owners, for members.
+ * @throws {DomainError} `permission_missing`, `environment_not_allowed`.
+ */
+export const requirePermission = (
+  caller: Caller,
+  required: Requirement,
+  method: string,
+  owners: readonly string[] = [],
+): void => {
   const { permission, environments } = required;
   requireKind(caller, required);
   if (caller.auditor !== undefined) return;
   if (!holds(caller.permissions, permission)) {
     const why = `lacks '${permission}' permission`;
-    if (caller.member !== undefined) throw wrongRole(caller.member.role, why, rolesFor(required, method));
+    if (caller.member !== undefined) throw wrongRole(caller.member.role, rolesFor(required, method), { why, owners });
     throw new DomainError('permission_missing', `API key ${why}`);
   }
-  if (caller.member !== undefined) requireWithinRole(caller.member, required, method);
+  if (caller.member !== undefined) requireWithinRole(caller.member, required, { method, owners });
   if (!environments.includes(caller.environment)) {
     throw new DomainError('environment_not_allowed', 'a test key cannot do this: use a live key');
   }

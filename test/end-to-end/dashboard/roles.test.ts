@@ -40,7 +40,8 @@ const REFUSED: Readonly<Record<Role, readonly string[]>> = {
   auditor: [`/templates/${ONE}`, '/inbox', `/inbox/${ONE}`],
 };
 
-const REFUSAL = /^Your role does not allow it\. The role '\w+' .*: an owner can give you the role '\w+'/;
+const REFUSAL =
+  /^Your role does not allow it\. The role '\w+' .*: (?:First owner|The owner), an owner, can (?:allow it to this role, or )?give you the role '\w+'/;
 
 /** Goes there as a link does. */
 const go = (page: Page, path: string): Promise<void> =>
