@@ -23,6 +23,15 @@ export const ifMatch = ({ headers }: FastifyRequest): Condition => {
 
 const RETRY_AFTER_SECONDS = 2;
 
+/** Whole seconds; 0: it is not known. */
+const secondsBehind = async (
+  { readModels }: Pick<HttpDependencies, 'readModels'>,
+  names: readonly string[],
+): Promise<number> => {
+  const models = await readModels.lag().catch(() => []); // the answer is 503 as well
+  return Math.ceil(Math.max(0, ...models.filter(({ name }) => names.includes(name)).map(({ seconds }) => seconds)));
+};
+
 /**
  * Read your writes: waits until the read models have applied everything in the log at the time of the call.
  * @returns the head of the log at that time.
@@ -34,7 +43,7 @@ export const readYourWrites = async (
 ): Promise<Position> => {
   const head = await context.store.head();
   if (await readModels.waitFor(names, head)) return head;
-  throw new DomainError('unavailable', 'this list is not up to date just now', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+  const seconds = await secondsBehind({ readModels }, names);
+  const why = seconds === 0 ? 'is not up to date just now' : `is ${seconds} s behind what happened`;
+  throw new DomainError('unavailable', `this list ${why}`, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 };

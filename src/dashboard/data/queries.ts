@@ -45,12 +45,20 @@ export interface Unread {
   readonly since: number | null;
   /** When it is tried again, ms; null: nothing has to be. */
   readonly againAt: number | null;
+  /** What the service says of it; null: nothing. */
+  readonly why: string | null;
 }
 
-const NOTHING: Unread = { since: null, againAt: null };
+const NOTHING: Unread = { since: null, againAt: null, why: null };
 export const unread = createStore<Unread>(NOTHING);
 
 const isFailing = ({ state: { status, error } }: KeptQuery): boolean => status === 'error' && mayPass(error);
+
+/** Of the first that the service has answered. */
+const whyOf = (failing: readonly KeptQuery[]): string | null => {
+  const answered = failing.map(({ state }) => state.error).find((error) => error instanceof ApiFault && error.status > 0);
+  return answered?.message ?? null;
+};
 
 /** Tries again what could not be read. */
 export const readAgain = (): void => void client.refetchQueries({ type: 'active', predicate: isFailing });
@@ -73,7 +81,8 @@ const noteFailing = (): void => {
     if (!document.hidden) readAgain();
     noteFailing();
   }, AGAIN_MS);
-  if (since !== before.since || againAt !== before.againAt) unread.set({ since, againAt });
+  const why = whyOf(failing);
+  if (since !== before.since || againAt !== before.againAt || why !== before.why) unread.set({ since, againAt, why });
 };
 client.getQueryCache().subscribe(noteFailing);
 

@@ -12,7 +12,7 @@ import { useTimes } from '../data/time.ts';
 import { Avatar, Icon } from './icons.tsx';
 import { PaletteButton, usePalette } from './palette-button.tsx';
 import type { IconName } from './shapes.ts';
-import { Notice } from './states.tsx';
+import { Notice, sentenceOf } from './states.tsx';
 
 interface Entry {
   readonly path: string;
@@ -188,12 +188,12 @@ const Foot = (): JSX.Element => {
 /** Says that what is shown may be older: it is not live, or could not be read again. */
 const MaybeOlder = (): JSX.Element | null => {
   const { state, since } = useStore(liveness);
-  const { since: readAt } = useStore(unread);
+  const { since: readAt, why } = useStore(unread);
   const times = useTimes();
   if (readAt !== null) {
     return (
       <Notice tone="wait" state="warning">
-        <b>Not read again since {times.clock(readAt)}.</b> What you see may be older. Nothing is lost: it is tried again
+        <b>Not read again since {times.clock(readAt)}.</b> {why !== null && sentenceOf(why)} What you see may be older. Nothing is lost: it is tried again
         by itself.{' '}
         <button type="button" class="lnk" onClick={readAgain}>
           Try now

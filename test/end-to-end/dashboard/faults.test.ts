@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import type { Page, Route } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { look } from '../../support/browser.ts';
@@ -71,6 +72,35 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await page.getByText('Your order').first().waitFor();
     expect(await alert.count()).toBe(0);
     await close();
+  });
+
+  test('of a read model that lags is said with how far it is behind, and passes once it has caught up', async () => {
+    const [shown, later] = [await dashboard.open(WIDE), await dashboard.open(NARROW)];
+    await shown.page.goto('/dashboard/messages');
+    await shown.page.getByText('Your order').first().waitFor();
+    await shown.page.getByRole('img', { name: /^Live:/ }).waitFor();
+    const holder = new Client({ connectionString: dashboard.databaseUrl });
+    await holder.connect();
+    await holder.query('begin');
+    // Whoever moves the read model on waits, and whoever reads it does not.
+    await holder.query("select from read_models.checkpoints where name = 'messages' for update");
+    await send('Not there yet');
+    await shown.page.getByText('Not read again since').waitFor();
+    await shown.page.getByText(/This list is \d+ s behind what happened\./).waitFor();
+    expect(await shown.page.getByText('Your order').first().isVisible()).toBe(true);
+    expect(await look(shown.page, 'fault-behind')).toEqual(FINE);
+    await later.page.goto('/dashboard/messages');
+    const alert = later.page.getByRole('alert');
+    await alert.getByText(/This list is \d+ s behind what happened\. Nothing is lost\./).waitFor();
+    expect(await later.page.getByText('Your order').count()).toBe(0);
+    await holder.query('rollback');
+    await holder.end();
+    for (const { page, close } of [shown, later]) {
+      await page.getByText('Not there yet').first().waitFor();
+      await page.getByText('Not read again since').waitFor({ state: 'detached' });
+      expect(await page.getByRole('alert').count()).toBe(0);
+      await close();
+    }
   });
 
   test('of the network leaves the page, which goes on where it was', async () => {
