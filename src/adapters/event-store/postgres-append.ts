@@ -7,6 +7,8 @@ import {
   type Appended,
   AppendOutcomeUnknown,
   type StoredAppend,
+  type StoredEvent,
+  type StreamName,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -53,14 +55,16 @@ interface Codecs {
 }
 
 interface EncodedAppend extends StoredAppend {
+  /** This process has encoded it: its events have the current shape. */
+  readonly isOwn: boolean;
   readonly contents: readonly EncodedContents[];
   readonly bytes: number;
 }
 
-const encoded = (append: StoredAppend, contents: readonly EncodedContents[]): EncodedAppend => {
+const encoded = (append: StoredAppend, isOwn: boolean, contents: readonly EncodedContents[]): EncodedAppend => {
   const eventBytes = append.events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
   const bytes = contents.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
-  return { ...append, contents, bytes };
+  return { ...append, isOwn, contents, bytes };
 };
 
 const encode = async (
@@ -70,7 +74,7 @@ const encode = async (
   const stored = codec.encode(events, context);
   const rows: EncodedContents[] = [];
   for (const one of contents) rows.push(await contentsCodec.encode(one));
-  return encoded({ stream, expected, events: stored }, rows);
+  return encoded({ stream, expected, events: stored }, true, rows);
 };
 
 /**
@@ -136,6 +140,31 @@ const outcomeOf = ({ stream, expected }: EncodedAppend, row: TextRow | undefined
   return { status: 'rejected', reason: new WrongExpectedRevision(stream, expected, actual) };
 };
 
+/** Events of this process that were written just now, in the order of the log. */
+export interface Written {
+  readonly stream: StreamName;
+  readonly events: readonly StoredEvent[];
+  /** Of the first. */
+  readonly revision: number;
+  readonly position: number;
+}
+
+/** Who wants to know what was appended. */
+export interface AppendListener {
+  onWritten(written: Written): void;
+  /** Something was written, or may have been. */
+  onCommit(): void;
+}
+
+const IS_TRUE = 't';
+
+const writtenBy = ({ stream, events, isOwn }: EncodedAppend, row: TextRow | undefined): Written | null => {
+  const [revision, position, isNew] = row ?? [];
+  if (!isOwn || isNew !== IS_TRUE) return null;
+  const before = events.length - 1;
+  return { stream, events, revision: Number(revision) - before, position: Number(position) - before };
+};
+
 export interface Appending {
   append(append: Append): Promise<Appended>;
   appendStored(append: StoredAppend): Promise<Appended>;
@@ -146,8 +175,8 @@ export interface Appending {
 export const createAppending = (
   pool: Pool,
   codecs: Codecs,
-  system: Pick<System, 'monotonicMs'>,
-  patienceMs: number,
+  listener: AppendListener,
+  { system, patienceMs }: { readonly system: Pick<System, 'monotonicMs'>; readonly patienceMs: number },
 ): Appending => {
   /** Nothing was sent where this fails. */
   const connect = async (): Promise<PoolClient> => {
@@ -172,6 +201,14 @@ export const createAppending = (
     }
   };
 
+  const tell = (group: readonly EncodedAppend[], rows: readonly TextRow[]): void => {
+    for (const [index, append] of group.entries()) {
+      const written = writtenBy(append, rows[index]);
+      if (written !== null) listener.onWritten(written);
+    }
+    listener.onCommit();
+  };
+
   /** Each for itself, whatever becomes of the others. */
   const commitOneByOne = async (
     group: readonly EncodedAppend[],
@@ -192,8 +229,10 @@ export const createAppending = (
     const client = await connect();
     try {
       const rows = await send(client, group);
+      tell(group, rows);
       return group.map((append, index) => outcomeOf(append, rows[index]));
     } catch (error) {
+      listener.onCommit();
       if (group.length > 1 && isDataFault(error)) return commitOneByOne(group);
       return group.map(() => ({ status: 'rejected', reason: appendFailure(error) }));
     }
@@ -212,7 +251,7 @@ export const createAppending = (
 
   return {
     append: async (append) => batcher.add(await encode(codecs, append)),
-    appendStored: (append) => batcher.add(encoded(append, [])),
+    appendStored: (append) => batcher.add(encoded(append, false, [])),
     close: batcher.close,
   };
 };

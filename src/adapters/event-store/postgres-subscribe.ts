@@ -22,16 +22,23 @@ const POLL_DEAF_MS = 250;
 export interface WakeUps {
   /** Counts notifications: take it before reading, and `next` does not wait for what came since. */
   count(): number;
+  /** Something was appended by this process. */
+  wake(): void;
   /** Resolves when something was appended since `count`, when it is time to look anyway, or on abort. */
   next(since: number, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Listens, on a connection of its own, for what any process appends. It only makes followers quicker: they look without
- * it too, and nothing depends on a notification.
+ * Listens, on a connection of its own, for what other processes append; what this one appends is told by `wake`. It only
+ * makes followers quicker: they look without it too, and nothing depends on a notification.
+ * @param isOwn whether a server process, by its id, works for this one: what it notifies of is known.
  */
-export const createWakeUps = (config: ClientConfig, system: System, logger: Logger): WakeUps => {
+export const createWakeUps = (
+  config: ClientConfig,
+  isOwn: (processId: number) => boolean,
+  { system, logger }: { readonly system: System; readonly logger: Logger },
+): WakeUps => {
   const closing = new AbortController();
   const waiting = new Set<() => void>();
   let notifications = 0;
@@ -60,7 +67,12 @@ export const createWakeUps = (config: ClientConfig, system: System, logger: Logg
     const client = new Client(config);
     const { promise: lost, resolve: end } = Promise.withResolvers<void>();
     const ended = (): void => end();
-    client.on('end', ended).on('error', ended).on('notification', wake);
+    client
+      .on('end', ended)
+      .on('error', ended)
+      .on('notification', ({ processId }) => {
+        if (!isOwn(processId)) wake();
+      });
     closing.signal.addEventListener('abort', ended);
     try {
       await client.connect();
@@ -99,6 +111,7 @@ export const createWakeUps = (config: ClientConfig, system: System, logger: Logg
 
   return {
     count: () => notifications,
+    wake,
 
     next: async (since, signal) => {
       running ??= Promise.all([listenOn(), poll()]);

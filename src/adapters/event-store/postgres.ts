@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type ClientBase, DatabaseError, Pool, type PoolConfig } from 'pg';
+import { type ClientBase, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type EventStore,
@@ -12,9 +12,9 @@ import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../postgres/pool.ts';
-import { APPENDS_IN_FLIGHT_MAX, createAppending } from './postgres-append.ts';
+import { APPENDS_IN_FLIGHT_MAX, createAppending, type Written } from './postgres-append.ts';
 import { createStreamReading, readPage } from './postgres-read.ts';
-import { asText, readFailure, toHead } from './postgres-rows.ts';
+import { asText, readFailure, toHead, toPosition } from './postgres-rows.ts';
 import { createWakeUps, followLog } from './postgres-subscribe.ts';
 import { createSharedReading } from './shared-reading.ts';
 
@@ -66,6 +66,11 @@ const createSchema = async (pool: Pool): Promise<void> => {
   await pool.query(await readFile(new URL('./postgres.sql', import.meta.url), 'utf8'));
 };
 
+/** The server process of a connection, by which its notifications are known. The client's types do not tell it. */
+const processIdOf = (client: PoolClient): number => (client as { readonly processID?: number }).processID ?? 0;
+
+const positionAt = (number: number): Position => toPosition(String(number));
+
 /** Opens the log in PostgreSQL, and creates it where there is none. @throws {StoreUnavailable} */
 export const createPostgresEventStore = async (options: PostgresEventStoreOptions): Promise<EventStore> => {
   const { codec, contentsCodec = PLAIN_CONTENTS, system, logger, patienceMs = PATIENCE_MS } = options;
@@ -98,11 +103,25 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
   const appends = poolOf(APPENDS_IN_FLIGHT_MAX);
   const reads = poolOf(READ_CONNECTIONS_MAX);
   const closing = new AbortController();
-  const wakeUps = createWakeUps(config, system, logger);
-  const appending = createAppending(appends, { codec, contentsCodec }, system, patienceMs);
+  const appenders = new Set<number>();
+  appends
+    .on('connect', (client) => appenders.add(processIdOf(client)))
+    .on('remove', (client) => appenders.delete(processIdOf(client)));
+  const wakeUps = createWakeUps(config, (processId) => appenders.has(processId), { system, logger });
   const streams = createStreamReading(reads, codec, system, patienceMs);
   const read = (request: ReadAllOptions): ReturnType<typeof readPage> => readPage(reads, codec, request);
   const follow = createSharedReading(read);
+  const onWritten = ({ stream, events, revision, position }: Written): void =>
+    follow.take(positionAt(position), () =>
+      events.map((event, index) => ({
+        ...codec.recall(event),
+        stream,
+        revision: revision + index,
+        position: positionAt(position + index),
+      })),
+    );
+  const listener = { onWritten, onCommit: wakeUps.wake };
+  const appending = createAppending(appends, { codec, contentsCodec }, listener, { system, patienceMs });
 
   const one = async (text: string): Promise<string | null> => {
     try {
@@ -158,7 +177,12 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
     readAll: read,
     head,
     subscribe: (after, filter, signal) =>
-      followLog({ read: follow, wakeUps, system, logger }, after, filter, AbortSignal.any([signal, closing.signal])),
+      followLog(
+        { read: follow.read, wakeUps, system, logger },
+        after,
+        filter,
+        AbortSignal.any([signal, closing.signal]),
+      ),
     close,
   };
 };

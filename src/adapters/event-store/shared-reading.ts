@@ -45,12 +45,24 @@ const indexAfter = (events: readonly RecordedEvent[], position: Position): numbe
   return low;
 };
 
+/** What followers near the head read together. */
+export interface SharedReading {
+  readonly read: Read;
+  /**
+   * Takes what this process has just appended: what follows the kept events without a gap is read from nowhere. Positions
+   * have no gaps, so nothing of another process stands between.
+   * @param decode is called only where they are taken.
+   */
+  take(first: Position, decode: () => readonly RecordedEvent[]): void;
+}
+
 /**
  * Reading for all of a process's followers that see messages: near the head they share one query and one decoding of
- * each event, whatever their filters and paces. A follower that is behind, or sees no messages, reads by itself.
+ * each event, whatever their filters and paces, and events of this process need none. A follower that is behind, or sees
+ * no messages, reads by itself.
  * @param read a page after a position; one without a filter where it is shared.
  */
-export const createSharedReading = (read: Read): Read => {
+export const createSharedReading = (read: Read): SharedReading => {
   /** null: there was no follower yet. */
   let kept: Kept | null = null;
   let fetching: { readonly from: Position; readonly done: Promise<void> } | null = null;
@@ -105,11 +117,18 @@ export const createSharedReading = (read: Read): Read => {
     return { events: seen.filter(({ stream }) => passes(filter, stream)), position: reached > from ? reached : from };
   };
 
-  return async (request) => {
-    if (isBeside(request.filter ?? {})) return read(request);
-    const { from = LOG_START } = request;
-    join(from);
-    await fetchBeyond(from, request);
-    return atHand(from, request) ?? read(request);
+  return {
+    read: async (request) => {
+      if (isBeside(request.filter ?? {})) return read(request);
+      const { from = LOG_START } = request;
+      join(from);
+      await fetchBeyond(from, request);
+      return atHand(from, request) ?? read(request);
+    },
+    take: (first, decode) => {
+      if (kept === null || Number(first) !== Number(kept.end) + 1) return;
+      const events = decode();
+      keep({ events, position: events.at(-1)?.position ?? kept.end });
+    },
   };
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSharedReading } from '../../../src/adapters/event-store/shared-reading.ts';
+import { createSharedReading, type SharedReading } from '../../../src/adapters/event-store/shared-reading.ts';
 import {
   LOG_START,
   type Page,
@@ -17,11 +17,13 @@ const openLog = (categories: readonly string[]) => {
   const asked: ReadAllOptions[] = [];
   return {
     asked,
-    append: (count: number): void => {
+    append: (count: number): readonly RecordedEvent[] => {
+      const before = log.length;
       for (let i = 0; i < count; i += 1) {
         const category = categories[log.length % categories.length];
         log.push({ stream: `${category}-1`, position: positionOf(log.length + 1) } as unknown as RecordedEvent);
       }
+      return log.slice(before);
     },
     read: async (request: ReadAllOptions): Promise<Page> => {
       asked.push(request);
@@ -38,6 +40,12 @@ const openLog = (categories: readonly string[]) => {
         .filter(({ stream, position }) => position > after && (wanted?.includes(stream.split('-')[0] ?? '') ?? true))
         .map(({ position }) => position),
   };
+};
+
+/** As a process appends that follows, too. */
+const takeOwn = (log: ReturnType<typeof openLog>, { take }: SharedReading, count: number): void => {
+  const own = log.append(count);
+  if (own[0] !== undefined) take(own[0].position, () => own);
 };
 
 const FILTERS = [undefined, ['message'], ['message', 'apiKey'], ['apiKey']] as const;
@@ -75,6 +83,8 @@ const arbitraryFollowers = fc.array(
 const arbitrarySteps = fc.array(
   fc.record({
     appended: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
+    /** By the process that follows; what others appended at the same time stands before it. */
+    own: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
     asking: fc.uniqueArray(fc.nat(FOLLOWERS - 1), { maxLength: 3 }),
     limit: fc.integer({ min: 1, max: 1_000 }),
   }),
@@ -87,11 +97,13 @@ describe('followers that share their reading', () => {
       fc.asyncProperty(arbitraryFollowers, arbitrarySteps, async (places, steps) => {
         const log = openLog(['message', 'message', 'apiKey', 'domain']);
         log.append(3_000);
-        const read = createSharedReading(log.read);
-        const followers = places.map(({ categories, after }) => createFollower(read, categories, after));
-        for (const { appended, asking, limit } of steps) {
+        const shared = createSharedReading(log.read);
+        const followers = places.map(({ categories, after }) => createFollower(shared.read, categories, after));
+        for (const { appended, own, asking, limit } of steps) {
           log.append(appended);
-          await Promise.all(asking.map((index) => followers[index]?.next(limit)));
+          const asked = Promise.all(asking.map((index) => followers[index]?.next(limit)));
+          takeOwn(log, shared, own);
+          await asked;
         }
         for (const follower of followers) await follower.finish();
         const expected = places.map(({ categories, after }) => log.positionsOf(categories, after));
@@ -104,7 +116,7 @@ describe('followers that share their reading', () => {
   test('near the head ask the log once for all of them', async () => {
     const log = openLog(['message', 'apiKey']);
     log.append(10);
-    const read = createSharedReading(log.read);
+    const { read } = createSharedReading(log.read);
     const from = positionOf(10);
     const ask = () =>
       Promise.all([{}, { categories: ['message'] }, {}].map((filter) => read({ from, filter, limit: 1_000 })));
@@ -115,10 +127,29 @@ describe('followers that share their reading', () => {
     expect(log.asked.length - asked).toBe(1);
   });
 
+  test('ask the log for nothing that this process appended, as long as no other does', async () => {
+    const log = openLog(['message', 'apiKey']);
+    log.append(10);
+    const shared = createSharedReading(log.read);
+    const positions = async (after: number): Promise<readonly Position[]> =>
+      (await shared.read({ from: positionOf(after), limit: 1_000 })).events.map(({ position }) => position);
+    expect(await positions(10)).toEqual([]);
+    const asked = log.asked.length;
+    takeOwn(log, shared, 2);
+    takeOwn(log, shared, 1);
+    expect(await positions(10)).toEqual([11, 12, 13].map(positionOf));
+    expect(await positions(12)).toEqual([positionOf(13)]);
+    expect(log.asked.length).toBe(asked);
+    log.append(1);
+    takeOwn(log, shared, 1);
+    expect(await positions(13)).toEqual([14, 15].map(positionOf));
+    expect(log.asked.length).toBe(asked + 1);
+  });
+
   test('do not take the answer for another place for theirs', async () => {
     const log = openLog(['message']);
     log.append(2_000);
-    const read = createSharedReading(log.read);
+    const { read } = createSharedReading(log.read);
     const pages = await Promise.all([10, 1_500].map((from) => read({ from: positionOf(from), limit: 100 })));
     expect(pages.map(({ events }) => events.length)).toEqual([100, 100]);
   });
@@ -126,7 +157,7 @@ describe('followers that share their reading', () => {
   test('that see nothing of messages read by themselves, and only what they see', async () => {
     const log = openLog(['message', 'apiKey']);
     log.append(10);
-    const read = createSharedReading(log.read);
+    const { read } = createSharedReading(log.read);
     const { events } = await read({ from: LOG_START, filter: { categories: ['apiKey'] }, limit: 1_000 });
     expect(events).toHaveLength(5);
     expect(log.asked).toEqual([{ from: LOG_START, filter: { categories: ['apiKey'] }, limit: 1_000 }]);
@@ -136,7 +167,7 @@ describe('followers that share their reading', () => {
     const log = openLog(['message']);
     log.append(1);
     let isAway = true;
-    const read = createSharedReading((request) => (isAway ? Promise.reject(new Error('away')) : log.read(request)));
+    const { read } = createSharedReading((request) => (isAway ? Promise.reject(new Error('away')) : log.read(request)));
     const ask = () => Promise.allSettled([1, 2].map(() => read({ from: LOG_START, limit: 10 })));
     expect((await ask()).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     isAway = false;
@@ -152,7 +183,7 @@ test('keeps few large events: a follower that pauses reads by itself', async () 
       ({ stream: 'message-1', position: positionOf(index + 1), data: { text } }) as unknown as RecordedEvent,
   );
   const asked: Position[] = [];
-  const read = createSharedReading(async ({ from = LOG_START }) => {
+  const { read } = createSharedReading(async ({ from = LOG_START }) => {
     asked.push(from);
     const events = log.filter(({ position }) => position > from).slice(0, 4);
     return { events, position: events.at(-1)?.position ?? from };
