@@ -85,7 +85,7 @@ describe('templates as files', () => {
       {
         template: 'broken',
         result: 'refused',
-        details: [/template_invalid/, /line 2, column 4: variable 'nobody'/].map((sentence) =>
+        details: [/template_invalid\) \[request \w+\]$/, /^html line 2, column 4: variable 'nobody'/].map((sentence) =>
           expect.stringMatching(sentence),
         ),
       },
