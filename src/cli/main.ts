@@ -80,7 +80,7 @@ const helpFor = (all: readonly Command[], words: readonly string[]): string => {
   const asked = leading(words);
   if (asked.length === 0) return help(all);
   const one = named(isOperators(words) ? all : [...CUSTOMER_COMMANDS, ...all], asked);
-  const found = one === undefined ? groupOf(all, asked.length === 1 ? asked : []) : [one];
+  const found = asked.length === 1 ? groupOf(all, asked) : [one].filter((each) => each !== undefined);
   if (found.length === 0) throw noCommand(all, asked);
   return found.flatMap(linesOf).join('\n');
 };

@@ -21,6 +21,11 @@ describe('help', () => {
     expect(all?.stdout.split('\n').length).toBeGreaterThan(ALL_LINES_MIN);
   });
 
+  test('of a command whose name begins others tells of them, too', async () => {
+    const { stdout } = await outbox(['help', 'replay']);
+    expect(stdout.match(/^ {2}replay( list| drop| --)/gm)).toEqual(['  replay list', '  replay drop', '  replay --']);
+  });
+
   test('of keys tells what customers and operators do with them', async () => {
     const { stdout } = await outbox(['help', 'keys']);
     expect(stdout).toContain('  keys rotate KEY_ID');
@@ -52,7 +57,7 @@ test('a key that stands among the arguments is not printed', async () => {
   for (const words of [
     ['login', key],
     ['whoami', key],
-    [`keys`, `--name`, key],
+    ['keys', '--name', key],
     ['send', '--text', 'x', key],
   ]) {
     const ran = await outbox(words, { env: { XDG_CONFIG_HOME: await configFolder() } });
