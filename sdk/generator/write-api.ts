@@ -37,6 +37,8 @@ interface Located extends Operation {
 
 /** For browsers of members and of recipients, and for those who run the service. */
 const LEFT_OUT = new Set(['session', 'passkeys', 'recipients', 'service']);
+/** Of those, what keys ask too. */
+const WHO_ASKS = 'getSession';
 /** Types of `message-body.ts`, which also take files and React elements. */
 const EXTENDED: Readonly<Record<string, string>> = {
   SendMessageRequest: 'SendMessage',
@@ -50,7 +52,7 @@ const HEADER = '// Generated from /openapi.json: see docs/contributing.md.\n\n';
 const located = ({ paths }: Document): readonly Located[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, { tags }]) => !LEFT_OUT.has(tags[0] ?? ''))
+      .filter(([, { tags, operationId }]) => operationId === WHO_ASKS || !LEFT_OUT.has(tags[0] ?? ''))
       .map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 

@@ -37,6 +37,12 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe('a client', () => {
+  test('asks who it is, also where it may only send', async () => {
+    const [admin, only] = await Promise.all([outbox.session.get(), sender.session.get()]);
+    expect([admin.permissions, only.permissions]).toEqual([['admin'], ['send']]);
+    expect(only).toMatchObject({ api_key_id: expect.stringMatching(/^key_/), environment: 'live', member: null });
+  });
+
   test('sends, reads, and sends nothing twice by one key', async () => {
     const sent = await outbox.messages.send(MAIL, { idempotencyKey: 'once' });
     const again = await outbox.messages.send(MAIL, { idempotencyKey: 'once' });

@@ -2956,6 +2956,36 @@ export interface Erasure {
   created_at: string;
 }
 
+export interface Session {
+  /** Of the session; null: the request was authenticated by an API key. */
+  id: string | null;
+  object: 'session';
+  /** null: an API key. */
+  member: {
+    id: string;
+    name: string;
+    email: string | null;
+    role: 'owner' | 'developer' | 'analyst' | 'auditor';
+  } | null;
+  /** null: a member. */
+  api_key_id: string | null;
+  permissions: ('send' | 'read' | 'manage' | 'admin')[];
+  /** Whether addresses, subjects and bodies of mail are shown. */
+  contents: boolean;
+  /** Whether anything may be changed. */
+  changes: boolean;
+  /** Whether `GET /v1/service` is answered. */
+  operator: boolean;
+  /** Until then the member counts as present, and what needs that is not refused (`presence_required`); null: an API key. */
+  present_until: string | null;
+  /** That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise. */
+  environment: 'live' | 'test';
+  organization: {
+    id: string;
+    name: string;
+  };
+}
+
 export interface Passkey {
   id: string;
   object: 'passkey';
