@@ -128,6 +128,8 @@ import type {
   OptInRequest,
   OutboxEvent,
   Passkey,
+  PauseBulkMailAnswer,
+  PauseBulkMailRequest,
   Plan,
   PreviewErasureAnswer,
   PreviewErasureRequest,
@@ -159,6 +161,8 @@ import type {
   SearchResult,
   SentMessage,
   Session,
+  SetContentsRolesAnswer,
+  SetContentsRolesRequest,
   SetLegalHoldAnswer,
   SetLegalHoldRequest,
   ShownRequestRefusal,
@@ -167,6 +171,7 @@ import type {
   StartWarmUpAnswer,
   StartWarmUpRequest,
   Stats,
+  Submission,
   Suppression,
   Template,
   TemplateDiff,
@@ -919,6 +924,19 @@ export const search = (call: Call) => ({
     call.list<SearchResult, SearchAnswer>({ method: 'GET', path: '/v1/search', query }, options),
 });
 
+/** Operations on `/v1/submission`. */
+export const submission = (call: Call) => ({
+  /**
+   * Read where mail is taken by SMTP
+   *
+   * What a program that can only send by SMTP is given. The password is an API key with `send`; the user name is ignored. See docs/smtp.md for what may be in a message.
+   *
+   * Needs a key with `read`. Counts against its limit of `read` requests.
+   */
+  get: (options?: RequestOptions) =>
+    call.json<Submission>({ method: 'GET', path: '/v1/submission' }, options),
+});
+
 /** Operations on `/v1/requests`. */
 export const requests = (call: Call) => ({
   /**
@@ -1214,6 +1232,15 @@ export const organization = (call: Call) => ({
   setLegalHold: (body: SetLegalHoldRequest, options?: ChangeOptions) =>
     call.json<SetLegalHoldAnswer>({ method: 'PUT', path: '/v1/organization/holds', body }, options),
   /**
+   * Say which roles see contents of mail
+   *
+   * Analysts and auditors see no addresses, subjects and bodies of mail unless an owner allows it here. It holds for open sessions and streams of events within a second. Owners alone can do this, not API keys; it is on record.
+   *
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
+   */
+  setContentsRoles: (body: SetContentsRolesRequest, options?: ChangeOptions) =>
+    call.json<SetContentsRolesAnswer>({ method: 'PUT', path: '/v1/organization/contents', body }, options),
+  /**
    * Release bulk mail that was slowed down or paused by the organization’s rates
    *
    * Restarts the count of bounces and complaints of the organization. A domain restricted by its own rates has its own release.
@@ -1222,6 +1249,15 @@ export const organization = (call: Call) => ({
    */
   releaseSending: (options?: RequestOptions) =>
     call.json<ReleaseOrganizationSendingAnswer>({ method: 'POST', path: '/v1/organization/release' }, options),
+  /**
+   * Pause all bulk mail of the organization, or resume it
+   *
+   * While it is paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. What is being sent at that moment is not stopped. Transactional mail is never held. Resumed, it leaves as after a release. Both are on record.
+   *
+   * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
+   */
+  pauseBulkMail: (body: PauseBulkMailRequest, options?: RequestOptions) =>
+    call.json<PauseBulkMailAnswer>({ method: 'PUT', path: '/v1/organization/bulk-mail', body }, options),
 });
 
 /** Operations on `/v1/session`. */
@@ -1243,7 +1279,8 @@ export const members = (call: Call) => ({
    * Invite a person to the dashboard
    *
    * `owner`: everything. `developer`: `send`, `read` and `manage`. `analyst`: `read`, without addresses,
-   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. The answer has a link to sign in, for you to hand over: it is shown only here, works once, for 15 minutes. An organization has at most 200 members.
+   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. Owners may allow either to see them:
+   * `PUT /v1/organization/contents`. The answer has a link to sign in, for you to hand over: it is shown only here, works once, for 15 minutes. An organization has at most 200 members.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1267,7 +1304,8 @@ export const members = (call: Call) => ({
    * Give a member another role
    *
    * `owner`: everything. `developer`: `send`, `read` and `manage`. `analyst`: `read`, without addresses,
-   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. It holds for open sessions within a second. The last owner who has signed in stays one.
+   * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. Owners may allow either to see them:
+   * `PUT /v1/organization/contents`. It holds for open sessions within a second. The last owner who has signed in stays one.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */

@@ -17,7 +17,10 @@ describe.skipIf(chromiumIsMissing)('the screens of API keys', () => {
     await page.getByRole('button', { name: 'Rotate' }).click();
     await page.getByLabel('End the old value now').check();
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-    await page.getByRole('dialog').getByText(/^ob_test_/).waitFor();
+    await page
+      .getByRole('dialog')
+      .getByText(/^ob_test_/)
+      .waitFor();
     expect(await look(page, `key-value-${name}`)).toEqual(FINE);
     await page.getByRole('button', { name: 'It is stored' }).click();
     await page
