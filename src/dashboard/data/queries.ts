@@ -56,7 +56,9 @@ const isFailing = ({ state: { status, error } }: KeptQuery): boolean => status =
 
 /** Of the first that the service has answered. */
 const whyOf = (failing: readonly KeptQuery[]): string | null => {
-  const answered = failing.map(({ state }) => state.error).find((error) => error instanceof ApiFault && error.status > 0);
+  const answered = failing
+    .map(({ state }) => state.error)
+    .find((error) => error instanceof ApiFault && error.status > 0);
   return answered?.message ?? null;
 };
 

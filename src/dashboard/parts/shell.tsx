@@ -193,8 +193,8 @@ const MaybeOlder = (): JSX.Element | null => {
   if (readAt !== null) {
     return (
       <Notice tone="wait" state="warning">
-        <b>Not read again since {times.clock(readAt)}.</b> {why !== null && sentenceOf(why)} What you see may be older. Nothing is lost: it is tried again
-        by itself.{' '}
+        <b>Not read again since {times.clock(readAt)}.</b> {why !== null && sentenceOf(why)} What you see may be older.
+        Nothing is lost: it is tried again by itself.{' '}
         <button type="button" class="lnk" onClick={readAgain}>
           Try now
         </button>

@@ -92,6 +92,16 @@ const useReputation = (isLive: boolean): SerializedOrganizationReputation | unde
   return isLive ? data : undefined;
 };
 
+/** Of live mail alone. */
+const useSuspended = (isLive: boolean): readonly SerializedSuspension[] => {
+  const { data } = useResource<List<SerializedSuspension>>({
+    path: '/v1/destinations',
+    everyMs: EVERY_MS,
+    enabled: isLive,
+  });
+  return isLive ? (data?.data ?? []) : [];
+};
+
 interface HeadProps {
   readonly requests: readonly string[];
   readonly reputation: SerializedOrganizationReputation | undefined;
@@ -120,13 +130,8 @@ export const Delivery = (): JSX.Element => {
   } = useResource<SerializedBacklog>({ path: '/v1/destinations/backlog', everyMs: EVERY_MS });
   const { data: stats } = useResource<Stats>({ path: '/v1/stats', query: hour, everyMs: EVERY_MS });
   const isLive = currentEnvironment() === 'live';
-  const listed = useResource<List<SerializedSuspension>>({
-    path: '/v1/destinations',
-    everyMs: EVERY_MS,
-    enabled: isLive,
-  });
   const reputation = useReputation(isLive);
-  const suspended = isLive ? (listed.data?.data ?? []) : [];
+  const suspended = useSuspended(isLive);
   const domains = useDomains();
   const isOperator = useStore(session)?.operator === true;
   return (

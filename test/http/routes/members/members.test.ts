@@ -1,5 +1,4 @@
-import type { Permission } from '../../../../src/domain/api-key/events.ts';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readWholeStream } from '../../../../src/commands/execute.ts';
 import { formatId } from '../../../../src/domain/ids.ts';
 import { ROLES, type Role } from '../../../../src/domain/member/events.ts';
@@ -191,75 +190,6 @@ describe('the last owner', () => {
       const left = (await ask('GET', '/v1/members', undefined, by)).body.data as { role: string; status: string }[];
       expect(left.filter(({ role, status }) => role === 'owner' && status === 'joined')).not.toEqual([]);
     }
-  });
-});
-
-describe('a member whose role does not allow something', () => {
-  const HOSTILE = '<b>Eve</b> $& ${x}';
-  let domains = 0;
-  const tenant = async () => {
-    const id = await service.makeOrganization();
-    domains += 1;
-    const domainId = await service.makeDomain(id, `owned${domains}.test`);
-    const make = async (permission: Permission) =>
-      (await service.makeKey(id, domainId, { permissions: [permission] })).value;
-    return { by: await make('admin'), sender: await make('send') };
-  };
-  const join = async (by: string, role: Role, name: string) => {
-    const { body } = await ask('POST', '/v1/members', { ...newPerson(role), name }, by);
-    return { id: body.id as string, cookie: cookieOf(await signInWith(service, body.link.url)) };
-  };
-  const refused = async (cookie: string, method: Method, url: string) => {
-    const { status, body } = await as(cookie, method, url, method === 'GET' ? undefined : {});
-    expect(status).toBe(403);
-    return body.error.message as string;
-  };
-
-  test('is told who can allow it: owners who have signed in, of their own organization', async () => {
-    const [{ by }, { by: other }] = [await tenant(), await tenant()];
-    await join(other, 'owner', 'A stranger');
-    const analyst = await join(by, 'analyst', 'Ana');
-    const said = () => refused(analyst.cookie, 'GET', '/v1/api-keys');
-    const remedy = `can give you the role 'owner' or 'developer' or 'auditor'`;
-    const of = (who: string) => `the role 'analyst' lacks 'manage' permission: ${who} ${remedy}`;
-    await ask('POST', '/v1/members', { ...newPerson('owner'), name: 'Only invited' }, by);
-    expect(await said()).toBe(of('an owner'));
-    const ada = await join(by, 'owner', 'Ada Moreno');
-    await expect.poll(said).toBe(of('Ada Moreno, an owner,'));
-    await join(by, 'owner', HOSTILE);
-    await expect.poll(said).toBe(of(`the owners Ada Moreno and ${HOSTILE}`));
-    await join(by, 'owner', 'Jonas Vik');
-    await join(by, 'owner', 'Lea Roth');
-    await expect.poll(said).toBe(of(`the owners Ada Moreno, ${HOSTILE}, Jonas Vik and 1 more`));
-    await ask('DELETE', `/v1/members/${ada.id}`, undefined, by);
-    await expect.poll(said).toBe(of(`the owners ${HOSTILE}, Jonas Vik and Lea Roth`));
-  });
-
-  test('is told that contents can be allowed to the role', async () => {
-    const { by } = await tenant();
-    await join(by, 'owner', 'Ada Moreno');
-    const auditor = await join(by, 'auditor', 'Aud');
-    expect(await refused(auditor.cookie, 'GET', '/v1/messages/msg_1/content')).toBe(
-      "the role 'auditor' sees no contents of mail: Ada Moreno, an owner, can allow it to this role, or give you the role 'owner' or 'developer'",
-    );
-    expect(await refused(auditor.cookie, 'DELETE', '/v1/webhooks/whk_1')).toMatch(
-      /^the role 'auditor' reads alone: Ada Moreno, an owner, can give you the role 'owner'/,
-    );
-  });
-
-  test('is refused as well while the names cannot be read', async () => {
-    const { cookie } = await signIn('analyst');
-    const { contents } = service.deps.context;
-    const get = vi.spyOn(contents, 'get').mockRejectedValue(new Error('the vault is away'));
-    expect(await refused(cookie, 'GET', '/v1/api-keys')).toContain(': an owner can give you');
-    get.mockRestore();
-  });
-
-  test('is told of names only who is a member: a key is not', async () => {
-    const { by, sender } = await tenant();
-    await join(by, 'owner', 'Ada Moreno');
-    const { body } = await ask('GET', '/v1/messages', undefined, sender);
-    expect(body.error.message).toBe("API key lacks 'read' permission");
   });
 });
 

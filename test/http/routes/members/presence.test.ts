@@ -79,12 +79,10 @@ describe('what needs a member to be present', () => {
   });
 
   const BODIES: Readonly<Record<string, object>> = {
-    'POST /v1/members': { email: 'late@example.net', role: 'owner' },
-    'PATCH /v1/members/:id': { role: 'owner' },
+    ...{ 'POST /v1/members': { email: 'late@example.net', role: 'owner' }, 'PATCH /v1/members/:id': { role: 'owner' } },
     'POST /v1/passkeys': { credential_id: 'AA', client_data: 'AA', attestation_object: 'AA' },
     'POST /v1/audit/auditors': { name: 'Late', expires_at: '2999-01-01T00:00:00Z' },
-    'POST /v1/erasures': { address: 'late@example.net' },
-    'PUT /v1/organization/contents': { allowed_to: ['analyst'] },
+    ...{ 'POST /v1/erasures': { address: 'late@example.net' }, 'PUT /v1/organization/contents': { allowed_to: [] } },
   };
 
   test('is refused ten minutes after signing in, and done after a proof by passkey', async () => {
