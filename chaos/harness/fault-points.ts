@@ -192,6 +192,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   WebhookSecretRotated: 'append-other',
   WebhookEnabled: 'append-other',
   WebhookPinged: 'append-other',
+  WebhookDeliveryResent: 'append-other',
   WebhookDisabled: 'append-other',
   WebhookDeleted: 'append-other',
 };

@@ -10,6 +10,7 @@ import {
   disableWebhook as decideDisableWebhook,
   pingWebhook as decidePingWebhook,
   registerWebhook as decideRegisterWebhook,
+  resendDelivery as decideResendDelivery,
   rotateWebhookSecret as decideRotateWebhookSecret,
   updateWebhook as decideUpdateWebhook,
   type ExistingWebhook,
@@ -197,6 +198,18 @@ export const pingWebhook = async (context: CommandContext, origin: Origin, named
   const { revision } = await change(context, origin, named, decidePingWebhook);
   const [pinged] = await context.store.readStream(webhookStream(named.webhookId), { from: Number(revision) });
   return customerEventId(pinged?.id ?? '', 0);
+};
+
+/**
+ * Records that somebody has a delivery posted again: the deliveries themselves are in no log.
+ * @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`.
+ */
+export const recordResend = async (
+  context: CommandContext,
+  origin: Origin,
+  { deliveryId, ...named }: Named & { readonly deliveryId: string },
+): Promise<void> => {
+  await change(context, origin, named, decideResendDelivery(deliveryId));
 };
 
 /** Stops posting to an endpoint; what it has not got waits. */

@@ -187,4 +187,4 @@ export const TYPE_OF_WEBHOOK = {
   WebhookDisabled: 'webhook.disabled',
   WebhookPinged: 'webhook.ping',
   WebhookDeleted: 'webhook.deleted',
-} as const satisfies Readonly<Record<WebhookEvent['type'], CustomerEventType>>;
+} as const satisfies Readonly<Record<Exclude<WebhookEvent['type'], 'WebhookDeliveryResent'>, CustomerEventType>>;

@@ -50,6 +50,7 @@ const kindsOf = (
     case 'OrganizationCeilingsSet':
     case 'OrganizationUpdated':
     case 'LegalHoldSet':
+    case 'WebhookDeliveryResent':
     case 'BulkMailPaused':
     case 'BulkMailResumed':
     case 'ContentsRolesSet':

@@ -28,6 +28,7 @@ export const webhooksProjection = defineProjection<WebhookEvent, Folded<Webhook>
     WebhookEnabled: fold,
     WebhookDisabled: fold,
     WebhookPinged: 'ignored',
+    WebhookDeliveryResent: 'ignored',
     WebhookDeleted: fold,
   },
   begin: (db, events) => storedStates(db, SELECT, events),

@@ -687,7 +687,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Post a delivery again now
    *
-   * Whether it was delivered, has failed or waits. It keeps the id of its event and its attempts. It is retried as often as is left of the schedule.
+   * Whether it was delivered, has failed or waits. It keeps the id of its event and its attempts. It is retried as often as is left of the schedule. Who asked for it is on record.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */

@@ -45,6 +45,8 @@ export const webhookEvents = {
   WebhookDisabled: z.object({ webhookId: z.string(), reason: z.enum(['gone', 'failing', 'requested']) }),
   /** Makes an event that is posted to this endpoint alone. */
   WebhookPinged: z.object({ webhookId: z.string() }),
+  /** Somebody had a delivery posted again. */
+  WebhookDeliveryResent: z.object({ webhookId: z.string(), deliveryId: z.string() }),
   WebhookDeleted: z.object({ webhookId: z.string() }),
 };
 

@@ -97,6 +97,7 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
       case 'WebhookDisabled':
         return { ...state, status: 'disabled', disabledReason: event.data.reason };
       case 'WebhookPinged':
+      case 'WebhookDeliveryResent':
         return state;
       case 'WebhookDeleted':
         return { ...state, status: 'deleted' };
@@ -207,6 +208,13 @@ export const rotateWebhookSecret = (
 export const pingWebhook = (state: Webhook, by: WebhookOwner): readonly WebhookEvent[] => [
   { type: 'WebhookPinged', data: { webhookId: requireEnabled(state, by).webhookId } },
 ];
+
+/** @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`. */
+export const resendDelivery =
+  (deliveryId: string) =>
+  (state: Webhook, by: WebhookOwner): readonly WebhookEvent[] => [
+    { type: 'WebhookDeliveryResent', data: { webhookId: requireEnabled(state, by).webhookId, deliveryId } },
+  ];
 
 /** @throws {DomainError} `not_found`, `other_organization`. */
 export const deleteWebhook = (state: Webhook, by: WebhookOwner): readonly WebhookEvent[] => [

@@ -175,6 +175,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     WebhookEnabled: ofOrganization,
     WebhookDisabled: ofOrganization,
     WebhookPinged: ofOrganization,
+    WebhookDeliveryResent: 'ignored',
     WebhookDeleted: ofOrganization,
     SuppressionAdded: ofOrganization,
     SuppressionRemoved: ofOrganization,

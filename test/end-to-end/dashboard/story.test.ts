@@ -114,6 +114,12 @@ describe.skipIf(chromiumIsMissing)('somebody who starts the service', () => {
       (posts) => posts > posted,
     );
 
+    // The log has it a moment later, and so has the screen.
+    await open('Audit');
+    const resent = page.getByRole('link', { name: /webhook delivery resent by First owner/i });
+    await resent.click();
+    await page.getByRole('region', { name: 'Proof' }).waitFor();
+
     await open('Statistics');
     await page
       .getByRole('link', { name: /1 delivered/ })

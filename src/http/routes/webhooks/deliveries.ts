@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { recordResend } from '../../../commands/webhook.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
 import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/post.ts';
-import { requireEnabled } from '../../../domain/webhook/webhook.ts';
 import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -130,13 +130,14 @@ export const resendWebhookDeliveryRoute = endpoint(
     summary: 'Post a delivery again now',
     description:
       'Whether it was delivered, has failed or waits. It keeps the id of its event and its attempts. It is retried as ' +
-      'often as is left of the schedule.',
+      'often as is left of the schedule. Who asked for it is on record.',
     answer: webhookDeliverySchema,
     etag: false,
   },
-  async ({ caller, request }, { deps }) => {
-    const { webhook, delivery } = await loadDelivery(deps, caller, request);
-    requireEnabled(webhook, caller);
+  async ({ caller, origin, request }, { deps }) => {
+    const { delivery } = await loadDelivery(deps, caller, request);
+    const { id: deliveryId, webhookId } = delivery;
+    await recordResend(deps.context, origin, { webhookId, environment: caller.environment, deliveryId });
     const now = deps.context.system.now();
     await deps.webhookDeliveries.resend(delivery.id, now);
     const [posted] = await serializeDeliveries(deps, [{ ...delivery, state: 'pending', dueAt: now }]);

@@ -139,6 +139,11 @@ describe('a delivery', () => {
     await fail(id);
     const resend = () => ask('POST', `/v1/webhooks/${webhookId}/deliveries/${id}/resend`);
     expect(await resend()).toMatchObject({ status: 202, body: { status: 'pending' } });
+    const recorded = async () =>
+      (await service.deps.context.store.readStream(`webhook-${webhookId}`, { from: 0 })).at(-1);
+    const last = await recorded();
+    expect(last).toMatchObject({ type: 'WebhookDeliveryResent', data: { webhookId, deliveryId: id } });
+    expect(last?.metadata.actor).toMatch(/^key:key_/);
     expect((await ask('GET', `/v1/webhooks/${webhookId}/deliveries/${id}`)).body).toMatchObject({
       status: 'pending',
       next_attempt_at: expect.any(String),
