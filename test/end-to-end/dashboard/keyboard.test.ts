@@ -36,9 +36,11 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
     const scheduled = { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() };
     for (const at of [1, 2])
       await api.post('/v1/messages/send', { ...mail, ...scheduled, to: `b${at}@bulk.example`, subject: `Bulk ${at}` });
+    for (const path of ['messages/send', 'webhooks', 'domains', 'templates'])
+      expect((await api.post(`/v1/${path}`, {})).status).toBe(400);
     await eventually(
       async () => hook.posts.length,
-      (posts) => posts > 0,
+      (posts) => posts > 2,
     );
   });
   afterAll(() => hook?.close());
@@ -187,6 +189,55 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await page.getByText('The log is intact.').waitFor();
       await press('Sign out');
       await page.getByLabel('API key').waitFor();
+    }));
+
+  /** Presses keys, and waits until the address has another value of a parameter each time. */
+  const steps = async (page: Page, parameter: string, keys: readonly string[]): Promise<readonly (string | null)[]> => {
+    const values: (string | null)[] = [];
+    for (const key of keys) {
+      const before = new URL(page.url()).searchParams.get(parameter);
+      await page.keyboard.press(key);
+      await page.waitForURL((url) => url.searchParams.get(parameter) !== before, { timeout: 10_000 });
+      values.push(new URL(page.url()).searchParams.get(parameter));
+    }
+    return values;
+  };
+
+  /** Goes down, down and up again: where it was after the first. */
+  const walkDown = async (page: Page, parameter: string): Promise<void> => {
+    const [first, second, third] = await steps(page, parameter, ['j', 'j', 'k']);
+    expect([second === first, third === first, first === null]).toEqual([false, true, false]);
+  };
+
+  test.concurrent('letters move through refusals, deliveries and entries, look for entries, and pause events', () =>
+    sit(async (page, { go, follow }) => {
+      await go('r', 'Requests');
+      await page.getByRole('region', { name: 'Refused requests' }).getByRole('link').nth(3).waitFor();
+      await walkDown(page, 'request');
+      expect(await steps(page, 'request', ['Escape'])).toEqual([null]);
+
+      await go('w', 'Webhooks');
+      await follow(new RegExp(new URL(hook.url).host));
+      await page.getByRole('button', { name: 'Send now' }).waitFor();
+      await page.locator('.dl > a').nth(2).waitFor();
+      await walkDown(page, 'delivery');
+
+      await go('e', 'Events');
+      const [pause, resume] = ['Pause', /^(?:Go on|Resume)/].map((name) => page.getByRole('button', { name }));
+      await pause?.waitFor();
+      await page.keyboard.press('p');
+      await resume?.waitFor();
+      await page.keyboard.press('p');
+      await pause?.waitFor();
+
+      await go('a', 'Audit');
+      await page.getByRole('link', { name: /Template created/ }).waitFor();
+      await walkDown(page, 'entry');
+      await page.keyboard.press('/');
+      await page.keyboard.type('type:DomainRegistered');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/type=DomainRegistered/);
+      await page.getByRole('link', { name: /Template created/ }).waitFor({ state: 'detached' });
     }));
 
   test('each stop shows that it is focused', () => expect([...unseen]).toEqual([]));
