@@ -18,8 +18,6 @@ export interface EventCodec {
    * @throws {MalformedEvent} what is stored is no event of its type.
    */
   decode(stored: StoredEvent): DecodedEvent;
-  /** As `decode`, of what this process has just encoded: it was checked, and has the current shape. */
-  recall(stored: StoredEvent): DecodedEvent;
 }
 
 /** This process is older than the log: it must not go on, or it would pass over what it does not understand. */
@@ -100,12 +98,6 @@ export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
     const older = upcasts[type]?.slice(version - 1) ?? [];
     const data = older.reduce((value, upcast) => upcast(value), parsed(type, stored.data));
     return { ...checked(type, data), id, metadata, stored };
-  },
-
-  recall: (stored) => {
-    const { id, type } = stored;
-    const [data, metadata] = [JSON.parse(stored.data), JSON.parse(stored.metadata)];
-    return { type, data, id, metadata, stored } as DecodedEvent; // as `encode` wrote it
   },
 });
 

@@ -50,7 +50,6 @@ describe('the codec', () => {
     const current = stored(type, currentVersion(type), event.data);
     if (version === currentVersion(type)) expect(current).toEqual(written);
     expect(encoded(eventCodec, event)).toEqual(current);
-    expect(eventCodec.recall(current)).toStrictEqual(eventCodec.decode(current));
   });
 
   test('has a fixture for every version and none beside', () => {

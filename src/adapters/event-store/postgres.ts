@@ -114,7 +114,7 @@ export const createPostgresEventStore = async (options: PostgresEventStoreOption
   const onWritten = ({ stream, events, revision, position }: Written): void =>
     follow.take(positionAt(position), () =>
       events.map((event, index) => ({
-        ...codec.recall(event),
+        ...codec.decode(event),
         stream,
         revision: revision + index,
         position: positionAt(position + index),

@@ -100,7 +100,7 @@ describe('a domain', () => {
     const [released] = releaseSending(paused, DOMAIN);
     if (released === undefined) throw new Error('nothing was released');
     const state = reputation.evolve(paused, released, contextAt(NOW));
-    expect(state).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW });
+    expect(state).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW, pausedSince: null });
     expect(judge(counts(950, 50))(state)).toEqual([]);
     expect(after(state, [counts(950, 50, 0, NOW)]).level).toBe('paused');
   });
@@ -138,7 +138,7 @@ describe('an organization', () => {
     const events = releaseSending(paused, sender);
     expect(events).toEqual([{ type: 'OrganizationSendingReleased', data: { organizationId: 'org_1' } }]);
     const released = events.reduce((is, event) => reputation.evolve(is, event, contextAt(NOW)), paused);
-    expect(released).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW });
+    expect(released).toEqual({ level: 'good', measure: null, since: NOW, releasedAt: NOW, pausedSince: null });
     expect(releaseSending(released, sender)).toEqual([]);
     expect(judgeAll(released, counts(950, 50))).toEqual([]);
   });
