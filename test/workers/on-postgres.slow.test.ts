@@ -56,12 +56,12 @@ describe('with everything in PostgreSQL', () => {
     service.workers().start();
     await service.webhook(receiver.url, ['message.delivered']);
     await sendMany(service);
-    await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 15_000, interval: 100 });
-    await vi.waitFor(() => expect(receiver.posts).toHaveLength(MESSAGES), { timeout: 15_000, interval: 100 });
+    await vi.waitFor(async () => expect(await delivered(pool)).toBe(MESSAGES), { timeout: 25_000, interval: 100 });
+    await vi.waitFor(() => expect(receiver.posts).toHaveLength(MESSAGES), { timeout: 25_000, interval: 100 });
     expect(new Set(sink.mails.flatMap(({ to }) => to)).size).toBe(MESSAGES);
     expect(sink.mails).toHaveLength(MESSAGES);
     expect(new Set(receiver.posts.map(({ json }) => json.id)).size).toBe(MESSAGES);
-  }, 40_000);
+  }, 60_000);
 
   test('a queue that is dropped in the middle loses nothing and doubles nothing', async () => {
     const { service, sink, pool } = await open();
