@@ -140,7 +140,10 @@ const outcomeOf = ({ stream, expected }: EncodedAppend, row: TextRow | undefined
   return { status: 'rejected', reason: new WrongExpectedRevision(stream, expected, actual) };
 };
 
-/** Events of this process that were written just now, in the order of the log. */
+/**
+ * Events of this process that are in the log now, where they stand. A try before may have written them: whoever retries
+ * sends the same events, since ids are made for one append.
+ */
 export interface Written {
   readonly stream: StreamName;
   readonly events: readonly StoredEvent[];
