@@ -16,11 +16,12 @@ const WATCH = 'files';
 /** Where browsers find what is bundled. */
 export const ASSETS_PATH = '/dashboard/assets';
 
-/** Bytes in one content coding. */
+/** One content coding. */
 export interface Variant {
-  readonly bytes: Buffer;
   /** undefined: as it is. */
   readonly encoding: 'br' | 'gzip' | undefined;
+  /** Compressed when they are first asked for: all files together take as long as bundling them. */
+  bytes(): Promise<Buffer>;
 }
 
 export interface Asset {
@@ -43,13 +44,24 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
-const asset = async (bytes: Buffer, type: string): Promise<Asset> => {
-  const plain: Variant = { bytes, encoding: undefined };
+const variant = (encoding: Variant['encoding'], make: () => Promise<Buffer>): Variant => {
+  let made: Promise<Buffer> | undefined;
+  return {
+    encoding,
+    bytes: () => {
+      made ??= make();
+      return made;
+    },
+  };
+};
+
+const asset = (bytes: Buffer, type: string): Asset => {
+  const plain = variant(undefined, async () => bytes);
   const compressed: readonly Variant[] = type.startsWith('font/')
     ? [] // compressed already
     : [
-        { bytes: await promisify(brotliCompress)(bytes, BROTLI), encoding: 'br' },
-        { bytes: await promisify(gzip)(bytes, { level: 9 }), encoding: 'gzip' },
+        variant('br', () => promisify(brotliCompress)(bytes, BROTLI)),
+        variant('gzip', () => promisify(gzip)(bytes, { level: 9 })),
       ];
   return { type, etag: `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`, variants: [...compressed, plain] };
 };
@@ -122,13 +134,12 @@ const bundle = async (): Promise<Dashboard> => {
         metafile: true,
       }),
     ]);
-    const made = [...watch.outputFiles, ...screens.outputFiles].map(
-      async ({ path, contents }): Promise<readonly [string, Asset]> => {
+    const assets = new Map(
+      [...watch.outputFiles, ...screens.outputFiles].map(({ path, contents }): readonly [string, Asset] => {
         const type = TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-        return [nameOf(path), await asset(Buffer.from(contents), type)];
-      },
+        return [nameOf(path), asset(Buffer.from(contents), type)];
+      }),
     );
-    const assets = new Map(await Promise.all(made));
     const entry = (named: string, extension: string): string =>
       [...assets.keys()].find((name) => name.startsWith(`${named}-`) && name.endsWith(extension)) ?? '';
     const script = entry(ENTRY, '.js');
@@ -138,7 +149,7 @@ const bundle = async (): Promise<Dashboard> => {
       style: entry(ENTRY, '.css'),
       imported: importedBy(screens.metafile, script),
     });
-    const page = await asset(Buffer.from(html), 'text/html; charset=utf-8');
+    const page = asset(Buffer.from(html), 'text/html; charset=utf-8');
     return { page, assets };
   } finally {
     await stop();

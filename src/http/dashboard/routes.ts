@@ -43,13 +43,17 @@ const load = async ({ deps: { logger } }: RouteContext): Promise<Dashboard> => {
 const isKnown = ({ headers }: FastifyRequest, etag: string): boolean =>
   (headers['if-none-match'] ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));
 
-const send = ({ type, etag, variants }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+const send = async (
+  { type, etag, variants }: Asset,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> => {
   const accepted = acceptedIn(request.headers['accept-encoding']);
   const variant = variants.find(({ encoding }) => encoding === undefined || accepted.includes(encoding));
   reply.headers({ 'content-type': type, etag, vary: 'Accept-Encoding' });
   if (isKnown(request, etag)) return reply.code(304).send();
   if (variant?.encoding !== undefined) reply.header('content-encoding', variant.encoding);
-  return reply.send(variant?.bytes);
+  return reply.send(await variant?.bytes());
 };
 
 /** Every screen is the same page, which reads the path itself. */
