@@ -117,7 +117,7 @@ describe('the service on other engines', () => {
       ({ size }) => size === all.size,
     );
     expect(back).toEqual(all);
-  }, 60_000);
+  }, 120_000);
 
   describe.skipIf(redisIsMissing)('with Redis', () => {
     test('delivers, and loses nothing but time when all of Redis is deleted in mid-flight', async () => {

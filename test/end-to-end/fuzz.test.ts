@@ -109,5 +109,5 @@ describe('a service that is sent anything at all', () => {
     );
     expect((await fetch(`${program.baseUrl}/readyz`)).status).toBe(200);
     expect(program.output().match(/^.*"level":"(?:error|fatal)".*$/gm) ?? []).toEqual([]);
-  }, 300_000);
+  }, 600_000);
 });
