@@ -1,4 +1,5 @@
 import type { Plans } from '../domain/billing/plan.ts';
+import type { OrganizationEvent } from '../domain/events.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
 import type { KeyCacheState, LoadKeyCache } from '../domain/key-cache.ts';
 import type { MaskedRole } from '../domain/member/events.ts';
@@ -11,6 +12,7 @@ import {
   setContentsRoles as decideSetContentsRoles,
   setLegalHold as decideSetLegalHold,
   updateOrganization as decideUpdateOrganization,
+  type Organization,
   organization,
   requireOrganization,
   type SettingChanges,
@@ -25,7 +27,7 @@ import type { Secrets } from '../domain/ports/secrets.ts';
 import type { RateLimits } from '../domain/rate-limits.ts';
 import { organizationStream } from '../domain/streams.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
-import { type Condition, execute, executeOnce, type Loaded, load } from './execute.ts';
+import { type Condition, type Executed, type Execution, execute, executeOnce, type Loaded, load } from './execute.ts';
 
 const SECRET_BYTES = 32;
 
@@ -71,18 +73,26 @@ export const organizationSecret = async (secrets: Secrets, organizationId: strin
   return Buffer.from(stored, 'base64');
 };
 
+/** Decides on the caller's own organization. */
+const changeOwn = (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  change: Pick<Execution<Organization, OrganizationEvent>, 'decide' | 'contents' | 'atRevisions'>,
+): Promise<Executed<Organization, OrganizationEvent>> =>
+  execute(context, {
+    ...change,
+    aggregate: organization,
+    stream: organizationStream(origin.organizationId),
+    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
+  });
+
 /** Sets the highest rate limits of the organization's keys; null: none. @throws {DomainError} `not_found`. */
 export const setCeilings = async (
   context: CommandContext,
   origin: Origin,
   ceilings: RateLimits | null,
 ): Promise<void> => {
-  await execute(context, {
-    aggregate: organization,
-    stream: organizationStream(origin.organizationId),
-    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
-    decide: (state) => decideSetCeilings(state, ceilings),
-  });
+  await changeOwn(context, origin, { decide: (state) => decideSetCeilings(state, ceilings) });
 };
 
 /** An organization with the address that its settings name. */
@@ -134,11 +144,8 @@ export const updateOrganization = async (
       ? []
       : [{ id: context.system.uuid(), organizationId, body: { kind: 'contact', address: contact } }];
   const contactId = isSame ? undefined : (address[0]?.id ?? null);
-  const { state, revision } = await execute(context, {
+  const { state, revision } = await changeOwn(context, origin, {
     ...condition,
-    aggregate: organization,
-    stream: organizationStream(organizationId),
-    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
     decide: (found) => decideUpdateOrganization(found, { ...changes, contactId }),
     contents: address,
   });
@@ -151,15 +158,8 @@ export const setLegalHold = async (
   origin: Origin,
   { active, ...condition }: Condition & { readonly active: boolean },
 ): Promise<OrganizationAtRevision> => {
-  const { organizationId } = origin;
-  await execute(context, {
-    ...condition,
-    aggregate: organization,
-    stream: organizationStream(organizationId),
-    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
-    decide: (found) => decideSetLegalHold(found, active),
-  });
-  return loadOrganization(context, organizationId);
+  await changeOwn(context, origin, { ...condition, decide: (found) => decideSetLegalHold(found, active) });
+  return loadOrganization(context, origin.organizationId);
 };
 
 /** Says which masked roles see contents of mail. @throws {DomainError} `not_found`, `precondition_failed`, `resource_conflict`. */
@@ -168,15 +168,8 @@ export const setContentsRoles = async (
   origin: Origin,
   { roles, ...condition }: Condition & { readonly roles: readonly MaskedRole[] },
 ): Promise<OrganizationAtRevision> => {
-  const { organizationId } = origin;
-  await execute(context, {
-    ...condition,
-    aggregate: organization,
-    stream: organizationStream(organizationId),
-    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
-    decide: (found) => decideSetContentsRoles(found, roles),
-  });
-  return loadOrganization(context, organizationId);
+  await changeOwn(context, origin, { ...condition, decide: (found) => decideSetContentsRoles(found, roles) });
+  return loadOrganization(context, origin.organizationId);
 };
 
 /** Whether a legal hold keeps what is stored for an organization. */
@@ -191,12 +184,9 @@ export const changePlan = async (
   origin: Origin,
   { planId, plans, ...condition }: Condition & { readonly planId: string; readonly plans: Plans },
 ): Promise<Omit<OrganizationAtRevision, 'contact'>> => {
-  const { state, revision } = await execute(context, {
-    aggregate: organization,
-    stream: organizationStream(origin.organizationId),
-    context: eventContext({ ...origin, environment: null }, context.system.now().toISOString()),
-    decide: (before) => decideChangePlan(before, plans, planId),
+  const { state, revision } = await changeOwn(context, origin, {
     ...condition,
+    decide: (before) => decideChangePlan(before, plans, planId),
   });
   return { organization: requireOrganization(state), revision };
 };

@@ -162,8 +162,8 @@ export interface AppendListener {
 const IS_TRUE = 't';
 
 const writtenBy = ({ stream, events, isOwn }: EncodedAppend, row: TextRow | undefined): Written | null => {
-  const [revision, position, isNew] = row ?? [];
-  if (!isOwn || isNew !== IS_TRUE) return null;
+  const [revision, position, isWritten] = row ?? [];
+  if (!isOwn || isWritten !== IS_TRUE) return null;
   const before = events.length - 1;
   return { stream, events, revision: Number(revision) - before, position: Number(position) - before };
 };
@@ -209,7 +209,6 @@ export const createAppending = (
       const written = writtenBy(append, rows[index]);
       if (written !== null) listener.onWritten(written);
     }
-    listener.onCommit();
   };
 
   /** Each for itself, whatever becomes of the others. */
@@ -235,9 +234,10 @@ export const createAppending = (
       tell(group, rows);
       return group.map((append, index) => outcomeOf(append, rows[index]));
     } catch (error) {
-      listener.onCommit();
       if (group.length > 1 && isDataFault(error)) return commitOneByOne(group);
       return group.map(() => ({ status: 'rejected', reason: appendFailure(error) }));
+    } finally {
+      listener.onCommit();
     }
   };
 

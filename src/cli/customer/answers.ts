@@ -28,12 +28,16 @@ export class ServiceRefused extends CommandFailed {
   readonly code: string;
   /** For people: what `details` of the answer names. */
   readonly details: readonly string[];
+  /** The message, a sentence each. */
+  readonly sentences: readonly string[];
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, said: Said, requestId: string | null) {
     const request = requestId === null ? '' : ` [request ${requestId}]`;
     const details = said.details.filter((sentence) => sentence !== said.message);
-    super([`${said.message} (${said.code})${request}`, ...details].join('\n  '), exitCodeOf(status));
+    const sentences = [`${said.message} (${said.code})${request}`, ...details];
+    super(sentences.join('\n  '), exitCodeOf(status));
+    this.sentences = sentences;
     this.status = status;
     this.code = said.code;
     this.details = said.details;

@@ -96,7 +96,7 @@ const rowOf = async (alias: string, act: () => Promise<Row>): Promise<Row> => {
   } catch (error) {
     if (!(error instanceof ServiceRefused)) throw error;
     if (error.status === 412 || error.status === 409) return conflict(alias, CHANGED_THERE);
-    return { template: alias, result: 'refused', details: error.message.split('\n  ') };
+    return { template: alias, result: 'refused', details: error.sentences };
   }
 };
 

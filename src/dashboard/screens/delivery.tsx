@@ -82,24 +82,11 @@ const OrganizationReputation = ({ data }: { readonly data: SerializedOrganizatio
   </section>
 );
 
-/** Of live mail alone. undefined: it is of the test environment, or not read. */
-const useReputation = (isLive: boolean): SerializedOrganizationReputation | undefined => {
-  const { data } = useResource<SerializedOrganizationReputation>({
-    path: '/v1/organization/reputation',
-    everyMs: EVERY_MS,
-    enabled: isLive,
-  });
+/** What there is of live mail alone. undefined: the test environment is shown, or it is not read. */
+const useOfLive = <T,>(path: string): T | undefined => {
+  const isLive = currentEnvironment() === 'live';
+  const { data } = useResource<T>({ path, everyMs: EVERY_MS, enabled: isLive });
   return isLive ? data : undefined;
-};
-
-/** Of live mail alone. */
-const useSuspended = (isLive: boolean): readonly SerializedSuspension[] => {
-  const { data } = useResource<List<SerializedSuspension>>({
-    path: '/v1/destinations',
-    everyMs: EVERY_MS,
-    enabled: isLive,
-  });
-  return isLive ? (data?.data ?? []) : [];
 };
 
 interface HeadProps {
@@ -130,8 +117,8 @@ export const Delivery = (): JSX.Element => {
   } = useResource<SerializedBacklog>({ path: '/v1/destinations/backlog', everyMs: EVERY_MS });
   const { data: stats } = useResource<Stats>({ path: '/v1/stats', query: hour, everyMs: EVERY_MS });
   const isLive = currentEnvironment() === 'live';
-  const reputation = useReputation(isLive);
-  const suspended = useSuspended(isLive);
+  const reputation = useOfLive<SerializedOrganizationReputation>('/v1/organization/reputation');
+  const suspended = useOfLive<List<SerializedSuspension>>('/v1/destinations')?.data ?? [];
   const domains = useDomains();
   const isOperator = useStore(session)?.operator === true;
   return (
