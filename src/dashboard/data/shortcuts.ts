@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { letters } from './preferences.ts';
 
 /** Where letters are text. A slider and a box to tick take none. */
@@ -16,9 +16,12 @@ export const mayPress = (event: KeyboardEvent): boolean => {
   return !isTyping && !isOff && !event.metaKey && !event.ctrlKey && !event.altKey;
 };
 
-/** Keys of a screen, by `KeyboardEvent.key`. */
+/**
+ * Keys of a screen, by `KeyboardEvent.key`. A key that follows at once, before the browser paints what the one before
+ * it did, acts on what is then selected.
+ */
 export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): void => {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const act = shortcuts[event.key];
       if (act === undefined || !mayPress(event)) return;
