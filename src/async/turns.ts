@@ -22,3 +22,20 @@ export const inTurns = async <T>(work: Pausing<T>): Promise<T> => {
     await nextTurn();
   }
 };
+
+/** Longer holds up everybody else, shorter costs a turn for each small piece. */
+const TURN_MS_MAX = 5;
+
+/**
+ * The items of a stream, with a turn of the event loop in between every few milliseconds: a stream that holds many hands
+ * over one after the other without any.
+ */
+export async function* withTurns<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+  let began = performance.now();
+  for await (const item of items) {
+    yield item;
+    if (performance.now() - began < TURN_MS_MAX) continue;
+    await nextTurn();
+    began = performance.now();
+  }
+}

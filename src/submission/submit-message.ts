@@ -1,4 +1,5 @@
 import type { SMTPServerDataStream } from 'smtp-server';
+import { withTurns } from '../async/turns.ts';
 import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
@@ -103,7 +104,7 @@ const readToEnd = async (
 ): Promise<SmtpRefusal | null> => {
   let refusal: SmtpRefusal | null = null;
   try {
-    for await (const piece of stream as AsyncIterable<Buffer>) refusal ??= await keep(piece);
+    for await (const piece of withTurns(stream as AsyncIterable<Buffer>)) refusal ??= await keep(piece);
   } catch {
     return broken();
   }

@@ -1,4 +1,5 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { withTurns } from '../../async/turns.ts';
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
@@ -20,7 +21,7 @@ export interface Kept {
 export const keptOf = async (stream: AsyncIterable<Buffer>): Promise<Kept> => {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of stream) {
+  for await (const chunk of withTurns(stream)) {
     if (length < KEPT_BYTES_MAX) chunks.push(chunk.subarray(0, KEPT_BYTES_MAX - length));
     length += chunk.length;
   }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+import { withTurns } from '../../async/turns.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { Inbox } from '../../domain/ports/inbox.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
@@ -43,7 +44,7 @@ class SmtpRefusal extends Error {
 
 const bytesOf = async (stream: SMTPServerDataStream): Promise<Buffer> => {
   const chunks: Buffer[] = [];
-  for await (const chunk of stream) {
+  for await (const chunk of withTurns(stream)) {
     // What is over the limit is read to its end, as the protocol wants, but not kept.
     if (!stream.sizeExceeded) chunks.push(chunk as Buffer);
   }
