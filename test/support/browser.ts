@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core';
-import { CHROMIUM, type Theme } from './chromium.ts';
+import { CHROMIUM } from './chromium.ts';
 
 /** Chromium as somebody who uses the dashboard. */
 
@@ -11,6 +11,9 @@ const PICTURES = fileURLToPath(new URL('../../coverage/dashboard/', import.meta.
 
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+
+export const THEMES = ['dark', 'light'] as const;
+export type Theme = (typeof THEMES)[number];
 
 export interface Window {
   readonly page: Page;
@@ -112,7 +115,7 @@ export const inspect = async (page: Page): Promise<Looked> => {
     const { axe: loaded } = globalThis as unknown as { readonly axe: typeof axe };
     const { documentElement } = (globalThis as unknown as { readonly document: { documentElement: Measured } })
       .document;
-    const { violations } = await loaded.run();
+    const { violations } = await loaded.run({ resultTypes: ['violations'] });
     return {
       violations: violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join(' ')),
@@ -127,3 +130,28 @@ interface Measured {
   readonly scrollWidth: number;
   readonly clientWidth: number;
 }
+
+export interface Audited extends Looked {
+  readonly title: string;
+  readonly lang: string;
+  readonly isDark: boolean;
+}
+
+/** What axe finds on pages without their policy, which would keep it from running. @param pages as HTML. */
+export const audit = async (
+  pages: readonly string[],
+  { theme, width = 900 }: { readonly theme: Theme; readonly width?: number },
+): Promise<readonly Audited[]> => {
+  const browser = await openBrowser();
+  const { page } = await openWindow(browser, { baseUrl: 'http://127.0.0.1', theme, width });
+  const audited: Audited[] = [];
+  for (const html of pages) {
+    await page.setContent(html);
+    const [title, lang, isDark] = await page.evaluate<[string, string, boolean]>(
+      "[document.title, document.documentElement.lang, matchMedia('(prefers-color-scheme: dark)').matches]",
+    );
+    audited.push({ title, lang, isDark, ...(await inspect(page)) });
+  }
+  await browser.close();
+  return audited;
+};

@@ -1,8 +1,8 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { type ApiClient, apiClient } from '../../support/api-client.ts';
-import { openBrowser, openWindow, type StorageState, type Window } from '../../support/browser.ts';
-import { chromiumIsMissing, THEMES, type Theme } from '../../support/chromium.ts';
+import { openBrowser, openWindow, type StorageState, THEMES, type Window } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
 import type { OperatorOptions } from '../../support/operator.ts';
 import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../../support/program.ts';
@@ -10,9 +10,7 @@ import { newDataDir, type Program, startProgram } from '../../support/program.ts
 /** A service of its own for the tests of a screen, and a browser that looks at it. */
 
 /** Each screen is looked at in each of these. */
-export const WINDOWS = (Object.keys(THEMES) as Theme[]).flatMap((theme) =>
-  [1280, 390].map((width) => ({ theme, width })),
-);
+export const WINDOWS = THEMES.flatMap((theme) => [1280, 390].map((width) => ({ theme, width })));
 export type Size = (typeof WINDOWS)[number];
 export const WIDE: Size = { theme: 'light', width: 1280 };
 export const NARROW: Size = { theme: 'dark', width: 390 };
