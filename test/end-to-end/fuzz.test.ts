@@ -14,6 +14,7 @@ const COUNT = Number(process.env.FUZZ_REQUESTS ?? 20_000);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(performance.timeOrigin % 1_000_000));
 const ONLY = process.env.FUZZ_ONLY === undefined ? null : Number(process.env.FUZZ_ONLY);
 const CONCURRENCY = 32;
+const SLOW_MOMENTS_MAX = 5;
 /** Longer than any answer takes. */
 const ANSWER_MS_MAX = 10_000;
 
@@ -93,8 +94,8 @@ describe('a service that is sent anything at all', () => {
     process.stdout.write(`fuzz: seed ${SEED}, ${rate} requests/s, ${JSON.stringify(campaign.statuses)}\n`);
     for (const finding of campaign.findings) process.stdout.write(`fuzz: ${JSON.stringify(finding)}\n`);
     expect(campaign.findings.map(({ number, problems }) => `${number}: ${problems.join('; ')}`)).toEqual([]);
-    // One in a thousand may be told to come again: more is no chance.
-    expect(campaign.statuses['503, asked again'] ?? 0).toBeLessThanOrEqual(COUNT / 1_000);
+    // Whoever is in flight in a slow moment may be told to come again: more than some moments are no chance.
+    expect(campaign.statuses['503, asked again'] ?? 0).toBeLessThanOrEqual(SLOW_MOMENTS_MAX * CONCURRENCY);
     expect(Object.keys(campaign.statuses)).toEqual(
       expect.arrayContaining(ONLY === null ? ['200', '201', '202', '204'] : []),
     );

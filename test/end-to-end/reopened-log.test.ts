@@ -76,11 +76,17 @@ test('a log that was restored from an older backup is not signed until it is reo
   );
   expect(signed.body.origin).toBe(`${origin}/2`);
   await cosigned(after, signed.body.size);
-  const lines = await fetch(`${again.baseUrl}/v1/audit/export`, { headers: { authorization: `Bearer ${key}` } });
-  const file = await keep('export.jsonl', await lines.text());
+  const file = join(folder, 'export.jsonl');
   const published = await fetch(`${again.baseUrl}/.well-known/outbox-audit/${organization}`);
   const trusted = { file, key: vkey, policy: await keep('policy', await published.text()), disclosures: [] };
-  const { verdict, faults, doubts, notices, cosigners } = await verifyFile({ ...trusted, since: [kept] });
+  const verify = async (): Promise<Awaited<ReturnType<typeof verifyFile>>> => {
+    const lines = await fetch(`${again.baseUrl}/v1/audit/export`, { headers: { authorization: `Bearer ${key}` } });
+    await keep('export.jsonl', await lines.text());
+    return verifyFile({ ...trusted, since: [kept] });
+  };
+  // A checkpoint is made each second: the newest may wait for its witness.
+  const isDecided = (report: Awaited<ReturnType<typeof verify>>): boolean => report.verdict !== 'undecided';
+  const { verdict, faults, doubts, notices, cosigners } = await eventually(verify, isDecided, PATIENCE_MS);
   expect({ verdict, faults, doubts }).toEqual({ verdict: 'verified', faults: [], doubts: [] });
   expect(notices).toEqual([expect.stringContaining('"Restored from the backup of 17 May."')]);
   expect(cosigners).toEqual([expect.stringMatching(/^w at /)]);

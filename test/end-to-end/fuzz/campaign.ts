@@ -33,6 +33,7 @@ export interface CampaignOptions {
 type Count = (status: string) => void;
 
 const FINDINGS_MAX = 30;
+const TRIES_MAX = 5;
 const SHOWN_CHARACTERS = 1_500;
 /** Two seeds that follow one another make nothing alike. */
 const SPREAD = 0x9e3779b1;
@@ -53,15 +54,17 @@ const parsed = (text: string): unknown => {
 const MS_PER_SECOND = 1_000;
 
 /**
- * The answer; a 503 is taken at its word, and asked again after the time it names: a machine that does something else
- * for a second is no mistake of ours.
+ * The answer; a 503 is taken at its word, and asked again after the time it names, a few times: a machine that does
+ * something else for some seconds is no mistake of ours.
  */
 const answerTo = async (asked: FuzzRequest, { sender, check }: CampaignOptions, count: Count): Promise<FuzzAnswer> => {
-  const answer = await sender.send(asked);
-  if (answer.status !== 503 || check({ ...asked, ...answer }).length > 0) return answer;
-  count('503, asked again');
-  await sleep(Number(answer.headers.get('retry-after')) * MS_PER_SECOND);
-  return sender.send(asked);
+  for (let tries = 1; ; tries += 1) {
+    const answer = await sender.send(asked);
+    const isOver = answer.status !== 503 || check({ ...asked, ...answer }).length > 0;
+    if (isOver || tries === TRIES_MAX) return answer;
+    count('503, asked again');
+    await sleep(Number(answer.headers.get('retry-after')) * MS_PER_SECOND);
+  }
 };
 
 const problemsOf = (asked: FuzzRequest, answer: FuzzAnswer, check: AnswerCheck): readonly string[] => [
