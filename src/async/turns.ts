@@ -23,19 +23,19 @@ export const inTurns = async <T>(work: Pausing<T>): Promise<T> => {
   }
 };
 
-/** Longer holds up everybody else, shorter costs a turn for each small piece. */
-const TURN_MS_MAX = 5;
+/** More hold up everybody else, fewer cost turns. */
+const TURN_BYTES_MAX = 50_000;
+/** What a small piece costs as well. */
+const PIECE_BYTES_MIN = 1_000;
 
-/**
- * The items of a stream, with a turn of the event loop in between every few milliseconds: a stream that holds many hands
- * over one after the other without any.
- */
-export async function* withTurns<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
-  let began = performance.now();
-  for await (const item of items) {
-    yield item;
-    if (performance.now() - began < TURN_MS_MAX) continue;
+/** The pieces of a stream, with turns of the event loop in between: one that holds many hands them over without any. */
+export async function* withTurns<T extends { readonly length: number }>(pieces: AsyncIterable<T>): AsyncGenerator<T> {
+  let inTurn = 0;
+  for await (const piece of pieces) {
+    yield piece;
+    inTurn += Math.max(piece.length, PIECE_BYTES_MIN);
+    if (inTurn < TURN_BYTES_MAX) continue;
     await nextTurn();
-    began = performance.now();
+    inTurn = 0;
   }
 }

@@ -44,9 +44,9 @@ class SmtpRefusal extends Error {
 
 const bytesOf = async (stream: SMTPServerDataStream): Promise<Buffer> => {
   const chunks: Buffer[] = [];
-  for await (const chunk of withTurns(stream)) {
+  for await (const chunk of withTurns(stream as AsyncIterable<Buffer>)) {
     // What is over the limit is read to its end, as the protocol wants, but not kept.
-    if (!stream.sizeExceeded) chunks.push(chunk as Buffer);
+    if (!stream.sizeExceeded) chunks.push(chunk);
   }
   if (stream.sizeExceeded) throw new SmtpRefusal(552, '5.3.4 the message is too large');
   return Buffer.concat(chunks);
