@@ -1,20 +1,9 @@
 import { hash } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { Metafile } from 'esbuild';
+import { ASSETS_PATH, type Bundle, readBundle } from './bundle.ts';
 
-/**
- * The dashboard's files, bundled in memory from `src/dashboard`. The same sources make the same bytes and names on every
- * instance. Bundling takes 0.2 to 0.5 s of a child process, which is stopped afterwards.
- */
-
-const SOURCES = fileURLToPath(new URL('../../dashboard/', import.meta.url));
-const ENTRY = 'main';
-/** Sees that another file is missing. Stands alone, so that versions have it under one name. */
-const WATCH = 'files';
-/** Where browsers find what is bundled. */
-export const ASSETS_PATH = '/dashboard/assets';
+/** The dashboard's page and files as they are served. */
 
 /** One content coding. */
 export interface Variant {
@@ -72,15 +61,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
 )}`;
 
 /** The same for everybody: it holds nothing of any organization. */
-interface Entries {
-  readonly watch: string;
-  readonly script: string;
-  readonly style: string;
-  /** What the script imports: without being named here it is asked for only once the script has come. */
-  readonly imported: readonly string[];
-}
-
-const pageOf = ({ watch, script, style, imported }: Entries): string => `<!doctype html>
+const pageOf = ({ watch, script, style, imported }: Bundle): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -96,73 +77,20 @@ ${imported.map((name) => `<link rel="modulepreload" href="${ASSETS_PATH}/${name}
 </html>
 `;
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
-/** Names of what a file imports at once. */
-const importedBy = ({ outputs }: Metafile, name: string): readonly string[] =>
-  Object.entries(outputs)
-    .filter(([path]) => nameOf(path) === name)
-    .flatMap(([, { imports }]) => imports)
-    .filter(({ kind }) => kind === 'import-statement')
-    .map(({ path }) => nameOf(path));
-
-const bundle = async (): Promise<Dashboard> => {
-  const { build, stop } = await import('esbuild');
-  try {
-    const common = {
-      outdir: `${SOURCES}out`,
-      write: false,
-      bundle: true,
-      minify: true,
-      target: 'es2022',
-      entryNames: '[name]-[hash]',
-      logLevel: 'silent',
-    } as const;
-    const [watch, screens] = await Promise.all([
-      build({ ...common, entryPoints: { [WATCH]: `${SOURCES}files.ts` }, format: 'iife' }),
-      build({
-        ...common,
-        entryPoints: { [ENTRY]: `${SOURCES}main.tsx` },
-        splitting: true,
-        format: 'esm',
-        jsx: 'automatic',
-        jsxImportSource: 'preact',
-        loader: { '.woff2': 'file' },
-        chunkNames: 'chunk-[hash]',
-        assetNames: '[name]-[hash]',
-        publicPath: ASSETS_PATH,
-        metafile: true,
-      }),
-    ]);
-    const assets = new Map(
-      [...watch.outputFiles, ...screens.outputFiles].map(({ path, contents }): readonly [string, Asset] => {
-        const type = TYPES[path.slice(path.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-        return [nameOf(path), asset(Buffer.from(contents), type)];
-      }),
-    );
-    const entry = (named: string, extension: string): string =>
-      [...assets.keys()].find((name) => name.startsWith(`${named}-`) && name.endsWith(extension)) ?? '';
-    const script = entry(ENTRY, '.js');
-    const html = pageOf({
-      watch: entry(WATCH, '.js'),
-      script,
-      style: entry(ENTRY, '.css'),
-      imported: importedBy(screens.metafile, script),
-    });
-    const page = asset(Buffer.from(html), 'text/html; charset=utf-8');
-    return { page, assets };
-  } finally {
-    await stop();
-  }
+const make = async (): Promise<Dashboard> => {
+  const bundle = await readBundle();
+  const typeOf = (name: string): string => TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  const assets = new Map(bundle.files.map(([name, bytes]) => [name, asset(bytes, typeOf(name))]));
+  return { page: asset(Buffer.from(pageOf(bundle)), 'text/html; charset=utf-8'), assets };
 };
 
-let bundled: Promise<Dashboard> | undefined;
+let made: Promise<Dashboard> | undefined;
 
-/** Bundles once per process. @throws {Error} of esbuild; the next call tries again. */
-export const bundleDashboard = (): Promise<Dashboard> => {
-  bundled ??= bundle().catch((error: unknown) => {
-    bundled = undefined;
+/** Made once per process. @throws {Error} of esbuild; the next call tries again. */
+export const readDashboard = (): Promise<Dashboard> => {
+  made ??= make().catch((error: unknown) => {
+    made = undefined;
     throw error;
   });
-  return bundled;
+  return made;
 };

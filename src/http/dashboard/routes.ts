@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/domain-error.ts';
 import { acceptedIn } from '../accept.ts';
 import type { RouteContext } from '../endpoint.ts';
-import { type Asset, bundleDashboard, type Dashboard } from './assets.ts';
+import { type Asset, type Dashboard, readDashboard } from './assets.ts';
 
 /**
  * Serves the dashboard: one page for all of its screens, and its files. Both are the same for everybody; what a screen
@@ -32,7 +32,7 @@ const ASSET_CACHING = 'public, max-age=31536000, immutable';
 /** @throws {DomainError} `unavailable`: it cannot be bundled. */
 const load = async ({ deps: { logger } }: RouteContext): Promise<Dashboard> => {
   try {
-    return await bundleDashboard();
+    return await readDashboard();
   } catch (error) {
     logger.error({ err: error }, 'the dashboard cannot be bundled; the API is not affected');
     throw new DomainError('unavailable', 'the dashboard cannot be shown: the log of the service says why');

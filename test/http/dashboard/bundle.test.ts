@@ -1,0 +1,61 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Bundle, type Kept, readBundle } from '../../../src/http/dashboard/bundle.ts';
+
+describe('the bundle of the dashboard', () => {
+  let folder: string;
+  let cache: string;
+  let made: Bundle;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'outbox-bundle-'));
+    cache = join(folder, 'kept', 'dashboard');
+    made = await readBundle(cache);
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** Changes what is kept, so that one can see whether it is read. */
+  const mark = async (change: (kept: Kept) => Partial<Kept>): Promise<void> => {
+    const kept = deserialize(await readFile(cache)) as Kept;
+    await writeFile(cache, serialize({ ...kept, bundle: { ...made, script: 'marked.js' }, ...change(kept) }));
+  };
+
+  test('is kept, and read while its sources are as they were', async () => {
+    expect(await readBundle(cache)).toEqual(made);
+    await mark(() => ({}));
+    expect((await readBundle(cache)).script).toBe('marked.js');
+    expect(await readdir(join(folder, 'kept'))).toEqual(['dashboard']);
+  });
+
+  test.each<readonly [string, (kept: Kept) => Partial<Kept>]>([
+    ['is younger', ({ sources }) => ({ sources: sources.map((one, at) => ({ ...one, changed: at || 1 })) })],
+    [
+      'is longer',
+      ({ sources }) => ({ sources: sources.map((one, at) => ({ ...one, bytes: one.bytes - (at ? 0 : 1) })) }),
+    ],
+    ['is gone', ({ sources }) => ({ sources: [...sources, { path: join(folder, 'gone'), bytes: 0, changed: 0 }] })],
+  ])('is made anew when a source %s', async (_, change) => {
+    await mark(change);
+    expect(await readBundle(cache)).toEqual(made);
+  });
+
+  test('is made of sources, its own code and its bundler', async () => {
+    const { sources } = deserialize(await readFile(cache)) as Kept;
+    const named = (ending: string): number => sources.filter(({ path }) => path.endsWith(ending)).length;
+    expect([named('dashboard/main.tsx'), named('dashboard/bundle.ts'), named('esbuild/lib/main.js')]).toEqual([
+      1, 1, 1,
+    ]);
+    expect(named('.css')).toBeGreaterThan(10);
+  });
+
+  test('is made anew when what is kept is damaged', async () => {
+    await writeFile(cache, 'damaged');
+    expect(await readBundle(cache)).toEqual(made);
+  });
+
+  test('is made where nothing can be kept', async () => {
+    expect(await readBundle(join(cache, 'below a file'))).toEqual(made);
+  });
+});
