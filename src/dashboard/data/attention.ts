@@ -3,18 +3,16 @@ import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import type { SerializedSuspension } from '../../http/schemas/destination.ts';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { List } from '../../http/schemas/envelope.ts';
-import type { SerializedSession } from '../../http/schemas/member.ts';
 import type {
   SerializedDomainReputation,
   SerializedOrganizationReputation,
 } from '../../http/schemas/sender-reputation.ts';
 import type { SerializedWebhook } from '../../http/schemas/webhook.ts';
 import { ApiFault, request } from './api.ts';
-import { session } from './credentials.ts';
 import { onEvents } from './live.ts';
 import { currentEnvironment } from './location.ts';
-import { useRead, useResource } from './queries.ts';
-import { useStore } from './store.ts';
+import { usePermissions } from './names.ts';
+import { useRead } from './queries.ts';
 
 /** What somebody has to do something about, read from everything that can be in trouble. */
 
@@ -197,13 +195,6 @@ const readCounts = async (permissions: readonly string[], signal: AbortSignal): 
   const isAdmin = permissions.includes('admin');
   const sources = [...(isAdmin || permissions.includes('manage') ? manage : []), ...(isAdmin ? admin : [])];
   return (await Promise.all(sources.map((source) => source(read)))).flat();
-};
-
-/** Nothing is asked for that would be refused. Empty: it is not known yet. */
-const usePermissions = (): readonly string[] => {
-  const member = useStore(session);
-  const { data } = useResource<SerializedSession>({ path: '/v1/session', enabled: member === null });
-  return (member ?? data)?.permissions ?? [];
 };
 
 /** How many there are, by screen. They are read again when an event tells of one, and each minute. */

@@ -1,8 +1,10 @@
 import type { SerializedApiKey } from '../../http/schemas/api-key.ts';
 import type { List } from '../../http/schemas/envelope.ts';
-import { session } from './credentials.ts';
+import type { SerializedSession } from '../../http/schemas/member.ts';
+import { request } from './api.ts';
+import { environmentOfOrganization, session } from './credentials.ts';
 import { currentEnvironment } from './location.ts';
-import { useResource } from './queries.ts';
+import { useRead, useResource } from './queries.ts';
 import { useStore } from './store.ts';
 
 /** Ids as people call them. Without permission to list them they stay ids. */
@@ -11,6 +13,29 @@ import { useStore } from './store.ts';
 export const useMayManage = (): boolean => {
   const permissions = useStore(session)?.permissions ?? ['manage'];
   return permissions.some((one) => one === 'manage' || one === 'admin');
+};
+
+/** What a member or key may do. Empty: it is not known yet. */
+export const usePermissions = (): readonly string[] => {
+  const member = useStore(session);
+  const { data } = useResource<SerializedSession>({ path: '/v1/session', enabled: member === null });
+  return (member ?? data)?.permissions ?? [];
+};
+
+/**
+ * Members, where they may be listed: by `admin`, and of the live environment, which a member may ask for from both.
+ *
+ * @param everyMs reads them again this often.
+ */
+export const useMembers = (everyMs?: number): readonly Named[] => {
+  const path = '/v1/members';
+  const environment = environmentOfOrganization(currentEnvironment());
+  const enabled = usePermissions().includes('admin') && environment === 'live';
+  const { data } = useRead([path], (signal) => request<List<Named>>(path, { signal, environment }), {
+    enabled,
+    ...(everyMs !== undefined && { everyMs }),
+  });
+  return enabled ? (data?.data ?? []) : [];
 };
 
 /** Names of API keys by id. */
@@ -26,10 +51,8 @@ export const useKeyNames = (): ReadonlyMap<string, string> => {
 /** Names of who sends mail, by id: keys, and members who do so by hand. */
 export const useSenderNames = (): ReadonlyMap<string, string> => {
   const names = useKeyNames();
-  const own = useStore(session);
-  const isAdmin = own?.permissions.includes('admin') === true && currentEnvironment() === 'live';
-  const { data } = useResource<List<Named>>({ path: '/v1/members', enabled: isAdmin });
-  const members = [...(own?.member ? [own.member] : []), ...(isAdmin ? (data?.data ?? []) : [])];
+  const own = useStore(session)?.member;
+  const members = [...(own ? [own] : []), ...useMembers()];
   return new Map([...names, ...members.map(({ id, name }): [string, string] => [id, name])]);
 };
 
@@ -62,7 +85,7 @@ export const useDomainNames = (): ReadonlyMap<string, string> =>
 
 /** Names of members by id. */
 export const useMemberNames = (): ReadonlyMap<string, string> =>
-  new Map((useResource<List<Named>>({ path: '/v1/members' }).data?.data ?? []).map(({ id, name }) => [id, name]));
+  new Map(useMembers().map(({ id, name }) => [id, name]));
 
 /** What a URL is called in a title. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

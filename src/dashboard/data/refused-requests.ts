@@ -1,12 +1,8 @@
 import { useMemo } from 'preact/hooks';
-import type { List } from '../../http/schemas/envelope.ts';
 import type { SerializedRefusedRequest } from '../../http/schemas/refused-request.ts';
 import type { Query } from './api.ts';
-import { session } from './credentials.ts';
-import { currentEnvironment, usePlace } from './location.ts';
-import { type Named, shortId, useKeyNames } from './names.ts';
-import { useResource } from './queries.ts';
-import { useStore } from './store.ts';
+import { usePlace } from './location.ts';
+import { shortId, useKeyNames, useMemberNames } from './names.ts';
 
 /** What the screen of refused requests asks for, all of it from the address of the screen. */
 
@@ -43,11 +39,7 @@ export const useRefusedQuery = (): Query => {
 type Principal = Pick<SerializedRefusedRequest, 'key_id' | 'member_id' | 'auditor_id'>;
 
 /** Names of keys and members by id; those that may be listed. */
-export const usePrincipalNames = (): ReadonlyMap<string, string> => {
-  const mayList = useStore(session)?.permissions.includes('admin') === true && currentEnvironment() === 'live';
-  const members = useResource<List<Named>>({ path: '/v1/members', enabled: mayList }).data?.data ?? [];
-  return new Map([...useKeyNames(), ...members.map(({ id, name }) => [id, name] as const)]);
-};
+export const usePrincipalNames = (): ReadonlyMap<string, string> => new Map([...useKeyNames(), ...useMemberNames()]);
 
 export const principalIdOf = ({ key_id, member_id, auditor_id }: Principal): string =>
   key_id ?? member_id ?? auditor_id ?? '';

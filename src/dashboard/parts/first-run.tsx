@@ -2,11 +2,11 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 import type { List } from '../../http/schemas/envelope.ts';
-import type { SerializedMember } from '../../http/schemas/member.ts';
 import type { SerializedSubmission } from '../../http/schemas/submission.ts';
 import { session } from '../data/credentials.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo } from '../data/location.ts';
+import { useMayManage, useMembers } from '../data/names.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { CopyButton } from './facts.tsx';
@@ -193,7 +193,9 @@ const SignedIn = (): JSX.Element => {
 const EVERY_MS = 5_000;
 
 /** Those of the first page; empty while it is read, and for who may not look. */
-const useAll = <T,>(path: string): readonly T[] => useResource<List<T>>({ path, everyMs: EVERY_MS }).data?.data ?? [];
+const useDomainsWithRecords = (): readonly SerializedDomain[] =>
+  useResource<List<SerializedDomain>>({ path: '/v1/domains', everyMs: EVERY_MS, enabled: useMayManage() }).data?.data ??
+  [];
 
 const FirstMessage = ({ from, hasMail }: { readonly from: string; readonly hasMail: boolean }): JSX.Element => (
   <Step
@@ -272,8 +274,8 @@ interface FirstRunProps {
 
 /** Four steps that complete themselves. */
 export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
-  const domains = useAll<SerializedDomain>('/v1/domains');
-  const members = useAll<SerializedMember>('/v1/members');
+  const domains = useDomainsWithRecords();
+  const members = useMembers(EVERY_MS);
   useEffect(readAgain, []);
   const isCapturing = domains.some(({ records }) => records.some(({ status }) => status === 'not_needed'));
   const hasOwn = domains.length > 1 || domains.some(({ verification }) => verification?.method === 'dns');
