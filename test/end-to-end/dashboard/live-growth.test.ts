@@ -1,0 +1,141 @@
+import type { BrowserContext, Page, Request } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
+import { settle } from '../../support/browser.ts';
+import { chromiumIsMissing } from '../../support/chromium.ts';
+import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
+import { startDashboard, WIDE } from './support.ts';
+
+/**
+ * Screens that follow live events stay open while the mail of an hour, a thousand messages, comes in some seconds. What
+ * they keep is bounded by what they show: the first rounds fill it, and later ones leave nothing more behind.
+ */
+
+const WARM_UP_ROUNDS = 2;
+const LATER_ROUNDS = 3;
+/** Of a round, in one batch: their events come too fast to be drawn one by one. */
+const MESSAGES = 200;
+/** Accepted, sending, delivered. */
+const EVENTS_PER_MESSAGE = 3;
+const ROUND_MS_MAX = 30_000;
+
+/**
+ * More at the end of the later rounds than before them. Of the events that were told only the ids are kept, the newest
+ * 10,000: about 80 kB a round until then. Whole events are ten times as much.
+ */
+const MORE_MAX = { heap: 500_000, nodes: 100, listeners: 20 } as const;
+type Measured = Readonly<Record<keyof typeof MORE_MAX, number>>;
+
+/** Reads what Chromium counts of a page, behind a collection of what nobody holds any more. */
+const meterOf = async (page: Page): Promise<() => Promise<Measured>> => {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  return async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    const { metrics } = await session.send('Performance.getMetrics');
+    const read = (name: string): number => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
+    return { heap: read('JSHeapUsedSize'), nodes: read('Nodes'), listeners: read('JSEventListeners') };
+  };
+};
+
+/** Paths of the requests that are open in a context. */
+const openRequestsOf = (context: BrowserContext): (() => readonly string[]) => {
+  const open = new Set<Request>();
+  const end = (request: Request): boolean => open.delete(request);
+  context.on('request', (request) => open.add(request));
+  context.on('requestfinished', end);
+  context.on('requestfailed', end);
+  return () => [...open].map((request) => new URL(request.url()).pathname);
+};
+
+describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
+  const dashboard = startDashboard();
+  let hook: Awaited<ReturnType<typeof startWebhookReceiver>>;
+  let sender: ApiClient;
+  let webhookId = '';
+  const mailTo = (to: string) => ({ from: 'shop@example.test', to, subject: `For ${to}`, text: 'Hello.' });
+
+  beforeAll(async () => {
+    hook = await startWebhookReceiver();
+    const { api, program } = dashboard;
+    const [{ id }] = (await api.get('/v1/domains')).body.data;
+    const key = { name: 'Many', domain_id: id, permissions: ['send'], rate_limits: { send: 10_000 } };
+    sender = apiClient(program.baseUrl, (await api.post('/v1/api-keys', key)).body.key);
+    webhookId = (await api.post('/v1/webhooks', { url: hook.url, events: ['message.*'] })).body.id;
+    expect((await sender.post('/v1/messages/send', mailTo('first@example.net'))).status).toBe(202);
+    await eventually(
+      async () => hook.posts.length,
+      (posts) => posts >= EVENTS_PER_MESSAGE,
+    );
+  });
+  afterAll(() => hook?.close());
+
+  /** A tab for each of the screens. */
+  const openScreens = async (events: Page): Promise<ReadonlyMap<string, Page>> => {
+    const screens = new Map<string, Page>();
+    const paths = {
+      events: '/events?types=message.*',
+      messages: '/messages',
+      overview: '',
+      'webhook deliveries': `/webhooks/${webhookId}`,
+    };
+    const keys = JSON.stringify({ live: dashboard.program.keys.live });
+    for (const [name, path] of Object.entries(paths)) {
+      const page = name === 'events' ? events : await events.context().newPage();
+      await page.addInitScript((text) => sessionStorage.setItem('outbox-keys', text), keys);
+      await page.goto(`/dashboard${path}`);
+      await page.getByText('first@example.net').first().waitFor();
+      screens.set(name, page);
+    }
+    await events.getByText('live', { exact: true }).waitFor();
+    return screens;
+  };
+
+  test('do not grow while the mail of an hour comes', async () => {
+    const { page: events, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
+    const openRequests = openRequestsOf(events.context());
+    const screens = await openScreens(events);
+    const meters = new Map<string, () => Promise<Measured>>();
+    for (const [name, page] of screens) meters.set(name, await meterOf(page));
+
+    const came = async (): Promise<number> =>
+      Number(/([\d,]+) came/.exec(await events.locator('.sub').innerText())?.[1]?.replace(',', '') ?? 0);
+    const round = async (at: number): Promise<ReadonlyMap<string, Measured>> => {
+      const before = await came();
+      const messages = Array.from({ length: MESSAGES }, (_, n) => mailTo(`round${at}-${n}@example.net`));
+      expect((await sender.post('/v1/messages/batch', { messages })).status).toBe(202);
+      await eventually(came, (now) => now - before >= MESSAGES * EVENTS_PER_MESSAGE, ROUND_MS_MAX);
+      // The newest of all, on each screen.
+      const last = `last${at}@example.net`;
+      expect((await sender.post('/v1/messages/send', mailTo(last))).status).toBe(202);
+      for (const page of screens.values()) {
+        await page.getByText(last).first().waitFor();
+        await settle(page);
+      }
+      // One stream for all of them, and no answer that nobody takes.
+      await eventually(
+        async () => openRequests(),
+        (open) => open.length === 1 && open[0] === '/v1/events',
+      );
+      const measured = new Map<string, Measured>();
+      for (const [name, measure] of meters) measured.set(name, await measure());
+      return measured;
+    };
+
+    let warm: ReadonlyMap<string, Measured> = new Map();
+    for (let at = 0; at < WARM_UP_ROUNDS; at += 1) warm = await round(at);
+    let later = warm;
+    for (let at = 0; at < LATER_ROUNDS; at += 1) later = await round(WARM_UP_ROUNDS + at);
+
+    const growth = [...later].flatMap(([name, now]) =>
+      (Object.keys(MORE_MAX) as (keyof Measured)[]).map((what) => {
+        const from = warm.get(name)?.[what] ?? Number.NaN;
+        return { name, what, from, to: now[what], isBounded: now[what] - from < MORE_MAX[what] };
+      }),
+    );
+    expect(growth).toHaveLength(screens.size * Object.keys(MORE_MAX).length);
+    expect(growth.filter(({ isBounded }) => !isBounded)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  }, 180_000);
+});
