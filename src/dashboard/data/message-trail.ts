@@ -49,17 +49,28 @@ export const wayBack = (query: URLSearchParams): Way => {
   return isSame ? { id: seen, top: trail.top } : { id: null, top: null };
 };
 
-/** `J` and `K` go to the next message and the one before in the list that this one was opened from, `Esc` back to its row. */
-export const useTrail = (id: string): void => {
+/** Steps to the messages beside one; null: the list has none there, as far as it was read. */
+export interface Steps {
+  readonly older: (() => void) | null;
+  readonly newer: (() => void) | null;
+}
+
+/**
+ * `J` and `K` go to the next message and the one before in the list that this one was opened from, `Esc` back to its row.
+ *
+ * @returns the same steps; null: it was opened from no list.
+ */
+export const useTrail = (id: string): Steps | null => {
   const tab = usePlace().query.get('tab');
   useEffect(() => noteSeen(id), [id]);
   const at = trail.ids.indexOf(id);
-  const go = (to: string | undefined): void => {
-    if (at >= 0 && to !== undefined) navigate(linkTo(`/messages/${to}`, { tab }), 'replace');
-  };
+  const stepTo = (to: string | undefined): (() => void) | null =>
+    at < 0 || to === undefined ? null : () => navigate(linkTo(`/messages/${to}`, { tab }), 'replace');
+  const steps: Steps = { older: stepTo(trail.ids[at + 1]), newer: stepTo(trail.ids[at - 1]) };
   useShortcuts({
-    j: () => go(trail.ids[at + 1]),
-    k: () => go(trail.ids[at - 1]),
+    j: () => steps.older?.(),
+    k: () => steps.newer?.(),
     Escape: () => navigate(linkTo('/messages', at < 0 ? {} : Object.fromEntries(new URLSearchParams(trail.query)))),
   });
+  return at < 0 ? null : steps;
 };

@@ -5,7 +5,7 @@ import { request, urlOf } from '../data/api.ts';
 import { type Moment, momentsOf, type Past, queryAt, useAsOf } from '../data/as-of.ts';
 import { onEvents } from '../data/live.ts';
 import { navigate, usePlace, withParameters } from '../data/location.ts';
-import { useTrail } from '../data/message-trail.ts';
+import { type Steps, useTrail } from '../data/message-trail.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useShortcuts } from '../data/shortcuts.ts';
 import { inZone, useTimes } from '../data/time.ts';
@@ -176,18 +176,43 @@ const useUpdates = (id: string): void => {
   );
 };
 
+const STEPS = [
+  ['older', 'Older', 'J'],
+  ['newer', 'Newer', 'K'],
+] as const;
+
+/** To the messages beside this one in the list that it was opened from. */
+const Beside = ({ steps }: { readonly steps: Steps }): JSX.Element => (
+  <span class="beside hide-s">
+    {STEPS.map(([to, word, key]) => (
+      <button
+        key={to}
+        type="button"
+        aria-keyshortcuts={key}
+        disabled={steps[to] === null}
+        onClick={() => steps[to]?.()}
+      >
+        {word} <kbd>{key}</kbd>
+      </button>
+    ))}
+  </span>
+);
+
 interface HeadProps {
   readonly message: SerializedMessage;
   readonly moments: readonly Moment[];
+  readonly steps: Steps | null;
 }
 
-const Head = ({ message, moments }: HeadProps): JSX.Element => {
+const Head = ({ message, moments, steps }: HeadProps): JSX.Element => {
   const times = useTimes();
   const at = useAsOf();
   const { recipients } = message;
   return (
     <>
-      <Crumb path="/messages" word="Messages" id={message.id} />
+      <Crumb path="/messages" word="Messages" id={message.id}>
+        {steps !== null && <Beside steps={steps} />}
+      </Crumb>
       <div class="head">
         <div>
           <div class="titled">
@@ -222,7 +247,7 @@ const One = ({ id }: { readonly id: string }): JSX.Element => {
   const tab = tabOf(usePlace().query);
   const at = useAsOf();
   useUpdates(id);
-  useTrail(id);
+  const steps = useTrail(id);
   const message = useResource<Past<SerializedMessage>>({ path: `/v1/messages/${id}`, query: queryAt(at) });
   const explanation = useResource<Explanation>({ path: `/v1/messages/${id}/explain`, query: queryAt(at) });
   const whole = useResource<Explanation>({ path: `/v1/messages/${id}/explain` });
@@ -235,7 +260,7 @@ const One = ({ id }: { readonly id: string }): JSX.Element => {
       {fault === null && (shown === undefined || explained === undefined) && <Skeleton />}
       {fault === null && shown !== undefined && explained !== undefined && (
         <>
-          <Head message={shown} moments={moments} />
+          <Head message={shown} moments={moments} steps={steps} />
           {tab === 'timeline' && <Why message={shown} explanation={explained} />}
           <div class="cols">
             <Tabs tab={tab} counts={countsOf(explained)}>

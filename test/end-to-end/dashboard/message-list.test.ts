@@ -100,11 +100,23 @@ describe.skipIf(chromiumIsMissing)('the list of messages', () => {
       if (key !== '') await page.keyboard.press(key);
       await page.getByRole('heading', { level: 1, name: subject }).waitFor();
     }
+    const older = page.getByRole('button', { name: 'Older' });
+    const newer = page.getByRole('button', { name: 'Newer' });
+    expect(await look(page, 'message-beside')).toEqual(FINE);
+    await older.click();
+    await page.getByRole('heading', { level: 1, name: 'Waits 0' }).waitFor();
+    expect([await older.isDisabled(), await newer.isDisabled()]).toEqual([true, false]);
+    await newer.click();
+    await page.getByRole('heading', { level: 1, name: 'Waits 1' }).waitFor();
     await page.keyboard.press('Escape');
     await page.waitForURL(/recipient_domain=waits\.example/);
     expect(await page.locator('[data-selected]').innerText()).toContain('Waits 1');
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Waits 1' }).waitFor();
+    // Opened from no list, it has none beside it.
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Waits 1' }).waitFor();
+    expect(await older.count()).toBe(0);
     await close();
   });
 
