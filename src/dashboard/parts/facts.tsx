@@ -51,11 +51,18 @@ export const CopyLink = ({ text, word }: { readonly text: string; readonly word:
   );
 };
 
+interface CopyWholeProps {
+  readonly text: string;
+  readonly word: string;
+  /** Without a border, where it stands in one. */
+  readonly isGhost?: true;
+}
+
 /** As a button with a word. */
-export const CopyWhole = ({ text, word }: { readonly text: string; readonly word: string }): JSX.Element => {
+export const CopyWhole = ({ text, word, isGhost }: CopyWholeProps): JSX.Element => {
   const [isCopied, copy] = useCopy(() => text);
   return (
-    <button type="button" class="btn small" onClick={copy}>
+    <button type="button" class={`btn small ${isGhost ? 'ghost' : ''}`} onClick={copy}>
       <Icon name={isCopied ? 'check' : 'copy'} />
       {isCopied ? 'Copied' : word}
     </button>

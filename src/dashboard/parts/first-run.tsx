@@ -9,7 +9,7 @@ import { linkTo } from '../data/location.ts';
 import { useMayManage, useMembers } from '../data/names.ts';
 import { client, useResource } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
-import { CopyButton } from './facts.tsx';
+import { CopyWhole } from './facts.tsx';
 import { Icon, Mark } from './icons.tsx';
 import { MakeKey } from './key-dialogs.tsx';
 
@@ -119,9 +119,7 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
           ))}
         </div>
         <span class="sp" />
-        <span class="cp">
-          <CopyButton text={text} />
-        </span>
+        <CopyWhole text={text} word="Copy" isGhost />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways */}
       <pre tabIndex={0}>

@@ -83,8 +83,10 @@ export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }):
           aria-label="From"
           defaultValue={fieldOf(from)}
         />
-        <span>to</span>
-        <input class="lit" type="datetime-local" step={1} name="until" aria-label="To; empty: now" />
+        <span class="until">
+          to
+          <input class="lit" type="datetime-local" step={1} name="until" aria-label="To; empty: now" />
+        </span>
         <span class="muted">or now, in order</span>
         <span class="sp" />
         <button type="submit" class="btn primary small" disabled={webhook.status !== 'enabled'}>

@@ -23,7 +23,7 @@ const Row = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element 
         </span>
       ))}
     </span>
-    <span class="tm">{ago(webhook.created_at)}</span>
+    <span class="tm">added {ago(webhook.created_at)}</span>
   </a>
 );
 
