@@ -98,3 +98,10 @@ export const SignInByMail = (captured: Captured): JSX.Element => {
     </form>
   );
 };
+
+/** What may be read without signing in. */
+export const SignInFoot = (): JSX.Element => (
+  <p class="foot">
+    <a href="/docs">API reference</a>
+  </p>
+);

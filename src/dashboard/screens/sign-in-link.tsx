@@ -5,6 +5,7 @@ import type { Place } from '../data/location.ts';
 import { signInWith } from '../data/session.ts';
 import { OfferPasskey } from '../parts/passkeys.tsx';
 import { Logo } from '../parts/shell.tsx';
+import { SignInFoot } from '../parts/sign-in-ways.tsx';
 
 /** What a link to sign in leads to. Opening it spends nothing: programs that look at mail open every link in it. */
 
@@ -60,6 +61,7 @@ export const SignInLink = ({ token }: { readonly token: string }): JSX.Element =
           <code>npm run outbox -- members invite</code>
         </p>
       </div>
+      <SignInFoot />
     </main>
   );
 };

@@ -7,7 +7,7 @@ import { Icon } from '../parts/icons.tsx';
 import { SignInByPasskey } from '../parts/passkeys.tsx';
 import { Logo } from '../parts/shell.tsx';
 import { ProviderProblem, SignInAtProvider } from '../parts/sign-in-provider.tsx';
-import { SignInByMail, useSignInMethods } from '../parts/sign-in-ways.tsx';
+import { SignInByMail, SignInFoot, useSignInMethods } from '../parts/sign-in-ways.tsx';
 
 /** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
 const isAccepted = async (key: string): Promise<boolean> => {
@@ -106,6 +106,7 @@ export const SignIn = (): JSX.Element => {
           <code>npm run outbox -- members invite</code>
         </p>
       </div>
+      <SignInFoot />
     </main>
   );
 };
