@@ -11,7 +11,7 @@ import { type Claimed, type ClaimParts, claimDue, isHeld, isLive } from './claim
 import type { AcceptedCache } from './dispatch.ts';
 import type { Due } from './due.ts';
 import { completionOf, type Moment, momentOf } from './fence.ts';
-import { type LoadMailsParts, loadMails } from './load-mails.ts';
+import { composeMails, type LoadMailsParts, loadMaterial, type Material } from './load-mails.ts';
 import { postponed, type Reported, recordOutcome, reportOf } from './record.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
@@ -48,14 +48,15 @@ interface Limits {
 }
 
 /**
- * Claim (unless suppressed or held), load and compose, sign, connect, send, record. The caller records the outcome of the
+ * Load, claim (unless suppressed or held), compose, sign, connect, send, record. The caller records the outcome of the
  * last mail, so that its place in the destination queue is free meanwhile.
  * @returns null: there was nothing to do.
  */
 export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Promise<Attempted | null> => {
   const known = await loadMessage(parts, due.messageId);
-  if (known.state.status === 'absent') return null;
-  if (parts.isHeldAfterRestore?.(known.state) === true) {
+  const { state } = known;
+  if (state.status === 'absent') return null;
+  if (parts.isHeldAfterRestore?.(state) === true) {
     parts.recentlyQueued.addNotDue(due, parts.system.now().toISOString());
     return null;
   }
@@ -65,18 +66,26 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
   return parts.bytesInFlight.run(async () => {
     if (signal.aborted) return null;
     const begun = momentOf(parts.system);
+    // Read while the claim is committed. What is not claimed was read in vain, and its fault is nobody's.
+    const material = loadMaterial(parts, state);
+    material.catch(() => undefined);
     const claim = await claimDue(parts, due, known);
-    return claim && composeAndSend(parts, claim, { begun, signal });
-  }, known.state.accepted.sizeBytes);
+    return claim && composeAndSend(parts, claim, material, { begun, signal });
+  }, state.accepted.sizeBytes);
 };
 
 const loadMessage = async ({ acceptedCache, store }: Deliver, messageId: string): Promise<Loaded<Message>> =>
   acceptedCache.take(messageId) ?? (await load(store, message, messageStream(messageId)));
 
-const composeAndSend = async (parts: Deliver, claim: Claimed, limits: Limits): Promise<Attempted> => {
+const composeAndSend = async (
+  parts: Deliver,
+  claim: Claimed,
+  material: Promise<Material>,
+  limits: Limits,
+): Promise<Attempted> => {
   let mails: readonly OutgoingMail[];
   try {
-    mails = await loadMails(parts, claim);
+    mails = await composeMails(parts, claim, await material);
   } catch (error) {
     return notSent(parts, claim, claim.recipientIds, error);
   }

@@ -69,7 +69,7 @@ export interface DispatchMessages {
  * slow, lower leaves more to the sweep, which is a second slower.
  */
 const HIGH_WATER_JOBS = 500;
-/** The queue's depth is read this often at most: reading it for each lone message would cost more than the message. */
+/** The queue's depth is read this often at most: reading it for each message would cost more than the message. */
 const DEPTH_AGE_MS_MAX = 250;
 
 /**
@@ -85,17 +85,24 @@ const wantedIn = (events: readonly RecordedEvent[]): readonly Accepted[] => {
   return [...wanted.values()];
 };
 
-/** The queue's depth: read now and then, counted in between. */
+/**
+ * The queue's depth: read now and then, counted in between. It is waited for where the queue may be full: a lone message is
+ * not held up by a question.
+ */
 const createDepth = (queue: DeliveryQueue, { monotonicMs }: Pick<System, 'monotonicMs'>) => {
-  let depth = 0;
+  let depth = Number.POSITIVE_INFINITY;
   let askedMs = Number.NEGATIVE_INFINITY;
+  const read = async (): Promise<void> => {
+    askedMs = monotonicMs();
+    depth = await queue.depth();
+  };
+  const isFull = (): boolean => depth >= HIGH_WATER_JOBS;
   return {
     isFull: async (): Promise<boolean> => {
-      if (monotonicMs() - askedMs > DEPTH_AGE_MS_MAX) {
-        depth = await queue.depth();
-        askedMs = monotonicMs();
-      }
-      return depth >= HIGH_WATER_JOBS;
+      if (monotonicMs() - askedMs <= DEPTH_AGE_MS_MAX) return isFull();
+      if (isFull()) await read();
+      else read().catch(() => undefined); // a queue that is away refuses the jobs as well
+      return isFull();
     },
     add: (jobs: number): void => {
       depth += jobs;

@@ -21,7 +21,7 @@ import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { Claimed } from './claim.ts';
 
 /**
- * Loads what a claimed attempt sends from the vault, and composes its mails: one for all recipients; one for each recipient
+ * Loads what an attempt sends from the vault, and composes its mails: one for all recipients; one for each recipient
  * domain where undelivered mail comes back to this service; or one for each recipient where each has an unsubscribe or view
  * link of its own, or is tracked. Mail is signed by the transport, with the keys that are loaded here.
  */
@@ -169,14 +169,32 @@ const secretOf = (
 ): Promise<Uint8Array> | Uint8Array =>
   hasLinks || bounceDomain !== undefined ? retry(system, () => organizationSecret(secrets, organizationId)) : NO_SECRET;
 
-/** @throws {Error} contents or secret are missing: a fault. */
-export const loadMails = async (parts: LoadMailsParts, claim: Claimed): Promise<readonly OutgoingMail[]> => {
-  const { contents, system, sendingDomains, bounceDomain } = parts;
-  const { state } = claim.message;
+/** What all mails of a message are made of. */
+export interface Material {
+  readonly body: MessageBody;
+  readonly signing: readonly SigningKey[];
+}
+
+/** @throws {Error} contents are missing: a fault. */
+export const loadMaterial = async (
+  { contents, system, sendingDomains }: LoadMailsParts,
+  state: ExistingMessage,
+): Promise<Material> => {
   const [body, signing] = await Promise.all([
     retry(system, () => storedBody(contents, state)),
     retry(system, () => sendingDomains.keysOf(state.accepted.domainId)),
   ]);
+  return { body, signing };
+};
+
+/** @throws {Error} the secret is missing: a fault. */
+export const composeMails = async (
+  parts: LoadMailsParts,
+  claim: Claimed,
+  { body, signing }: Material,
+): Promise<readonly OutgoingMail[]> => {
+  const { sendingDomains, bounceDomain } = parts;
+  const { state } = claim.message;
   const { unsubscribe } = body;
   const isManaged = unsubscribe === 'managed';
   const composed = mailOf(claim, body, signing);

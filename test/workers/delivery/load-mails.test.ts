@@ -6,7 +6,7 @@ import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../src/domain/ports/mail-transport.ts';
 import type { Tracking } from '../../../src/domain/tracking/tracking.ts';
 import { readClick, readOpen } from '../../../src/domain/tracking/tracking-token.ts';
-import { loadMails } from '../../../src/workers/delivery/load-mails.ts';
+import { composeMails, type LoadMailsParts, loadMaterial } from '../../../src/workers/delivery/load-mails.ts';
 import { createSendingDomains, type SendingDomains } from '../../../src/workers/domains/sending-domains.ts';
 import { messageAccepted, recipient } from '../../support/controls/message.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
@@ -60,17 +60,19 @@ const compose = async (with_: Composed = {}): Promise<readonly OutgoingMail[]> =
     ...createSendingDomains({ secrets }),
     trackedNameOf: () => trackedName ?? null,
   };
-  return loadMails(
-    {
-      contents,
-      secrets,
-      system: createShiftableSystem(),
-      publicUrl: () => 'https://a.test',
-      bounceDomain,
-      sendingDomains,
-      trackingKeys: TRACKING_KEYS,
-    },
+  const parts: LoadMailsParts = {
+    contents,
+    secrets,
+    system: createShiftableSystem(),
+    publicUrl: () => 'https://a.test',
+    bounceDomain,
+    sendingDomains,
+    trackingKeys: TRACKING_KEYS,
+  };
+  return composeMails(
+    parts,
     { claimed: true, message: { state, revision: 1 }, attempt: 1, recipientIds: [ANN, BOB], events: [] },
+    await loadMaterial(parts, state),
   );
 };
 
