@@ -45,8 +45,9 @@ export const createWakeUps = (
   let listening = false;
   let running: Promise<unknown> | undefined;
 
+  /** One after another: whoever waits longest has handed over what is at hand before the next begins to look. */
   const wakeAll = (): void => {
-    for (const one of waiting) one();
+    for (const one of waiting) setImmediate(one);
   };
 
   const wake = (): void => {
