@@ -11,6 +11,7 @@ import { startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts
 import { REMAKE_STREAMS } from '../support/log-rows.ts';
 import type { Program, startProgram } from '../support/program.ts';
 import { allDelivered, sendMany } from '../support/senders.ts';
+import { slowness } from '../support/slowness.ts';
 
 /**
  * A start costs what is in flight, not what the log holds. The logs here are long in proportion to how quickly they are
@@ -20,7 +21,7 @@ const READY_MS_MAX = 5_000;
 /** The same beside the first start on an empty database, for machines that are busy with other things. */
 const READY_RATIO_MAX = 2;
 const readyMsMax = (first: Pick<Program, 'readyAfterMs'>): number =>
-  Math.max(READY_MS_MAX, READY_RATIO_MAX * first.readyAfterMs);
+  Math.max(READY_MS_MAX * slowness(), READY_RATIO_MAX * first.readyAfterMs);
 
 const EVENTS = 1_000_000;
 /** Looked through at 5,000 a second, as ten million are at 200,000. */

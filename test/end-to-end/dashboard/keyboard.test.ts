@@ -176,7 +176,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       expect((await saved).suggestedFilename()).toMatch(/\.csv$/);
     }));
 
-  test.concurrent('a proof is made, checked and exported, and the member signs out', () =>
+  test.concurrent('a proof is made, checked and exported', () =>
     sit(async (page, { go, follow, press }) => {
       await go('a', 'Audit');
       await follow(/Template created/);
@@ -187,8 +187,6 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       if (await sign.isVisible()) await press('Sign now').catch(() => verified.waitFor());
       await verified.waitFor();
       await page.getByText('The log is intact.').waitFor();
-      await press('Sign out');
-      await page.getByLabel('API key').waitFor();
     }));
 
   /** Presses keys, and waits until the address has another value of a parameter each time. */
@@ -238,6 +236,13 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await page.keyboard.press('Enter');
       await page.waitForURL(/type=DomainRegistered/);
       await page.getByRole('link', { name: /Template created/ }).waitFor({ state: 'detached' });
+    }));
+
+  // The session is that of all walks: it ends behind them.
+  test('the member signs out', () =>
+    sit(async (page, { press }) => {
+      await press('Sign out');
+      await page.getByLabel('API key').waitFor();
     }));
 
   test('each stop shows that it is focused', () => expect([...unseen]).toEqual([]));
