@@ -2,7 +2,16 @@ import type { AuditKey, AuditLog } from '../domain/audit/audit-log.ts';
 import { parseCheckpoint, parseNote, signatoryOf } from '../domain/audit/signed-note.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEvent } from '../domain/events.ts';
-import { type AuditContext, appendToAuditLog, loadAuditLog, newKey, organizationOf } from './audit.ts';
+import type { RecordedEvent } from '../domain/ports/event-store.ts';
+import {
+  type AuditContext,
+  appendToAuditLog,
+  auditLogAt,
+  auditLogSince,
+  loadAuditLog,
+  newKey,
+  organizationOf,
+} from './audit.ts';
 import { internalOrigin, type Origin } from './context.ts';
 import { retryConflicts } from './execute.ts';
 
@@ -89,16 +98,28 @@ export const reopenAuditLog = (
     return isAppended ? { ...key, origin: next } : null;
   });
 
-/** Puts a witness's line on record; once, if two processes have asked. */
+/**
+ * Puts a witness's line on record; once, if two processes have asked, or one that died: the checkpoint may not be the newest
+ * any more.
+ */
 export const noteCosignature = async (context: AuditContext, { tree, note, line }: NoteCosignature): Promise<void> => {
+  const { origin, size } = parseCheckpoint(parseNote(note).text);
+  const signatory = signatoryOf(line);
+  const isOnRecord = ({ type, data }: RecordedEvent): boolean =>
+    type === 'CheckpointCosigned' &&
+    data.origin === origin &&
+    data.size === size &&
+    data.lines.some((each) => signatoryOf(each) === signatory);
   await retryConflicts(async () => {
-    const loaded = await loadAuditLog(context, tree);
-    const { last } = loaded.state;
-    const isKnown = last?.note === note && last.cosignatures.some((each) => signatoryOf(each) === signatoryOf(line));
-    if (isKnown) return true;
-    const { origin, size } = parseCheckpoint(parseNote(note).text);
+    const events = await auditLogSince(
+      context,
+      tree,
+      ({ type, data }) => type === 'CheckpointSigned' && data.note === note,
+    );
+    if (events.some(isOnRecord)) return true;
     const data = { organizationId: organizationOf(tree), origin, size, lines: [line] };
-    const events: AuditEvent[] = [{ type: 'CheckpointCosigned', data }];
-    return (await appendToAuditLog(context, tree, loaded, { events, origin: workerOrigin(tree) })) || null;
+    const cosigned: AuditEvent[] = [{ type: 'CheckpointCosigned', data }];
+    const append = { events: cosigned, origin: workerOrigin(tree) };
+    return (await appendToAuditLog(context, tree, auditLogAt(events), append)) || null;
   });
 };

@@ -27,18 +27,31 @@ const SEED_BYTES = 32;
 /** The end of a stream nearly always says all. */
 const END_EVENTS = 10;
 
-/** State of the stream of a tree, from its end: checkpoints of years are not read. */
-export const loadAuditLog = async ({ store }: Pick<AuditContext, 'store'>, tree: string): Promise<Loaded<AuditLog>> => {
+/** The end of a tree's stream, from an event on: checkpoints of years are not read. @returns all of it if there is none. */
+export const auditLogSince = async (
+  { store }: Pick<AuditContext, 'store'>,
+  tree: string,
+  begins: (event: RecordedEvent) => boolean,
+): Promise<readonly RecordedEvent[]> => {
   const stream = auditStream(tree);
   const events: RecordedEvent[] = [];
   for (let before: number | undefined; before !== 0; before = events[0]?.revision ?? 0) {
     const from = before === undefined ? {} : { from: before - 1 };
     const page = await store.readStream(stream, { direction: 'backwards', limit: END_EVENTS, ...from });
     events.unshift(...page.toReversed());
-    if (page.some(({ type }) => type === 'CheckpointSigned')) break;
+    if (page.some(begins)) break;
   }
-  return { state: fold(auditLog, events), revision: events.at(-1)?.revision ?? 'no-stream' };
+  return events;
 };
+
+/** State of a tree's stream, by the end of it in which the last checkpoint is. */
+export const auditLogAt = (events: readonly RecordedEvent[]): Loaded<AuditLog> => ({
+  state: fold(auditLog, events),
+  revision: events.at(-1)?.revision ?? 'no-stream',
+});
+
+export const loadAuditLog = async (context: Pick<AuditContext, 'store'>, tree: string): Promise<Loaded<AuditLog>> =>
+  auditLogAt(await auditLogSince(context, tree, ({ type }) => type === 'CheckpointSigned'));
 
 /** Who keeps the origin of checkpoints, and where trees are read. */
 export interface SignCheckpoint {

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { describe, expect, test, vi } from 'vitest';
-import { createCosigner, ML_DSA_44, signedAt } from '../../../src/domain/audit/signed-note.ts';
+import { noteCosignature } from '../../../src/commands/audit-witnesses.ts';
+import { createCosigner, ML_DSA_44, parseNote, signedAt } from '../../../src/domain/audit/signed-note.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { startOtherWitness, startWitness } from '../../support/witness.ts';
+import { TREE } from './signed-log.ts';
 import { openWitnessed, PATIENCE } from './witnessed-log.ts';
 
 /** A key that nobody has the other half of. */
@@ -78,6 +80,26 @@ describe('a witness', () => {
     const signatory = `${asked.key.name}+${asked.key.id}`;
     expect(await trees.uncosigned({ signatory, without: [], limit: 9 })).toEqual([]);
     expect(await cosigned()).toHaveLength(1);
+  });
+
+  test('is on record once though another checkpoint was signed before a process learns of it', async () => {
+    const { append, sign, context, trees, cosigned } = await openWitnessed();
+    await append(5);
+    await sign();
+    const [{ note } = { note: '' }] = await trees.checkpoints({ tree: TREE, limit: 1 });
+    const [one, two] = [createCosigner('w1', randomBytes(32)), createCosigner('w2', randomBytes(32))];
+    const noteBy = ({ signatureLine }: typeof one): Promise<void> => {
+      const line = signatureLine(parseNote(note).text, 1_900_000_000).trimEnd();
+      return noteCosignature(context, { tree: TREE, note, line });
+    };
+    await noteBy(one);
+    await append(3);
+    await sign();
+    await noteBy(one);
+    expect(await cosigned()).toHaveLength(1);
+    await noteBy(two);
+    await noteBy(two);
+    expect(await cosigned()).toHaveLength(2);
   });
 
   test('that does not know the log is named in an alarm, and asked again later', async () => {
