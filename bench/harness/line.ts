@@ -13,6 +13,7 @@ export type Unit =
   | 'ms'
   | 'µs'
   | 'MB'
+  | '%'
   | 'B/event'
   | 'B/message';
 

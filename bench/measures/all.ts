@@ -13,6 +13,7 @@ import { keyCheck } from './key-check.ts';
 import { lag } from './lag.ts';
 import { latency } from './latency.ts';
 import { peers } from './peers.ts';
+import { processes } from './processes.ts';
 import { queue } from './queue.ts';
 import { readLog } from './read-log.ts';
 import { auditTrees, rebuildAll, rebuildLarge } from './rebuild.ts';
@@ -53,6 +54,7 @@ export const BY_NAME: readonly Measure[] = [
   eventStoreDb,
   rebuildLarge,
   auditTrees,
+  processes,
   starts,
   soak,
   storage,
