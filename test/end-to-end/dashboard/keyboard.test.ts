@@ -182,7 +182,7 @@ describe.skipIf(chromiumIsMissing)('by keyboard alone', { timeout: 240_000 }, ()
       await follow(/Template created/);
       const sign = page.getByRole('button', { name: 'Sign now' });
       const verified = page.getByText('Verified here');
-      await sign.or(verified).waitFor();
+      await sign.or(verified).first().waitFor(); // both, in the moment when it is signed
       // It may have been signed meanwhile, as is done by and by: then there is no button, or it goes before it is reached.
       if (await sign.isVisible()) await press('Sign now').catch(() => verified.waitFor());
       await verified.waitFor();
