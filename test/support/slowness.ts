@@ -1,19 +1,24 @@
 import { createHash } from 'node:crypto';
 
-/** Of the machine on which limits of time were set: so many hashes of a kilobyte take this long. */
+/** A unit of work, and what it takes on a machine that does nothing else. */
 const HASHES = 20_000;
-const HASHES_MS = 43;
-const ROUNDS = 5;
-/** Beyond, a limit would find nothing any more. */
-const SLOWNESS_MAX = 3;
+const QUIET_MS = 35;
+/** Looked at so often: the busiest moment counts. */
+const LOOKS = 3;
+/** On a machine that is slower than this nothing is to be learnt. */
+const SLOWEST = 8;
 
-/** How many times as long as there a processor takes here, from 1 to 3. Limits of time in tests are multiplied by it. */
+const unitMs = (): number => {
+  const beganMs = performance.now();
+  for (let count = 0; count < HASHES; count += 1) createHash('sha256').update('calibration').digest();
+  return performance.now() - beganMs;
+};
+
+/**
+ * How much longer work takes here and now than on a quiet machine, 1 at least: times that a test waits, or allows, are
+ * multiplied with it, so that a busy machine fails no test and a quiet one is told the truth.
+ */
 export const slowness = (): number => {
-  const kilobyte = Buffer.alloc(1_000);
-  const rounds = Array.from({ length: ROUNDS }, () => {
-    const began = performance.now();
-    for (let each = 0; each < HASHES; each += 1) createHash('sha256').update(kilobyte).digest();
-    return performance.now() - began;
-  });
-  return Math.min(SLOWNESS_MAX, Math.max(1, Math.min(...rounds) / HASHES_MS));
+  const ratios = Array.from({ length: LOOKS }, () => unitMs() / QUIET_MS);
+  return Math.min(SLOWEST, Math.max(1, ...ratios));
 };

@@ -3,7 +3,7 @@ import { chromiumIsMissing } from '../../support/chromium.ts';
 import { slowness } from '../../support/slowness.ts';
 import { startDashboard, WIDE } from './support.ts';
 
-/** How long it takes until the rows of a list are there, on the machine that `slowness` compares with. */
+/** How long it takes until the rows of a list are there, on a quiet machine. */
 
 const LOOPBACK_MS_MAX = 1_000;
 const SLOW_MS_MAX = 2_500;
