@@ -14,8 +14,6 @@ export interface SignedCheckpoint {
   /** base64 */
   readonly root: string;
   readonly note: string;
-  /** Lines of witnesses. */
-  readonly cosignatures: readonly string[];
 }
 
 /** How the tree of an organization is signed. It follows from the last checkpoint and what came after it. */
@@ -43,12 +41,7 @@ const evolve = (state: AuditLog, { type, data }: AuditEvent): AuditLog => {
       return { ...state, former: null };
     case 'CheckpointSigned': {
       const { origin, vkey, secretId, size, root, note } = data;
-      return { ...state, signing: { origin, key: { vkey, secretId } }, last: { size, root, note, cosignatures: [] } };
-    }
-    case 'CheckpointCosigned': {
-      const { last } = state;
-      if (last?.size !== data.size) return state;
-      return { ...state, last: { ...last, cosignatures: [...last.cosignatures, ...data.lines] } };
+      return { ...state, signing: { origin, key: { vkey, secretId } }, last: { size, root, note } };
     }
     case 'AuditDisputed': {
       const { witness, cosignedSize } = data;
