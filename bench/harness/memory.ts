@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { setInterval } from 'node:timers/promises';
+import { lookWhile } from './look-while.ts';
 
 const EVERY_MS = 100;
 const PAGE_BYTES = 4096;
@@ -13,15 +13,9 @@ export const residentMb = async (pid: number): Promise<number> => {
 
 /** Looks at a process's memory while something goes on. @returns its result, and the most that was seen in MB. */
 export const watchMemory = async <T>(pid: number, work: Promise<T>): Promise<{ result: T; mostMb: number }> => {
-  const end = new AbortController();
   let mostMb = await residentMb(pid);
-  const watch = async (): Promise<void> => {
-    for await (const _ of setInterval(EVERY_MS, undefined, { signal: end.signal })) {
-      mostMb = Math.max(mostMb, await residentMb(pid));
-    }
-  };
-  const watching = watch().catch(() => undefined); // the end of the timer, or of the process: `work` tells
-  const result = await work.finally(() => end.abort());
-  await watching;
+  const result = await lookWhile(work, EVERY_MS, async () => {
+    mostMb = Math.max(mostMb, await residentMb(pid));
+  });
   return { result, mostMb };
 };

@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { mapConcurrently } from '../../src/async/map-concurrently.ts';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Measure } from '../harness/bench.ts';
 import { createCpuMeter } from '../harness/cpu.ts';
 import { interleave } from '../harness/interleave.ts';
 import type { Line } from '../harness/line.ts';
+import { lookWhile } from '../harness/look-while.ts';
 import { openApi } from '../harness/open-api.ts';
 import { openHttpLoad } from '../harness/open-http-load.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
@@ -45,17 +44,11 @@ const openLockWatch = async (closers: Closers, databaseUrl: string) => {
   return {
     during: async <T>(work: () => Promise<T>): Promise<readonly [T, LockFigures]> => {
       const before = commits;
-      let isOver = false;
       let [held, samples] = [0, 0];
-      const sampling = (async () => {
-        for (; !isOver; samples += 1) {
-          if (await isHeld()) held += 1;
-          await sleep(SAMPLE_MS);
-        }
-      })();
-      const result = await work();
-      isOver = true;
-      await sampling;
+      const result = await lookWhile(work(), SAMPLE_MS, async () => {
+        if (await isHeld()) held += 1;
+        samples += 1;
+      });
       return [result, { commits: commits - before, heldShare: held / Math.max(1, samples) }];
     },
   };
@@ -69,9 +62,8 @@ export const processes: Measure = {
     const api = await openApi(bench);
     const load = await openHttpLoad(closers);
     const lock = await openLockWatch(closers, api.databaseUrl);
-    const servers = await mapConcurrently([...Array(Math.max(...COUNTS)).keys()], { ...bench, concurrency: 1 }, () =>
-      api.start('durable'),
-    );
+    const servers: Awaited<ReturnType<typeof api.start>>[] = [];
+    while (servers.length < Math.max(...COUNTS)) servers.push(await api.start('durable'));
 
     const fleets = COUNTS.map((count) => {
       const fleet = servers.slice(0, count);

@@ -1,5 +1,5 @@
-import { setInterval } from 'node:timers/promises';
 import type { Measure } from '../harness/bench.ts';
+import { lookWhile } from '../harness/look-while.ts';
 import { residentMb } from '../harness/memory.ts';
 import { openWay, type Way } from '../harness/send-through.ts';
 import { slopePerMinute } from '../harness/slope.ts';
@@ -31,16 +31,10 @@ const sendFor = async (way: Way, ms: number): Promise<number> => {
 };
 
 const sampled = async <T>(pid: number, work: Promise<T>): Promise<{ result: T; samples: readonly Sample[] }> => {
-  const end = new AbortController();
   const samples: Sample[] = [];
-  const watch = async (): Promise<void> => {
-    for await (const _ of setInterval(SAMPLE_EVERY_MS, undefined, { signal: end.signal })) {
-      samples.push({ atMs: performance.now(), mb: await residentMb(pid) });
-    }
-  };
-  const watching = watch().catch(() => undefined); // the end of the timer, or of the process: `work` tells
-  const result = await work.finally(() => end.abort());
-  await watching;
+  const result = await lookWhile(work, SAMPLE_EVERY_MS, async () => {
+    samples.push({ atMs: performance.now(), mb: await residentMb(pid) });
+  });
   return { result, samples };
 };
 
