@@ -40,15 +40,33 @@ export interface WindowOptions {
 /** Requests of each page that are on their way, without streams and what waits for events. */
 const pending = new WeakMap<Page, ReadonlySet<Request>>();
 
-const followRequests = (page: Page): void => {
+/** Requests of a page, or of all pages of a context, that are on their way. @param counts those that are looked at. */
+export const openRequestsOf = (
+  of: Page | BrowserContext,
+  counts: (request: Request) => boolean = () => true,
+): ReadonlySet<Request> => {
   const open = new Set<Request>();
-  pending.set(page, open);
-  page.on('request', (request) => {
-    const isWaiting = new URL(request.url()).searchParams.has('wait');
-    if (request.headers().accept !== 'text/event-stream' && !isWaiting) open.add(request);
+  const end = (request: Request): boolean => open.delete(request);
+  // A page and a context have these events alike, but not one signature for them.
+  const source = of as BrowserContext;
+  source.on('request', (request) => {
+    if (counts(request)) open.add(request);
   });
-  page.on('requestfinished', (request) => open.delete(request));
-  page.on('requestfailed', (request) => open.delete(request));
+  source.on('requestfinished', end);
+  source.on('requestfailed', end);
+  return open;
+};
+
+const isSettling = (request: Request): boolean =>
+  request.headers().accept !== 'text/event-stream' && !new URL(request.url()).searchParams.has('wait');
+
+/** Reads what Chromium measures of a page; times are of its own thread, seconds. */
+export const metricsOf = async (page: Page) => {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const read = async (name: string): Promise<number> =>
+    (await session.send('Performance.getMetrics')).metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
+  return Object.assign(read, { collectGarbage: () => session.send('HeapProfiler.collectGarbage') });
 };
 
 /** Looked at this often, ms; a page is still that is found so twice. */
@@ -82,7 +100,7 @@ export const openWindow = async (
   });
   context.setDefaultTimeout(60_000);
   const page = await context.newPage();
-  followRequests(page);
+  pending.set(page, openRequestsOf(page, isSettling));
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());

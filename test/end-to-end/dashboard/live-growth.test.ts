@@ -1,7 +1,7 @@
-import type { BrowserContext, Page, Request } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
-import { settle } from '../../support/browser.ts';
+import { metricsOf, openRequestsOf, settle } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 import { startDashboard, WIDE } from './support.ts';
@@ -26,26 +26,17 @@ const ROUND_MS_MAX = 30_000;
 const MORE_MAX = { heap: 500_000, nodes: 100, listeners: 20 } as const;
 type Measured = Readonly<Record<keyof typeof MORE_MAX, number>>;
 
-/** Reads what Chromium counts of a page, behind a collection of what nobody holds any more. */
+/** Reads what a page holds, behind a collection of what nobody holds any more. */
 const meterOf = async (page: Page): Promise<() => Promise<Measured>> => {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable');
+  const metric = await metricsOf(page);
   return async () => {
-    await session.send('HeapProfiler.collectGarbage');
-    const { metrics } = await session.send('Performance.getMetrics');
-    const read = (name: string): number => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
-    return { heap: read('JSHeapUsedSize'), nodes: read('Nodes'), listeners: read('JSEventListeners') };
+    await metric.collectGarbage();
+    return {
+      heap: await metric('JSHeapUsedSize'),
+      nodes: await metric('Nodes'),
+      listeners: await metric('JSEventListeners'),
+    };
   };
-};
-
-/** Paths of the requests that are open in a context. */
-const openRequestsOf = (context: BrowserContext): (() => readonly string[]) => {
-  const open = new Set<Request>();
-  const end = (request: Request): boolean => open.delete(request);
-  context.on('request', (request) => open.add(request));
-  context.on('requestfinished', end);
-  context.on('requestfailed', end);
-  return () => [...open].map((request) => new URL(request.url()).pathname);
 };
 
 describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
@@ -114,7 +105,7 @@ describe.skipIf(chromiumIsMissing)('screens that follow live events', () => {
       }
       // One stream for all of them, and no answer that nobody takes.
       await eventually(
-        async () => openRequests(),
+        async () => [...openRequests].map((request) => new URL(request.url()).pathname),
         (open) => open.length === 1 && open[0] === '/v1/events',
       );
       const measured = new Map<string, Measured>();

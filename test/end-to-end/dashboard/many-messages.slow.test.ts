@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
+import { metricsOf } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
 import { startDashboard, WIDE } from './support.ts';
 
@@ -30,15 +31,6 @@ const SCROLL = `new Promise((resolve) => {
 
 const p95 = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? 0;
-
-/** Reads what Chromium measures of a page; times are of its own thread, seconds. */
-const metricsOf = async (page: Page) => {
-  const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-  const read = async (name: string): Promise<number> =>
-    (await session.send('Performance.getMetrics')).metrics.find((metric) => metric.name === name)?.value ?? 0;
-  return Object.assign(read, { collectGarbage: () => session.send('HeapProfiler.collectGarbage') });
-};
 
 describe.skipIf(chromiumIsMissing)('a list of 100,000 messages', () => {
   let api: ApiClient;
