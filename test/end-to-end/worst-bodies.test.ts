@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -129,7 +130,11 @@ describe('a service that is sent the worst of everything', () => {
       const pause = await shortestPause(async () => {
         const answer = await fetch(`${program.baseUrl}/v1/messages/send`, {
           method: 'POST',
-          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          headers: {
+            authorization: `Bearer ${key}`,
+            'content-type': 'application/json',
+            'idempotency-key': randomUUID(),
+          },
           body: JSON.stringify(body),
         });
         expect([what, answer.status]).toEqual([what, what.endsWith('accepted') ? 202 : 400]);
