@@ -36,7 +36,7 @@ const BUFFERED_BYTES_MAX = 16_384;
 /** Waiting time that clients are told to keep before they connect again. */
 const RECONNECT_MS = 2_000;
 
-const EVENT_STREAM = 'text/event-stream';
+export const EVENT_STREAM = 'text/event-stream';
 
 /** Not for HEAD, which would open a stream and read nothing. */
 export const isEventStreamRequest = ({ method, headers }: FastifyRequest): boolean =>

@@ -7,7 +7,7 @@ import { eventSchema } from '../../schemas/event.ts';
 import { integerParameter, pageParameters } from '../../validation/fields.ts';
 import { filterParameters } from './event-filter.ts';
 import { decodeFeedCursor, type EventPage, encodeFeedCursor, readEventPage, START } from './event-pages.ts';
-import { isEventStreamRequest, openEventStream } from './event-stream.ts';
+import { EVENT_STREAM, isEventStreamRequest, openEventStream } from './event-stream.ts';
 
 /** Many proxies cut connections that are idle for longer. */
 const WAIT_SECONDS_MAX = 30;
@@ -124,6 +124,7 @@ export const readEventsRoute = (route: RouteContext): void => {
       description: DESCRIPTION,
       query,
       answer: listSchema(eventSchema),
+      otherMediaTypes: [EVENT_STREAM],
       deadlineMs: DEADLINE_MS,
     },
     async (call) => {
