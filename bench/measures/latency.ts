@@ -8,7 +8,7 @@ import { openSmtpSink } from '../harness/open-smtp-sink.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 
 /** From the answer to the request, 202, until the mail server has taken the message. */
-const FLOOR = { of: 'figure', atMost: 20 } as const;
+const FLOOR = { of: 'figure', atMost: 8 } as const;
 const MESSAGES = 20;
 /** Nothing of the message before is in flight any more. */
 const PAUSE_MS = 100;

@@ -32,6 +32,7 @@ import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { createLogFollower, type LogFollower } from '../projections/log-follower.ts';
 import { migrate } from '../projections/migrate.ts';
+import { type AwaitedPositions, createAwaitedPositions } from '../projections/progress.ts';
 import type { AttemptTimes } from '../workers/delivery/claim.ts';
 import type { WebhookTimes } from '../workers/webhooks/post-webhook.ts';
 import type { Closers } from './lifecycle.ts';
@@ -94,6 +95,7 @@ export interface Engines {
   /** The log for general use: guarded, with folds read from a copy and one shared subscription. */
   readonly store: EventStore;
   readonly logFollower: LogFollower;
+  readonly awaited: AwaitedPositions;
   readonly logGuard: LogGuard;
   /** The log itself, for rebuilding read models and checking its identity. */
   readonly log: EventStore;
@@ -214,6 +216,7 @@ export const openEngines = async (options: OpenEnginesOptions): Promise<Engines>
     trackingKeys,
     store,
     logFollower,
+    awaited: createAwaitedPositions(),
     logGuard,
     log,
     context,

@@ -105,7 +105,7 @@ export const startApi = async (
   engines: Engines,
   { registry, eventLoop, workers, isStarted = () => true }: ApiOptions = {},
 ): Promise<RunningApi> => {
-  const { pool, store, logGuard, system, logger, closers, trackingKeys } = engines;
+  const { pool, store, awaited, logGuard, system, logger, closers, trackingKeys } = engines;
   const rateLimiter = closers.keep('rate limiter', await openRateLimiter(config, engines));
   const usageMarks = closers.keep('usage marks', createPostgresUsageMarks({ pool, system, logger }));
   const requestOrigins = closers.keep('request origins', createPostgresRequestOrigins({ pool, system, logger }));
@@ -114,7 +114,7 @@ export const startApi = async (
   const htmlTracker = closers.keep('HTML tracker', createHtmlTracker());
   const textAlternatives = closers.keep('text alternatives', createTextAlternatives());
   const templateCompiler = closers.keep('template compiler', createTemplateCompiler());
-  const readModels = createReadModels({ pool, store, system });
+  const readModels = createReadModels({ pool, store, system, awaited });
   const context = { ...engines.context, quotas: createSendingQuotas(countUsed(readModels, store), system) };
   const liveFeed = closers.keep(
     'live feed',

@@ -28,7 +28,7 @@ const STATEMENT_MS = 30_000;
 
 /** Keeps the read models up to date. @throws {StartRefused} they were made from another log. */
 export const startProjections = async (engines: Engines, { onFatal }: RoleEvents): Promise<RunningRole> => {
-  const { store, logFollower: log, system, logger, databaseUrl, closers, decorate } = engines;
+  const { store, logFollower: log, awaited, system, logger, databaseUrl, closers, decorate } = engines;
   const options = { url: databaseUrl, logger, max: RUNNER_CONNECTIONS };
   const pool = decorate.pool(createPool({ ...options, name: 'projections', statementTimeoutMs: STATEMENT_MS }));
   closers.add('projections pool', () => pool.end());
@@ -36,7 +36,7 @@ export const startProjections = async (engines: Engines, { onFatal }: RoleEvents
   const rebuildPool = createPool({ ...options, name: 'rebuilds', statementTimeoutMs: 0 });
   closers.add('rebuilds pool', () => rebuildPool.end());
   const stopping = new AbortController();
-  const runner = createProjectionRunner({ pool, rebuildPool, store, log, system, logger });
+  const runner = createProjectionRunner({ pool, rebuildPool, store, log, awaited, system, logger });
   const ended = runner.run(stopping.signal).catch(onFatal);
   return {
     stop: async () => {

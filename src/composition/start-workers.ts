@@ -99,7 +99,7 @@ export const openWorkers = async (
   const mail = await openMail(config, engines);
   closers.add('mail transport', mail.live.close);
   closers.add('simulated mail transport', mail.test.close);
-  const readModels = createReadModels({ pool, store, system });
+  const readModels = createReadModels({ pool, store, system, awaited: engines.awaited });
   const restoreHold = closers.keep(
     'hold after a restore',
     await retryWhileAway({ system }, () => openRestoreHold(pool, system, logger)),

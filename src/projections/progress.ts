@@ -7,6 +7,43 @@ import type { ProjectionName } from './projection.ts';
 const POLL_MS = 10;
 const TIMEOUT_MS_DEFAULT = 2000;
 
+/**
+ * What readers of this process wait for. A projection gathers events for a moment before it writes them, unless a reader
+ * waits for its read model.
+ */
+export interface AwaitedPositions {
+  /** A reader waits until these read models have passed a position. */
+  note(names: readonly string[], position: Position): void;
+  /**
+   * Calls `hurry` as soon as a reader waits for the read model to go beyond a position, which may be now.
+   * @returns stops that.
+   */
+  onBeyond(name: string, position: Position, hurry: () => void): () => void;
+}
+
+export const createAwaitedPositions = (): AwaitedPositions => {
+  const awaited = new Map<string, Position>();
+  const watching = new Map<string, () => void>();
+  return {
+    note: (names, position) => {
+      for (const name of names) {
+        if (position > (awaited.get(name) ?? LOG_START)) awaited.set(name, position);
+        watching.get(name)?.();
+      }
+    },
+    onBeyond: (name, position, hurry) => {
+      const look = (): void => {
+        if ((awaited.get(name) ?? LOG_START) > position) hurry();
+      };
+      watching.set(name, look);
+      look();
+      return () => {
+        if (watching.get(name) === look) watching.delete(name);
+      };
+    },
+  };
+};
+
 interface WaitOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -46,8 +83,15 @@ const sharedRead = (pool: Database): (() => Promise<Passed>) => {
   };
 };
 
+export interface WaitForOptions {
+  readonly pool: Database;
+  readonly system: System;
+  /** Of the projections of this process. Absent: none is here to be hurried. */
+  readonly awaited?: AwaitedPositions | undefined;
+}
+
 /** Reads the checkpoints that projections, of any process, move with their rows. */
-export const createWaitFor = ({ pool, system }: { readonly pool: Database; readonly system: System }): WaitFor => {
+export const createWaitFor = ({ pool, system, awaited }: WaitForOptions): WaitFor => {
   const read = sharedRead(pool);
   return async (names, position, { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = {}) => {
     const deadline = system.monotonicMs() + timeoutMs;
@@ -55,6 +99,7 @@ export const createWaitFor = ({ pool, system }: { readonly pool: Database; reado
     const isPassed = (passed: Passed): boolean => names.every((name) => (passed.get(name) ?? LOG_START) >= position);
     while (!isPassed(await read())) {
       if (isOver()) return false;
+      awaited?.note(names, position);
       await system.sleep(POLL_MS);
     }
     return true;

@@ -24,7 +24,7 @@ import { lastInvoices, listInvoices } from './invoices.ts';
 import { type AskKeySends, keySends } from './messages/key-sends.ts';
 import { type AskMessagesTo, messagesTo } from './messages/messages-to.ts';
 import { type ListMessages, listMessages, messageStatuses } from './messages/queries.ts';
-import { createLagReader, createWaitFor } from './progress.ts';
+import { createLagReader, createWaitFor, type WaitForOptions } from './progress.ts';
 import { countsOfSender, type PageOfCounts, pageOfCounts } from './reputation/queries.ts';
 import { findById, findByName, findEvent, findMessage, recentTagContents } from './search.ts';
 import { type QueryStats, queryStats } from './stats/queries.ts';
@@ -43,7 +43,7 @@ import { type ListTemplates, listTemplates } from './templates.ts';
 import { type ListTopics, listTopics } from './topics.ts';
 import { endpointsOf, type ListWebhooks, listWebhooks } from './webhooks.ts';
 
-export interface ReadModelsOptions {
+export interface ReadModelsOptions extends Pick<WaitForOptions, 'awaited'> {
   readonly pool: Pool;
   readonly store: Pick<EventStore, 'readAll'>;
   readonly system: System;
@@ -53,7 +53,7 @@ export interface ReadModelsOptions {
 type Tail<Query extends (...by: never) => unknown> = Parameters<Query> extends [unknown, ...infer Rest] ? Rest : never;
 
 /** All queries of the read models; holds no resources. */
-export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => ({
+export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOptions) => ({
   messages: {
     list: (by: ListMessages) => listMessages(pool, by),
     to: (by: AskMessagesTo) => messagesTo(pool, by),
@@ -117,7 +117,7 @@ export const createReadModels = ({ pool, store, system }: ReadModelsOptions) => 
     event: (...by: Tail<typeof findEvent>) => findEvent(pool, ...by),
     recentTagContents: (...by: Tail<typeof recentTagContents>) => recentTagContents(pool, ...by),
   },
-  waitFor: createWaitFor({ pool, system }),
+  waitFor: createWaitFor({ pool, system, awaited }),
   lag: createLagReader({ pool, store, system }),
 });
 

@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { pause, untilAborted } from '../async/with-timeout.ts';
+import { ENDED, pause, untilAborted } from '../async/with-timeout.ts';
 import { isFatal } from '../domain/codec.ts';
 import type { Position } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
@@ -7,6 +7,7 @@ import type { System } from '../domain/ports/system.ts';
 import { applyBatch } from './batch.ts';
 import { type Checkpoint, Fenced, otherLog, readCheckpoint } from './checkpoints.ts';
 import type { Batch, LogFollower } from './log-follower.ts';
+import type { AwaitedPositions } from './progress.ts';
 import type { Projection } from './projection.ts';
 import { endWhenSilent, tryLockRunning, whileAlive, withConnection } from './session.ts';
 
@@ -18,14 +19,16 @@ const BACK_OFF_MS = [50, 200, 1000, 5000] as const;
 /**
  * Events per transaction. Higher costs memory and lock time, lower costs commits and writes a message's row more often.
  */
-const BATCH_EVENTS_MAX = 4000;
+const PAGE = { eventsMax: 4000 };
 /**
- * Shortest time between two batches. Longer makes read models older, shorter costs transactions.
+ * Events are gathered for so long before they are written. Mail and webhooks go first, and the three events of a message that
+ * is delivered at once share a batch, which writes its row once. Longer makes read models older where no reader waits for
+ * them, shorter writes twice and delays mail: an idle service then takes twice the time from acceptance to delivery.
  */
-const PACE_MS = 20;
-/** The same under load: a message's events then often share a batch, which writes its row once instead of three times. */
+const GATHER_MS = 30;
+/** Shortest time between two batches under load. */
 const BUSY_PACE_MS = 100;
-/** A batch this large after the short pace means load: about a thousand events a second. */
+/** A batch this large means load: some seven hundred events a second. */
 const BUSY_BATCH_EVENTS = 20;
 /** The longest pace under load. Longer makes read models older, shorter costs a busy machine three times the transactions. */
 const HEAVY_PACE_MS = 500;
@@ -41,6 +44,7 @@ export interface RunProjectionOptions {
   readonly logger: Logger;
   readonly logId: string;
   readonly log: Pick<LogFollower, 'next'>;
+  readonly awaited: AwaitedPositions;
   /** How long a session may be silent before another process takes over (`session.ts`). */
   readonly silenceMs: number;
   readonly signal: AbortSignal;
@@ -59,26 +63,46 @@ const requireUsable = (checkpoint: Checkpoint, projection: Projection, logId: st
   if (checkpoint.version > projection.version) throw new OutdatedProjection(projection, checkpoint.version);
 };
 
+const isSmall = ({ isFull, events }: Batch): boolean => !isFull && events.length < BUSY_BATCH_EVENTS;
+
 /** Time from the start of a batch to the start of the next. @param tookMs to apply it. */
-const paceMs = ({ isFull, events }: Batch, tookMs: number): number => {
-  if (isFull) return 0;
-  if (events.length < BUSY_BATCH_EVENTS) return PACE_MS;
+const paceMs = (batch: Batch, tookMs: number): number => {
+  if (batch.isFull || isSmall(batch)) return 0;
   return Math.min(Math.max(PACE_PER_BATCH_TIME * tookMs, BUSY_PACE_MS), HEAVY_PACE_MS);
 };
 
 /** Reads batches of the log at a limited pace; null: the signal aborted. */
-const createNextBatch = (options: RunProjectionOptions): ((after: Position) => Promise<Batch | null>) => {
-  const { log, system, signal } = options;
+const createNextBatch = (
+  { name }: Projection,
+  { log, awaited, system, signal }: RunProjectionOptions,
+): ((after: Position) => Promise<Batch | null>) => {
   let last: { readonly batch: Batch; readonly beganMs: number } | null = null;
   const waitMs = (): number => {
     if (last === null) return 0;
     const tookMs = system.monotonicMs() - last.beganMs;
     return paceMs(last.batch, tookMs) - tookMs;
   };
+  const read = (after: Position) => untilAborted(signal, log.next(after, PAGE));
+  /** Follows the log until the time is up or a reader waits. @returns all that came after a position until then. */
+  const gather = async (after: Position, first: Batch): Promise<Batch | null | undefined> => {
+    const over = new AbortController();
+    const end = (): void => over.abort(ENDED);
+    const stop = awaited.onBeyond(name, after, end);
+    try {
+      pause(system, GATHER_MS, over.signal).then(end, end);
+      let seen: Batch | null | undefined = first;
+      while (seen != null) seen = await untilAborted(over.signal, log.next(seen.position, PAGE));
+    } finally {
+      stop();
+      end();
+    }
+    return read(after);
+  };
   return async (after) => {
     const ms = waitMs();
     if (ms > 0) await pause(system, ms, signal);
-    const batch = await untilAborted(signal, log.next(after, { eventsMax: BATCH_EVENTS_MAX }));
+    let batch = await read(after);
+    if (batch != null && ms <= 0 && isSmall(batch)) batch = await gather(after, batch);
     if (batch == null) return null;
     last = { batch, beganMs: system.monotonicMs() };
     return batch;
@@ -93,7 +117,7 @@ const follow = async (
   onBatch: () => void,
 ) => {
   const { logId, logger } = options;
-  const next = createNextBatch(options);
+  const next = createNextBatch(projection, options);
   const pulse = { ...options, db: client };
   const checkpoint = await readCheckpoint(client, projection, logId);
   requireUsable(checkpoint, projection, logId);

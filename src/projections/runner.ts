@@ -6,6 +6,7 @@ import type { System } from '../domain/ports/system.ts';
 import { PROJECTIONS } from './all.ts';
 import { requireSameLog } from './checkpoints.ts';
 import { createLogFollower, type LogFollower } from './log-follower.ts';
+import { type AwaitedPositions, createAwaitedPositions } from './progress.ts';
 import type { Projection } from './projection.ts';
 import { rebuild } from './rebuild.ts';
 import { type RunProjectionOptions, runProjection } from './run-projection.ts';
@@ -22,6 +23,8 @@ export interface RunnerOptions {
   readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'subscribe'>;
   /** Shared by other consumers of the process. Default: one of its own. */
   readonly log?: LogFollower;
+  /** Shared with the readers of the process. Default: none of them hurries it. */
+  readonly awaited?: AwaitedPositions;
   readonly system: System;
   readonly logger: Logger;
   readonly projections?: readonly Projection[];
@@ -51,6 +54,7 @@ export const createProjectionRunner = ({
   rebuildPool = pool,
   store,
   log: shared,
+  awaited = createAwaitedPositions(),
   system,
   logger,
   projections = PROJECTIONS,
@@ -94,7 +98,7 @@ export const createProjectionRunner = ({
     const failed = new AbortController();
     const either = AbortSignal.any([signal, failed.signal]);
     const log = shared ?? createLogFollower({ store, system });
-    const options: RunProjectionOptions = { pool, system, logger, logId, log, silenceMs, signal: either };
+    const options: RunProjectionOptions = { pool, system, logger, logId, log, awaited, silenceMs, signal: either };
     const old = new Set(await outdated());
     const renewed = old.size === 0 ? Promise.resolve() : renew(either);
     const stopAll = (error: unknown): never => {

@@ -1,7 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { apiKeysProjection } from '../../src/projections/api-keys.ts';
+import { createAwaitedPositions } from '../../src/projections/progress.ts';
+import { createReadModels } from '../../src/projections/read-models.ts';
+import { silentLogger } from '../support/logger.ts';
+import { runProjections } from '../support/run-projections.ts';
 import { slowness } from '../support/slowness.ts';
-import { appendKey, newStore } from './support/keys-log.ts';
+import { appendKey, newStore, system, until } from './support/keys-log.ts';
 import { openPool, openReadModels, startRunner } from './support/open.ts';
 
 describe('waiting for read models', () => {
@@ -53,5 +58,71 @@ describe('waiting for read models', () => {
     expect(await waitFor(['api-keys'], await store.head(), { timeoutMs: 50 })).toBe(false);
     startRunner(pool, store);
     expect(await waitFor(['api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);
+  });
+});
+
+describe('a projection that gathers events', () => {
+  /** Its projection gathers until `release`, or until it is hurried. */
+  const gathering = async () => {
+    const pool = await openPool();
+    const store = newStore();
+    const awaited = createAwaitedPositions();
+    const readModels = createReadModels({ pool, store, system, awaited });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    let waits = 0;
+    const slow = {
+      ...system,
+      sleep: async (ms: number, signal?: AbortSignal) => {
+        waits += 1;
+        await Promise.race([released, system.sleep(10_000, signal)]);
+        await system.sleep(ms, signal);
+      },
+    };
+    const batches: number[] = [];
+    const counting = {
+      ...apiKeysProjection,
+      apply: (...[db, events]: Parameters<typeof apiKeysProjection.apply>) => {
+        batches.push(events.length);
+        return apiKeysProjection.apply(db, events);
+      },
+    };
+    const projections = [counting];
+    const running = runProjections({ pool, store, awaited, system: slow, logger: silentLogger, projections });
+    onTestFinished(async () => {
+      release();
+      await running.stop();
+    });
+    /** It has begun to wait for more than the heartbeat of its session. */
+    const begun = () => until(() => waits > 1);
+    return { store, readModels, batches, release, begun };
+  };
+
+  test('writes together what came meanwhile', async () => {
+    const { store, readModels, batches, release, begun } = await gathering();
+    await appendKey(store, 'key_1');
+    expect(await begun()).toBe(true);
+    await appendKey(store, 'key_2');
+    expect(batches).toEqual([]);
+    release();
+    expect(await until(() => batches.length > 0)).toBe(true);
+    expect(await readModels.waitFor(['api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);
+    expect(batches).toEqual([2]);
+  });
+
+  test('writes at once when a reader waits for it', async () => {
+    const { store, readModels, batches, begun } = await gathering();
+    await appendKey(store, 'key_1');
+    expect(await begun()).toBe(true);
+    expect(await readModels.waitFor(['messages'], await store.head(), { timeoutMs: 100 })).toBe(false);
+    expect(batches).toEqual([]);
+    expect(await readModels.waitFor(['api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);
+    expect(batches).toEqual([1]);
+  });
+
+  test('does not gather what a reader waits for already', async () => {
+    const { store, readModels, batches } = await gathering();
+    const head = (await appendKey(store, 'key_1')).position;
+    expect(await readModels.waitFor(['api-keys'], head, { timeoutMs: 5000 })).toBe(true);
+    expect(batches).toEqual([1]);
   });
 });

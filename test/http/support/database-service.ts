@@ -17,6 +17,7 @@ import { NO_POLICY } from '../../../src/domain/audit/tlog-policy.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
+import { createAwaitedPositions } from '../../../src/projections/progress.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
 import { RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';
 import { silentLogger } from '../../support/logger.ts';
@@ -50,8 +51,9 @@ export const startDatabaseService = async ({
   const store = await createPostgresEventStore({ url, codec: eventCodec, contentsCodec, system, logger });
   const usageMarks = createPostgresUsageMarks({ pool, system, logger });
   const requestOrigins = createPostgresRequestOrigins({ pool, system, logger });
-  const projections = runProjections({ pool: runnerPool, store, system, logger });
-  const readModels = createReadModels({ pool, store, system });
+  const awaited = createAwaitedPositions();
+  const projections = runProjections({ pool: runnerPool, store, system, logger, awaited });
+  const readModels = createReadModels({ pool, store, system, awaited });
   const contents = createPostgresContents({ pool, codec: contentsCodec });
   const liveFeed = createLiveFeed({ pool, store, contents, readModels, system, logger });
   const service = await startService({
