@@ -8,10 +8,14 @@ const FIELDS = 'input:not([type=range], [type=checkbox], [type=radio]), textarea
 const PRESSED = 'a[href], button, summary, input';
 const PRESSING: readonly string[] = ['Enter', ' '];
 
+const CLOSED = 'dialog:not([open])';
+
 /** Whether a key is a shortcut here: not in fields and dialogs, nor a letter where letters are turned off. */
 export const mayPress = (event: KeyboardEvent): boolean => {
   const taken = PRESSING.includes(event.key) ? `${FIELDS}, ${PRESSED}, dialog` : `${FIELDS}, dialog`;
-  const isTyping = event.target instanceof Element && event.target.closest(taken) !== null;
+  const { target } = event;
+  // One that has just closed holds the focus for a moment.
+  const isTyping = target instanceof Element && target.closest(taken) !== null && target.closest(CLOSED) === null;
   const isOff = letters.get() === 'off' && /^[\w?/]$/.test(event.key);
   return !isTyping && !isOff && !event.metaKey && !event.ctrlKey && !event.altKey;
 };

@@ -52,8 +52,8 @@ export const usePalette = (screens: readonly ListedScreen[]): PaletteControl => 
   const [opened, open] = useState<PaletteProps['opened'] | null>(null);
   const [loaded, setLoaded] = useState<{ readonly Palette: ComponentType<PaletteProps> } | null>(null);
   const [placeOf] = useState(createGoing);
-  const show = (what: PaletteProps['opened']): void => {
-    open(what);
+  const show = (list: PaletteProps['opened']['list']): void => {
+    open({ list });
     if (loaded === null) void import('./palette.tsx').then(setLoaded);
   };
   useEffect(() => {

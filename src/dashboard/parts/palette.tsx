@@ -17,7 +17,8 @@ export interface ListedScreen {
 }
 
 export interface PaletteProps {
-  readonly opened: 'search' | 'keys';
+  /** Another object for each time. */
+  readonly opened: { readonly list: 'search' | 'keys' };
   readonly screens: readonly ListedScreen[];
   /** That goes to a screen after G. */
   letterOf(path: string): string | undefined;
@@ -259,15 +260,19 @@ export const Palette = ({ opened, ...props }: PaletteProps): JSX.Element => {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     if (dialog.current?.open === false) dialog.current.showModal();
-  }, []);
+  }, [opened]);
+  // Told a task after Escape: a key that came between may have opened it again.
+  const close = (): void => {
+    if (dialog.current?.open !== true) props.close();
+  };
   return (
     <dialog
       ref={dialog}
       class="pal"
-      aria-label={opened === 'search' ? 'Search or jump to' : 'Keys'}
-      onClose={props.close}
+      aria-label={opened.list === 'search' ? 'Search or jump to' : 'Keys'}
+      onClose={close}
     >
-      {opened === 'search' ? <Search {...props} /> : <Keys {...props} />}
+      {opened.list === 'search' ? <Search {...props} /> : <Keys {...props} />}
     </dialog>
   );
 };

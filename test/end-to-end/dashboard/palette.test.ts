@@ -45,6 +45,28 @@ describe.skipIf(chromiumIsMissing)('the palette', { timeout: 240_000 }, () => {
     await close();
   });
 
+  test('opens for a key that comes before the browser tells that it was closed', async () => {
+    const { page, complaints, close } = await dashboard.open(WIDE);
+    await page.goto('/dashboard/keys');
+    await page.getByText(/^first test admin key/).waitFor();
+    await page.keyboard.press('Control+k');
+    const search = page.getByRole('combobox', { name: 'Search or jump to' });
+    const closeAndPress = (pressed: string) =>
+      page.evaluate(`
+        document.querySelector('dialog[open]').close();
+        document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { ${pressed}, bubbles: true }));`);
+    await search.waitFor();
+    await closeAndPress("key: 'k', ctrlKey: true");
+    await search.fill('nobody@example.com');
+    await page.getByText('Nothing is found').waitFor();
+    await closeAndPress("key: '?'");
+    await page.getByRole('region', { name: 'Go to' }).getByText('Overview').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('resolves what is pasted, finds things by name, and goes where G says', async () => {
     const { page, complaints, close } = await dashboard.open(WIDE, { keepsPolicy: true });
     await page.goto('/dashboard/keys');
