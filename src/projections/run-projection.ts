@@ -19,7 +19,7 @@ const BACK_OFF_MS = [50, 200, 1000, 5000] as const;
 /**
  * Events per transaction. Higher costs memory and lock time, lower costs commits and writes a message's row more often.
  */
-const PAGE = { eventsMax: 4000 };
+const BATCH_EVENTS_MAX = 4000;
 /**
  * Events are gathered for so long before they are written. Mail and webhooks go first, and the three events of a message that
  * is delivered at once share a batch, which writes its row once. Longer makes read models older where no reader waits for
@@ -82,26 +82,27 @@ const createNextBatch = (
     const tookMs = system.monotonicMs() - last.beganMs;
     return paceMs(last.batch, tookMs) - tookMs;
   };
-  const read = (after: Position) => untilAborted(signal, log.next(after, PAGE));
+  const read = (after: Position, until: AbortSignal) =>
+    untilAborted(until, log.next(after, { eventsMax: BATCH_EVENTS_MAX }));
   /** Follows the log until the time is up or a reader waits. @returns all that came after a position until then. */
-  const gather = async (after: Position, first: Batch): Promise<Batch | null | undefined> => {
+  const gather = async (after: Position, first: Batch): ReturnType<typeof read> => {
     const over = new AbortController();
     const end = (): void => over.abort(ENDED);
     const stop = awaited.onBeyond(name, after, end);
     try {
       pause(system, GATHER_MS, over.signal).then(end, end);
-      let seen: Batch | null | undefined = first;
-      while (seen != null) seen = await untilAborted(over.signal, log.next(seen.position, PAGE));
+      let seen: Awaited<ReturnType<typeof read>> = first;
+      while (seen != null && !over.signal.aborted) seen = await read(seen.position, over.signal);
     } finally {
       stop();
       end();
     }
-    return read(after);
+    return read(after, signal);
   };
   return async (after) => {
     const ms = waitMs();
     if (ms > 0) await pause(system, ms, signal);
-    let batch = await read(after);
+    let batch = await read(after, signal);
     if (batch != null && ms <= 0 && isSmall(batch)) batch = await gather(after, batch);
     if (batch == null) return null;
     last = { batch, beganMs: system.monotonicMs() };
