@@ -1,4 +1,5 @@
 import type { System } from '../domain/ports/system.ts';
+import { startDeadline } from './deadlines.ts';
 
 /** How long a caller waits. The work itself is not stopped; its later result is ignored. */
 export interface Timeout {
@@ -24,8 +25,11 @@ export const ENDED = new Error('no longer wanted');
 const SLICES = 8;
 /** Shorter time-outs are not sliced: timers are no finer than a millisecond. */
 const SLICED_MS_MIN = 80;
+/** From here on a deadline is exact enough. */
+const DEADLINE_MS_MIN = 2_000;
 
 const startTimer = ({ ms, system }: Timeout, onTimeout: () => void): (() => void) => {
+  if (system === undefined && ms >= DEADLINE_MS_MIN) return startDeadline(ms, onTimeout);
   const slices = ms < SLICED_MS_MIN ? 1 : SLICES;
   if (system === undefined) {
     let left = slices;
@@ -50,15 +54,21 @@ const startTimer = ({ ms, system }: Timeout, onTimeout: () => void): (() => void
  * Resolves or rejects as `work` does, or rejects after `ms`.
  * @throws {TimedOut} or what `error` makes.
  */
-export const withTimeout = async <Result>(timeout: Timeout, work: Promise<Result>): Promise<Result> => {
+export const withTimeout = <Result>(timeout: Timeout, work: Promise<Result>): Promise<Result> => {
   const { ms, error = () => new TimedOut(`no answer within ${ms} ms`) } = timeout;
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const stopTimer = startTimer(timeout, () => reject(error()));
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    stopTimer();
-  }
+  return new Promise((resolve, reject) => {
+    const stopTimer = startTimer(timeout, () => reject(error()));
+    work.then(
+      (result) => {
+        stopTimer();
+        resolve(result);
+      },
+      (reason: unknown) => {
+        stopTimer();
+        reject(reason);
+      },
+    );
+  });
 };
 
 /** Resolves or rejects as `work` does, or resolves to undefined when `signal` aborts first. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { startDeadline } from '../../async/deadlines.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type BodyBudget, type Ended, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';
@@ -89,9 +90,9 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
   new Promise((resolve, reject) => {
     let received = 0;
     let pieces = 0;
-    const timer = setTimeout(() => stop(tooSlow(deadlineMs)), deadlineMs);
+    const stopDeadline = startDeadline(deadlineMs, () => stop(tooSlow(deadlineMs)));
     const stop = (error: unknown): void => {
-      clearTimeout(timer);
+      stopDeadline();
       payload.removeAllListeners('data');
       payload.resume();
       reject(error);
@@ -119,7 +120,7 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
       }, stop);
     });
     payload.once('end', () => {
-      clearTimeout(timer);
+      stopDeadline();
       resolve();
     });
     payload.once('error', () => stop(notJson()));
@@ -202,17 +203,18 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+  server.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage, done) => {
     const ended = endOf(payload);
-    try {
-      return await read(request, payload, ended);
-    } catch (error) {
-      ended.abort();
-      release(request);
-      if (!(error instanceof DomainError)) throw error;
-      request.bodyRefusal = error;
-      return undefined;
-    }
+    read(request, payload, ended).then(
+      (value) => done(null, value),
+      (error: Error) => {
+        ended.abort();
+        release(request);
+        if (!(error instanceof DomainError)) return done(error);
+        request.bodyRefusal = error;
+        done(null);
+      },
+    );
   });
   // Only `close` shows a client that disconnects before the response; a request by `inject` has no socket.
   server.addHook('onRequest', (request, reply, done) => {
