@@ -25,11 +25,22 @@ const createRandomBytes = (): System['randomBytes'] => {
 /** Of a version 4, what stands behind the version is random in a version 7 too. */
 const RANDOM_FROM = 15;
 
-/** UUID version 7 (RFC 9562 §5.7): what is made together lies together in an index, however large it has become. */
-const uuid = (): string => {
-  const ms = Date.now().toString(16).padStart(12, '0');
-  return `${ms.slice(0, 8)}-${ms.slice(8)}-7${randomUUID().slice(RANDOM_FROM)}`;
+/** Those of a millisecond begin alike. */
+const createUuidStart = (): ((ms: number) => string) => {
+  let lastMs = -1;
+  let last = '';
+  return (ms) => {
+    if (ms === lastMs) return last;
+    const digits = ms.toString(16).padStart(12, '0');
+    lastMs = ms;
+    last = `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
+    return last;
+  };
 };
+const uuidStart = createUuidStart();
+
+/** UUID version 7 (RFC 9562 §5.7): what is made together lies together in an index, however large it has become. */
+const uuid = (): string => uuidStart(Date.now()) + randomUUID().slice(RANDOM_FROM);
 
 /** The machine's own clock and randomness: nothing else in the program reads them. */
 export const createSystem = (): System => ({

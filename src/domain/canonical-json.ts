@@ -3,7 +3,33 @@
 /** What JSON writes between quotes as it is: no control characters, quotes, backslashes or anything beyond ASCII. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+const quotedOnce = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
+
+/** Shorter are quoted in less time than they are found. */
+const LONG_CHARACTERS = 200;
+/** Longer would be kept in memory for a while. */
+const LONG_CHARACTERS_MAX = 100_000;
+/** Of a message, html and text: the digest of its request and the hashes of its parts are made of the same. */
+const LONG_KEPT = 2;
+
+interface Quoted {
+  readonly text: string;
+  readonly quoted: string;
+}
+
+/** Those quoted last. */
+const kept: Quoted[] = [];
+
+const quotedLong = (text: string): string => {
+  const known = kept.find((one) => one.text === text);
+  if (known !== undefined) return known.quoted;
+  const made = quotedOnce(text);
+  if (kept.unshift({ text, quoted: made }) > LONG_KEPT) kept.pop();
+  return made;
+};
+
+const quoted = (text: string): string =>
+  text.length < LONG_CHARACTERS || text.length > LONG_CHARACTERS_MAX ? quotedOnce(text) : quotedLong(text);
 
 const scalar = (value: unknown): string => {
   const isNumber = typeof value === 'number';

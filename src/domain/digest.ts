@@ -1,12 +1,59 @@
 import { hash } from 'node:crypto';
 
+/** RFC 2104: a block of SHA-256. */
+const BLOCK_BYTES = 64;
+const HASH_BYTES = 32;
+const INNER_PAD = 0x36;
+const OUTER_PAD = 0x5c;
+/** Longer texts get bytes of their own. */
+const TEXT_BYTES_MAX = 1_024;
+/** UTF-8 of a UTF-16 code unit. */
+const UNIT_BYTES_MAX = 3;
+
+/** What is prepared once for each secret. */
+interface Prepared {
+  /** Short for the secret in keys of a cache. */
+  readonly id: number;
+  /** The key's block of the inner hash, with room for a text. */
+  readonly inner: Buffer;
+  /** That of the outer hash, with room for the inner one. */
+  readonly outer: Buffer;
+}
+
+/** A block of the key, each byte combined with the pad, with room for what is hashed after it. */
+const paddedBlock = (key: Uint8Array, pad: number, messageBytes: number): Buffer => {
+  const bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES + messageBytes).fill(pad, 0, BLOCK_BYTES);
+  for (let index = 0; index < key.length; index += 1) bytes[index] = (key[index] as number) ^ pad;
+  return bytes;
+};
+
+const prepared = new WeakMap<Uint8Array, Prepared>();
+let secrets = 0;
+
+const preparedOf = (secret: Uint8Array): Prepared => {
+  const known = prepared.get(secret);
+  if (known !== undefined) return known;
+  const key = secret.length > BLOCK_BYTES ? hash('sha256', secret, 'buffer') : secret;
+  secrets += 1;
+  const made = {
+    id: secrets,
+    inner: paddedBlock(key, INNER_PAD, TEXT_BYTES_MAX),
+    outer: paddedBlock(key, OUTER_PAD, HASH_BYTES),
+  };
+  prepared.set(secret, made);
+  return made;
+};
+
 /** A thousand take some 300 kB; fewer are recomputed more often. */
 const CACHED_MAX = 1000;
 const cache = new Map<string, string>();
 
+/** A text and its secret, as a key of a cache. The secret is never changed. */
+export const keyedText = (secret: Uint8Array, text: string): string => `${preparedOf(secret).id} ${text}`;
+
 /** As `keyedDigest`, cached: for texts that come with message after message. A repeat costs a tenth. */
 export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string): string => {
-  const key = `${Buffer.from(secret).toString('base64')}\0${purpose}\0${text}`;
+  const key = keyedText(secret, `${purpose}\0${text}`);
   const known = cache.get(key);
   if (known !== undefined) return known;
   if (cache.size === CACHED_MAX) cache.clear();
@@ -15,17 +62,12 @@ export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string
   return digest;
 };
 
-/** RFC 2104: a block of SHA-256. */
-const BLOCK_BYTES = 64;
-const HASH_BYTES = 32;
-const INNER_PAD = 0x36;
-const OUTER_PAD = 0x5c;
-
-/** A block of the key, each byte combined with the pad, with room for what is hashed after it. */
-const paddedBlock = (key: Uint8Array, pad: number, messageBytes: number): Buffer => {
-  const bytes = Buffer.allocUnsafe(BLOCK_BYTES + messageBytes).fill(pad, 0, BLOCK_BYTES);
-  for (let index = 0; index < key.length; index += 1) bytes[index] = (key[index] as number) ^ pad;
-  return bytes;
+/** The key's inner block with the text behind it. */
+const innerOf = ({ inner }: Prepared, text: string): Buffer => {
+  if (text.length * UNIT_BYTES_MAX <= TEXT_BYTES_MAX) {
+    return inner.subarray(0, BLOCK_BYTES + inner.write(text, BLOCK_BYTES));
+  }
+  return Buffer.concat([inner.subarray(0, BLOCK_BYTES), Buffer.from(text)]);
 };
 
 /**
@@ -33,12 +75,9 @@ const paddedBlock = (key: Uint8Array, pad: number, messageBytes: number): Buffer
  * several: 1 µs. Between both hashes goes a text of bytes, which costs half of a buffer.
  */
 const hmac = (secret: Uint8Array, text: string, encoding: 'hex' | 'binary'): string => {
-  const key = secret.length > BLOCK_BYTES ? hash('sha256', secret, 'buffer') : secret;
-  const inner = paddedBlock(key, INNER_PAD, Buffer.byteLength(text));
-  inner.write(text, BLOCK_BYTES);
-  const outer = paddedBlock(key, OUTER_PAD, HASH_BYTES);
-  outer.write(hash('sha256', inner, 'binary'), BLOCK_BYTES, 'latin1');
-  return hash('sha256', outer, encoding);
+  const known = preparedOf(secret);
+  known.outer.write(hash('sha256', innerOf(known, text), 'binary'), BLOCK_BYTES, 'latin1');
+  return hash('sha256', known.outer, encoding);
 };
 
 /** HMAC-SHA256; 32 bytes. */
