@@ -28,7 +28,8 @@ const quotedLong = (text: string): string => {
   return made;
 };
 
-const quoted = (text: string): string =>
+/** A text as JSON, as `JSON.stringify` writes it. */
+export const quoted = (text: string): string =>
   text.length < LONG_CHARACTERS || text.length > LONG_CHARACTERS_MAX ? quotedOnce(text) : quotedLong(text);
 
 const scalar = (value: unknown): string => {

@@ -45,7 +45,16 @@ const localProblem = (local: string): string | null => {
   return local.split('.').every((atom) => DOT_ATOM.test(atom)) ? null : 'its local part is malformed';
 };
 
+/** What nearly everybody has: ASCII, lower-case labels without punycode. Only its lengths are still to be checked. */
+const PLAIN_ADDRESS =
+  /^(?:[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*)@(?!.*xn--)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Whether it is an address as it stands; false: it has to be read. */
+const isPlainAddress = (text: string): boolean =>
+  text.length <= DOMAIN_CHARACTERS_MAX && text.lastIndexOf('@') <= LOCAL_OCTETS_MAX && PLAIN_ADDRESS.test(text);
+
 const parseAddress = (text: string): Mailbox | string => {
+  if (isPlainAddress(text)) return { address: text };
   const at = text.lastIndexOf('@');
   if (at < 0) return 'it has no @';
   const written = text.slice(at + 1);
@@ -74,6 +83,7 @@ const parseName = (text: string): { readonly name: string | null } | string => {
  */
 export const parseMailbox = (text: string): Mailbox | string => {
   if (text.length > TEXT_CHARACTERS_MAX) return 'it is too long';
+  if (isPlainAddress(text)) return { address: text };
   const spaced = text.replaceAll('\t', ' ');
   if (UNSAFE.test(spaced)) return 'it contains a control character';
   const trimmed = spaced.trim();

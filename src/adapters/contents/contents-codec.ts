@@ -1,5 +1,6 @@
 import { inTurns, type Pausing } from '../../async/turns.ts';
 import { isBase64 } from '../../domain/base64.ts';
+import { quoted } from '../../domain/canonical-json.ts';
 import {
   headOf,
   isPartlyErased,
@@ -99,11 +100,12 @@ const encodeAttachment = (attachment: StoredAttachment): string => {
   return isPlain ? `${JSON.stringify(rest).slice(0, -1)},"content":"${content}"}` : JSON.stringify(attachment);
 };
 
-const encodeBody = (body: MessageBody): string => {
-  const { attachments, ...rest } = body;
-  if (attachments.length === 0) return JSON.stringify(body);
-  return `${JSON.stringify(rest).slice(0, -1)},"attachments":[${attachments.map(encodeAttachment).join()}]}`;
-};
+/** Html and text were quoted for the hashes of their parts: they are not quoted again. */
+const encodeText = (name: 'html' | 'text', text: string | undefined): string =>
+  text === undefined ? '' : `,"${name}":${quoted(text)}`;
+
+const encodeBody = ({ attachments, html, text, ...rest }: MessageBody): string =>
+  `${JSON.stringify(rest).slice(0, -1)}${encodeText('html', html)}${encodeText('text', text)},"attachments":[${attachments.map(encodeAttachment).join()}]}`;
 
 const CONTENT = '"content":"';
 /** Stands for a content that is put back after parsing: no base64. */

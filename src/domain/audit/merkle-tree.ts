@@ -185,6 +185,27 @@ export const rootOfComplete = (hashes: Buffer): Buffer => {
   return level.subarray(0, HASH_BYTES);
 };
 
+/** Of two hashes: as texts of bytes they cost a third of buffers of their own. */
+const FEW_NODE = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
+
+/** @param hashes of leaves, as texts of bytes, from `from` up to and without `to`: one at least. */
+const rootOfRange = (hashes: readonly string[], from: number, to: number): string => {
+  if (to - from === 1) return hashes[from] as string;
+  const middle = from + splitOf(to - from);
+  const left = rootOfRange(hashes, from, middle);
+  const right = rootOfRange(hashes, middle, to);
+  FEW_NODE.write(left, 1, 'latin1');
+  FEW_NODE.write(right, 1 + HASH_BYTES, 'latin1');
+  return hash('sha256', FEW_NODE, 'binary');
+};
+
+/** `MTH` of a few leaves by their texts. */
+export const rootOfLeaves = (leaves: readonly string[]): Buffer => {
+  if (leaves.length === 0) return EMPTY_ROOT;
+  const hashes = leaves.map((leaf) => hash('sha256', `\0${leaf}`, 'binary'));
+  return Buffer.from(rootOfRange(hashes, 0, hashes.length), 'latin1');
+};
+
 /** Roots of the complete subtrees of leaves by their hashes one after another: joined, they are the root of all. */
 export const completeRoots = (hashes: Buffer): readonly Buffer[] =>
   subtreesOf({ from: 0, to: hashes.length / HASH_BYTES }).map(({ level, index }) => {

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  type ContentPart,
-  partHash,
-  rootOfPart,
-  rootOfParts,
-  type SaltedPart,
-  saltOf,
-} from '../audit/content-proof.ts';
+import { type ContentPart, partLeaf, rootOfPart, type SaltedPart, saltOf } from '../audit/content-proof.ts';
+import { rootOfLeaves } from '../audit/merkle-tree.ts';
 import { isBase64 } from '../base64.ts';
 import {
   headOf,
@@ -72,7 +66,7 @@ export const contentParts = function* (body: Omit<MessageBody, 'salts'>): Genera
 
 /** What the event of a message says of its content. @returns base64 */
 export const contentRoot = (parts: readonly SaltedPart[]): string =>
-  rootOfParts(parts.map(partHash)).toString('base64');
+  rootOfLeaves(parts.map(partLeaf)).toString('base64');
 
 /** The parts of a stored content with their salts; null: it was stored before contents were bound to events. */
 export const saltedParts = function* (body: MessageBody): Generator<void, readonly SaltedPart[] | null> {

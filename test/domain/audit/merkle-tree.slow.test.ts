@@ -13,6 +13,7 @@ import {
   type Range,
   rootOfComplete,
   rootOfInclusion,
+  rootOfLeaves,
   subtreesOf,
 } from '../../../src/domain/audit/merkle-tree.ts';
 
@@ -43,6 +44,13 @@ describe('a Merkle tree', () => {
   test('hashes leaves and the empty tree as RFC 9162 does', () => {
     expect(EMPTY_ROOT.toString('hex')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
     expect(leafHash('').toString('hex')).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d');
+  });
+
+  test('has the same root by the texts of its leaves', () => {
+    for (const size of sizes) {
+      const texts = Array.from({ length: size }, (_, index) => `leaf ${index}`);
+      expect(rootOfLeaves(texts)).toEqual(rootAt(size));
+    }
   });
 
   test('has the same root from ranges, subtrees and leaf after leaf', () => {

@@ -124,13 +124,11 @@ const filledIn = (body: Omit<SendRequestBody, 'template'>, used: UsedTemplate): 
 export const completeSend = async (
   use: UseTemplate,
   { domain }: Pick<Caller, 'domain'>,
-  { template: asked, ...body }: SendRequestBody,
+  sent: SendRequestBody,
 ): Promise<CompleteSend> => {
-  const standIn = { from: { address: `template@${domain.name}` }, subject: '-' };
-  if (asked === undefined) {
-    const { from = standIn.from, subject = standIn.subject, ...rest } = body; // both are there: its problems were looked for
-    return { body: { ...rest, from, subject }, template: null, refusal: null };
-  }
+  // From and subject are there: its problems were looked for.
+  if (sent.template === undefined) return { body: sent as SendBody, template: null, refusal: null };
+  const { template: asked, ...body } = sent;
   const { id, version = null, locale = null, variables } = asked;
   try {
     const used = await use({ id, version, locale, variables });
@@ -141,6 +139,7 @@ export const completeSend = async (
     };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    return { body: { ...body, ...standIn, text: '-' }, template: null, refusal: error };
+    const standIn = { from: { address: `template@${domain.name}` }, subject: '-', text: '-' };
+    return { body: { ...body, ...standIn }, template: null, refusal: error };
   }
 };
