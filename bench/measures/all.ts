@@ -8,6 +8,7 @@ import { endToEnd } from './end-to-end.ts';
 import { endToEndRedis } from './end-to-end-redis.ts';
 import { eventStreams } from './event-streams.ts';
 import { eventStoreDb } from './eventstoredb.ts';
+import { growth, growthLarge } from './growth.ts';
 import { isolation, isolationLarge } from './isolation.ts';
 import { keyCheck } from './key-check.ts';
 import { lag } from './lag.ts';
@@ -56,6 +57,8 @@ export const BY_NAME: readonly Measure[] = [
   auditTrees,
   processes,
   starts,
+  growth,
+  growthLarge,
   soak,
   storage,
   retention,

@@ -44,11 +44,38 @@ const arrayText = (values: readonly unknown[]): string => {
   return `[${text}]`;
 };
 
+interface Member {
+  readonly name: string;
+  /** As it stands before the value. */
+  readonly label: string;
+}
+
+/** Sorting and quoting names is most of the work, and objects have the same ones again and again. */
+const ORDERS_KEPT = 1_000;
+const ORDER_CHARACTERS_MAX = 500;
+/** By the names of an object as they stand, none of which has a comma. */
+const orders = new Map<string, readonly Member[]>();
+
+const keepOrder = (key: string, names: readonly string[], order: readonly Member[]): void => {
+  if (key.length > ORDER_CHARACTERS_MAX || names.some((name) => name.includes(','))) return;
+  if (orders.size === ORDERS_KEPT) orders.clear();
+  orders.set(key, order);
+};
+
+const orderOf = (names: readonly string[]): readonly Member[] => {
+  const key = names.join();
+  const known = orders.get(key);
+  if (known?.length === names.length) return known; // names with a comma would be fewer
+  const order = names.toSorted().map((name) => ({ name, label: `${quoted(name)}:` }));
+  keepOrder(key, names, order);
+  return order;
+};
+
 const objectText = (members: Readonly<Record<string, unknown>>): string => {
   let text = '';
-  for (const name of Object.keys(members).sort()) {
+  for (const { name, label } of orderOf(Object.keys(members))) {
     const value = members[name];
-    if (value !== undefined) text += `${text === '' ? '' : ','}${quoted(name)}:${canonicalJson(value)}`;
+    if (value !== undefined) text += `${text === '' ? '' : ','}${label}${canonicalJson(value)}`;
   }
   return `{${text}}`;
 };

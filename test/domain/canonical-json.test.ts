@@ -52,6 +52,22 @@ describe('canonical JSON', () => {
     );
   });
 
+  test('tells names with a comma from several names', () => {
+    for (let time = 0; time < 2; time += 1) {
+      expect(canonicalJson({ c: 3, b: 2, a: 1 })).toBe('{"a":1,"b":2,"c":3}');
+      expect(canonicalJson({ 'c,b': 2, a: 1 })).toBe('{"a":1,"c,b":2}');
+      expect(canonicalJson({ c: 2, 'b,a': 1 })).toBe('{"b,a":1,"c":2}');
+      expect(canonicalJson({ 'c,b,a': 1 })).toBe('{"c,b,a":1}');
+    }
+  });
+
+  test('is the same for more kinds of objects than are kept', () => {
+    for (let number = 0; number < 3_000; number += 1) {
+      const [z, a] = [`z${number}`, `a${number}"`];
+      expect(canonicalJson({ [z]: 1, [a]: 2 })).toBe(`{${JSON.stringify(a)}:2,"${z}":1}`);
+    }
+  });
+
   test('tells half a surrogate pair from all that looks like one', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('\ud83d', '\ude00', '\\', 'u', 'd', '8', '3', '"') }), (text) => {

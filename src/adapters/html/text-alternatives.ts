@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { TextAlternatives } from '../../domain/ports/mail-transport.ts';
 import { createWorkerThreads } from '../worker-threads.ts';
 import { htmlToText } from './html-to-text.ts';
@@ -10,6 +11,10 @@ const RUN_MS_MAX = 500;
 const WAIT_MS_MAX = 20_000;
 const WAITING_MAX = 256;
 const THREADS = 1;
+/** Of html and its text, two bytes each at most: bulk mail that is the same for everybody is derived once. */
+const RECENT_CHARACTERS_MAX = 1_000_000;
+/** V8 hashes longer keys by their length alone. */
+const RECENT_HTML_CHARACTERS_MAX = 16_000;
 
 type Body = Parameters<TextAlternatives['of']>[0];
 
@@ -33,9 +38,19 @@ export const createTextAlternatives = (): TextAlternatives => {
   });
   /** A domain belongs to one organization. */
   const ownerOf = ({ from }: Body): string => from.address.slice(from.address.lastIndexOf('@') + 1);
+  const recent = new LRUCache<string, string>({
+    maxSize: RECENT_CHARACTERS_MAX,
+    sizeCalculation: (text, html) => text.length + html.length + 1,
+  });
+  const deriveInline = (html: string): string => {
+    if (html.length > RECENT_HTML_CHARACTERS_MAX) return orNothing(() => htmlToText(html));
+    const known = recent.get(html) ?? orNothing(() => htmlToText(html));
+    recent.set(html, known);
+    return known;
+  };
   const derive = (html: string, body: Body): Promise<string> | string =>
     html.length <= INLINE_CHARACTERS_MAX
-      ? orNothing(() => htmlToText(html))
+      ? deriveInline(html)
       : workers.run({ job: 'derive-text', html }, ownerOf(body)).catch(() => '');
   /** A message that leaves in a copy for each recipient has one text for all copies. */
   const derived = new WeakMap<Body, Promise<string> | string>();

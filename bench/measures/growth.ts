@@ -1,0 +1,89 @@
+import { createPool } from '../../src/adapters/postgres/pool.ts';
+import type { Bench, Measure } from '../harness/bench.ts';
+import { settle } from '../harness/durable-postgres.ts';
+import { interleave } from '../harness/interleave.ts';
+import { newSecretKey } from '../harness/open-api.ts';
+import { openStore } from '../harness/open-store.ts';
+import { fillLog } from '../harness/realistic-log.ts';
+import { openWay, type Way } from '../harness/send-through.ts';
+import { until } from '../harness/until.ts';
+
+const SMALL_EVENTS = 100_000;
+const LARGE_EVENTS = 1_000_000;
+const HUGE_EVENTS = 10_000_000;
+const FLAT = { of: 'ratio', atMost: 1.3 } as const;
+const ROUNDS_MAX = 3;
+/** Made one by one; the others are copies of these. */
+const TOLD_EVENTS = 10_000;
+const COPIED_MS_MAX = 3_600_000;
+/** As soon as the service has read what it was not there for. */
+const LEVEL_MS_MAX = 7_200_000;
+
+/** The lives of messages again and again, as those of others: `0189` are no digits of an id. */
+const COPY = `
+  with copies as (
+    select e, k, 'msg_' || substr(translate(md5(substring(e.stream from 'msg_.*') || k), '0189', 'wxyz'), 1, 26) as id
+    from event_log.events e, generate_series($2::int, $3::int) k where (e).position <= $1
+  )
+  insert into event_log.events
+  select (e).position + k * $1, regexp_replace((e).stream, 'msg_[a-z2-7]{26}', id), (e).revision, gen_random_uuid(),
+    (e).type, (e).category, regexp_replace((e).data, 'msg_[a-z2-7]{26}', id, 'g'), (e).metadata
+  from copies`;
+/** In one statement. */
+const COPIES_MAX = 10;
+
+/** @returns the URL of a database whose log has about so many events. */
+const growLog = async (bench: Bench, events: number): Promise<string> => {
+  const { closers, postgres, logger, system } = bench;
+  const url = await postgres.migratedDatabase(closers);
+  const store = await openStore(bench, closers, url);
+  await fillLog(store, system, TOLD_EVENTS);
+  const pool = createPool({ url, name: 'bench', logger, max: 1, statementTimeoutMs: COPIED_MS_MAX });
+  closers.add('pool', () => pool.end());
+  const count = Number(await store.head());
+  const copies = Math.ceil(events / count) - 1;
+  for (let from = 1; from <= copies; from += COPIES_MAX) {
+    await pool.query(COPY, [count, from, Math.min(copies, from + COPIES_MAX - 1)]);
+  }
+  return url;
+};
+
+/** The whole program on such a log, its read models level with it. */
+const openGrown = async (bench: Bench, events: number): Promise<Way> => {
+  const url = await growLog(bench, events);
+  const way = await openWay(bench, { variables: { DATABASE_URL: url, SECRET_KEY: newSecretKey(bench.system) } });
+  const head = await way.service.head();
+  await until('the read models', async () => (await way.service.projected()) >= head, LEVEL_MS_MAX);
+  await settle(url);
+  return way;
+};
+
+/** Processor time of service and database for one message, in µs. */
+const microsOf = (way: Way) => async (): Promise<number> => {
+  await way.pass();
+  const { service = 0, PostgreSQL = 0 } = way.cpu.lastMicros(1);
+  return service + PostgreSQL;
+};
+
+const growthTo = (name: string, largeEvents: number, smallEvents: number): Measure => ({
+  name,
+  run: async (bench) => {
+    const [small, large] = [await openGrown(bench, smallEvents), await openGrown(bench, largeEvents)];
+    const rounds = Math.min(bench.rounds, ROUNDS_MAX);
+    const figures = await interleave({ rounds, warmUps: 1 }, { ours: microsOf(large), limit: microsOf(small) });
+    return [
+      {
+        measure: `a message from request to outcome, on a log of ${largeEvents.toLocaleString('en')} events`,
+        unit: 'µs',
+        rounds: figures.ours,
+        floor: FLAT,
+        limit: { what: `of ${smallEvents.toLocaleString('en')}`, rounds: figures.limit },
+      },
+    ];
+  },
+});
+
+/** Whether a message costs the same however long the log is. */
+export const growth = growthTo('growth', LARGE_EVENTS, SMALL_EVENTS);
+/** Takes half an hour and 40 GB. */
+export const growthLarge = growthTo('growth-large', HUGE_EVENTS, LARGE_EVENTS);
