@@ -48,23 +48,6 @@ const unescaped = (name: string): unknown => {
   }
 };
 
-/** Written without escapes, the longest name that is within `NAME_BYTES_MAX` however it was written. */
-const SURE_NAME_CHARACTERS_MAX = Math.floor(NAME_BYTES_MAX / '\\u0000'.length);
-
-const isSureName = (name: string): boolean => name.length <= SURE_NAME_CHARACTERS_MAX && name !== '__proto__';
-
-/** Whether a parsed value is surely within the bounds of `JsonStructure`. */
-export const isSurelyWithinBounds = (value: unknown, depth = 0): boolean => {
-  if (typeof value !== 'object' || value === null) return true;
-  if (depth === DEPTH_MAX) return false;
-  if (Array.isArray(value)) {
-    return value.length <= MEMBERS_MAX && value.every((item) => isSurelyWithinBounds(item, depth + 1));
-  }
-  const members = Object.entries(value);
-  if (members.length > MEMBERS_MAX) return false;
-  return members.every(([name, member]) => isSureName(name) && isSurelyWithinBounds(member, depth + 1));
-};
-
 /** @param valuesMax in the whole text. */
 export const createJsonStructure = (valuesMax: number): JsonStructure => {
   // By depth, from 1: whether it is an object, its commas so far, and the name of the current member.
