@@ -3,6 +3,7 @@ import type { OrganizationEvent } from '../domain/events.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
 import type { KeyCacheState, LoadKeyCache } from '../domain/key-cache.ts';
 import type { MaskedRole } from '../domain/member/events.ts';
+import { createMemo } from '../domain/memo.ts';
 import type { OrganizationSettings } from '../domain/organization/events.ts';
 import {
   type ActiveOrganization,
@@ -65,17 +66,7 @@ export const createOrganization = async (
 /** A few kilobytes. More organizations are decoded anew. */
 const DECODED_MAX = 1_000;
 /** By how they are stored. */
-const decoded = new Map<string, Uint8Array>();
-
-/** Always the same bytes: what is prepared for a secret is found by them. */
-const decode = (stored: string): Uint8Array => {
-  const known = decoded.get(stored);
-  if (known !== undefined) return known;
-  if (decoded.size === DECODED_MAX) decoded.clear();
-  const secret = Buffer.from(stored, 'base64');
-  decoded.set(stored, secret);
-  return secret;
-};
+const decoded = createMemo<Uint8Array>(DECODED_MAX);
 
 /**
  * The organization's secret, which keys its digests and its idempotent message ids; 32 bytes. Stored in the vault under
@@ -85,7 +76,8 @@ const decode = (stored: string): Uint8Array => {
 export const organizationSecret = async (secrets: Secrets, organizationId: string): Promise<Uint8Array> => {
   const stored = await secrets.get(organizationId);
   if (stored === undefined) throw new Error(`the vault holds no secret of organization ${organizationId}`);
-  return decode(stored);
+  // Always the same bytes: what is prepared for a secret is found by them.
+  return decoded(stored, () => Buffer.from(stored, 'base64'));
 };
 
 /** Decides on the caller's own organization. */

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { createMemo } from './memo.ts';
 
 /** A network: its address and how many bits of it count. */
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -92,18 +93,11 @@ const classOf = (text: string): AddressClass => {
 
 /** Clients whose requests come one after another; some 100 bytes each. */
 const CLASSES_MAX = 1_000;
-const classes = new Map<string, AddressClass>();
+const classes = createMemo<AddressClass>(CLASSES_MAX);
 
 /** Cached: parsing takes 3 µs. @param text a client's address as the socket or a trusted proxy names it; empty for a local socket. */
-export const addressClassOf = (text: string): AddressClass => {
-  if (text === '') return 'loopback';
-  const known = classes.get(text);
-  if (known !== undefined) return known;
-  if (classes.size === CLASSES_MAX) classes.clear();
-  const found = classOf(text);
-  classes.set(text, found);
-  return found;
-};
+export const addressClassOf = (text: string): AddressClass =>
+  text === '' ? 'loopback' : classes(text, () => classOf(text));
 
 const NETWORK = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { createMemo } from './memo.ts';
 
 /** RFC 2104: a block of SHA-256. */
 const BLOCK_BYTES = 64;
@@ -46,21 +47,14 @@ const preparedOf = (secret: Uint8Array): Prepared => {
 
 /** A thousand take some 300 kB; fewer are recomputed more often. */
 const CACHED_MAX = 1000;
-const cache = new Map<string, string>();
+const repeated = createMemo<string>(CACHED_MAX);
 
 /** A text and its secret, as a key of a cache. The secret is never changed. */
 export const keyedText = (secret: Uint8Array, text: string): string => `${preparedOf(secret).id} ${text}`;
 
 /** As `keyedDigest`, cached: for texts that come with message after message. A repeat costs a tenth. */
-export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string): string => {
-  const key = keyedText(secret, `${purpose}\0${text}`);
-  const known = cache.get(key);
-  if (known !== undefined) return known;
-  if (cache.size === CACHED_MAX) cache.clear();
-  const digest = keyedDigest(secret, purpose, text);
-  cache.set(key, digest);
-  return digest;
-};
+export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string): string =>
+  repeated(keyedText(secret, `${purpose}\0${text}`), () => keyedDigest(secret, purpose, text));
 
 /** The key's inner block with the text behind it. */
 const innerOf = ({ inner }: Prepared, text: string): Buffer => {

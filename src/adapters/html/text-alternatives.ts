@@ -38,16 +38,14 @@ export const createTextAlternatives = (): TextAlternatives => {
   });
   /** A domain belongs to one organization. */
   const ownerOf = ({ from }: Body): string => from.address.slice(from.address.lastIndexOf('@') + 1);
+  const deriveNow = (html: string): string => orNothing(() => htmlToText(html));
   const recent = new LRUCache<string, string>({
     maxSize: RECENT_CHARACTERS_MAX,
     sizeCalculation: (text, html) => text.length + html.length + 1,
+    memoMethod: deriveNow,
   });
-  const deriveInline = (html: string): string => {
-    if (html.length > RECENT_HTML_CHARACTERS_MAX) return orNothing(() => htmlToText(html));
-    const known = recent.get(html) ?? orNothing(() => htmlToText(html));
-    recent.set(html, known);
-    return known;
-  };
+  const deriveInline = (html: string): string =>
+    html.length > RECENT_HTML_CHARACTERS_MAX ? deriveNow(html) : recent.memo(html);
   const derive = (html: string, body: Body): Promise<string> | string =>
     html.length <= INLINE_CHARACTERS_MAX
       ? deriveInline(html)

@@ -1,4 +1,5 @@
 import { keyedBytes, keyedText } from '../digest.ts';
+import { createMemo } from '../memo.ts';
 
 /** Words of a subject, by which a message is found for as long as its contents are kept. */
 
@@ -52,7 +53,7 @@ export const subjectWords = (subject: string): readonly string[] => {
 
 /** Some 100 bytes each. Most subjects of an organization share most of their words. */
 const CACHED_MAX = 5_000;
-const cache = new Map<string, string>();
+const repeated = createMemo<string>(CACHED_MAX);
 /** Longer is no word of a language. */
 const CACHED_CHARACTERS_MAX = 30;
 /** A number of an order comes once. */
@@ -60,16 +61,6 @@ const COMES_ONCE = /\d/;
 
 const digestOf = (secret: Uint8Array, word: string): string =>
   keyedBytes(secret, 'subject word', word).readBigInt64BE().toString();
-
-const repeatedDigestOf = (secret: Uint8Array, word: string): string => {
-  const key = keyedText(secret, word);
-  const known = cache.get(key);
-  if (known !== undefined) return known;
-  if (cache.size === CACHED_MAX) cache.clear();
-  const digest = digestOf(secret, word);
-  cache.set(key, digest);
-  return digest;
-};
 
 /**
  * Keyed digests of the words, as signed integers of 64 bits: they tell nothing without the organization's secret. About
@@ -79,5 +70,5 @@ export const subjectWordDigests = (secret: Uint8Array, subject: string): readonl
   subjectWords(subject).map((word) =>
     COMES_ONCE.test(word) || word.length > CACHED_CHARACTERS_MAX
       ? digestOf(secret, word)
-      : repeatedDigestOf(secret, word),
+      : repeated(keyedText(secret, word), () => digestOf(secret, word)),
   );
