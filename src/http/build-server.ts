@@ -1,4 +1,4 @@
-import { createServer as createHttpServer, type ServerOptions } from 'node:http';
+import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createTemplateUses } from '../commands/template/use-template.ts';
 import type { AuthContext } from './auth/authenticate.ts';
@@ -18,6 +18,7 @@ import { measureRequests } from './metrics.ts';
 import { collectOperations } from './openapi/operation.ts';
 import { sendErrorPage } from './pages/define-page.ts';
 import { createRefusalRecorder } from './refused-requests/refusal-recorder.ts';
+import { inCohorts } from './request-cohorts.ts';
 import { isPage, isRouteName } from './route-table.ts';
 import { REGISTRATIONS } from './routes.ts';
 import { createSignInMail } from './sign-in-mail.ts';
@@ -56,13 +57,19 @@ const requireTable = (server: FastifyInstance): void => {
   });
 };
 
+/**
+ * A client that has closed its side behind a request is answered all the same: otherwise it would never know what was
+ * accepted. Node has the switch, but no type for it.
+ */
+const answerHalfClosed = (server: Server): Server => Object.assign(server, { httpAllowHalfOpen: true });
+
 const createServer = ({ context: { system }, logger, trustedProxies }: HttpDependencies): FastifyInstance => {
   const nextId = (): string => `req_${system.uuid().replaceAll('-', '')}`;
   const server = Fastify({
     logger: false,
     genReqId: nextId,
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
-    serverFactory: (serve) => createHttpServer(SERVER_OPTIONS, oneAtATime(serve)),
+    serverFactory: (serve) => answerHalfClosed(createHttpServer(SERVER_OPTIONS, oneAtATime(inCohorts(serve)))),
     routerOptions: { maxParamLength: PARAM_CHARACTERS_MAX },
     // While closing, requests on open connections are still served, with `Connection: close`.
     return503OnClosing: false,

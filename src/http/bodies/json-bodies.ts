@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Cohort, createCohort } from '../../async/cohort.ts';
 import { startDeadline } from '../../async/deadlines.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type BodyBudget, type Ended, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
@@ -63,6 +64,8 @@ const isEncoded = (request: FastifyRequest): boolean =>
 const announcedBytes = ({ headers }: FastifyRequest): number | null =>
   headers['content-length'] === undefined ? null : Number(headers['content-length']);
 
+const reservedFor = ({ bodyReservation }: FastifyRequest): number => bodyReservation?.bytes() ?? 0;
+
 interface Reserving {
   readonly request: FastifyRequest;
   readonly ended: Ended;
@@ -83,10 +86,12 @@ interface Reading {
   /** Reserves more memory if needed for so many bytes; null: not needed, or pointless. */
   widen(received: number, pieceBytes: number): Promise<DomainError | null> | null;
   readonly deadlineMs: number;
+  /** Of bodies that have arrived. */
+  readonly arrived: Cohort;
 }
 
 /** Reads a whole body. Rejects as soon as it breaks a bound; the rest is discarded. */
-const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void> =>
+const readWhole = ({ payload, json, widen, deadlineMs, arrived }: Reading): Promise<void> =>
   new Promise((resolve, reject) => {
     let received = 0;
     let pieces = 0;
@@ -121,7 +126,7 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
     });
     payload.once('end', () => {
       stopDeadline();
-      resolve();
+      arrived.join(resolve, received);
     });
     payload.once('error', () => stop(notJson()));
     // Every body closes in the end: an error is made only for those that did not end.
@@ -130,6 +135,18 @@ const readWhole = ({ payload, json, widen, deadlineMs }: Reading): Promise<void>
     });
     if (payload.destroyed) stop(notJson());
   });
+
+/**
+ * Reads a body that has arrived before its request began, as most have: the listeners of one that is still to come cost as
+ * much as its bytes.
+ * @param bytesMax what is reserved for it.
+ * @returns whether it had.
+ */
+const readAtOnce = ({ payload, json }: Pick<Reading, 'payload' | 'json'>, bytesMax: number): boolean => {
+  if (!payload.complete || payload.destroyed || payload.readableLength > bytesMax) return false;
+  for (let chunk = payload.read(); chunk !== null; chunk = payload.read()) json.add(chunk);
+  return true;
+};
 
 /**
  * Reads JSON bodies, and no others, within the route's bounds and the memory for bodies in flight. Errors are kept for
@@ -141,6 +158,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   server.decorateRequest('bodyRefusal', null);
   server.decorateRequest('bodyReservation', null);
   server.decorateRequest('sentJson', null);
+  const arrived = createCohort();
 
   const release = (request: FastifyRequest): void => {
     request.bodyReservation?.release();
@@ -189,13 +207,13 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     const json = createBoundedJson(bounds, marker);
     request.sentJson = json.sent;
     const widen: Reading['widen'] = (received, pieceBytes) => {
-      const held = request.bodyReservation?.bytes() ?? 0;
-      return received <= held || received > bytesMax
+      return received <= reservedFor(request) || received > bytesMax
         ? null
         : reserveMore({ request, ended, received, bytesMax, pieceBytes });
     };
     const deadlineMs = BODY_MS_MIN + (announcedBytes(request) ?? bytesMax) / BYTES_PER_MS_MIN;
-    await readWhole({ payload, json, widen, deadlineMs });
+    const reading = { payload, json, widen, deadlineMs, arrived };
+    if (!readAtOnce(reading, reservedFor(request))) await readWhole(reading);
     const value = await json.end();
     request.bodyReservation?.shrink(json.heldBytes());
     json.release();

@@ -1,4 +1,5 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto';
+import { createCohort } from '../../../async/cohort.ts';
 import type { SigningKey } from '../../../domain/ports/dkim-keys.ts';
 import type { UnsignedMessage } from '../compose/mime-message.ts';
 import { relaxedHeader } from './canonicalize.ts';
@@ -201,11 +202,13 @@ const SECOND_MS = 1000;
  */
 const VALID_SECONDS = 7 * 24 * 60 * 60;
 
+const signed = createCohort();
+
 /** On the thread pool: RSA keeps a core busy for longer than all else a message needs. */
 const signatureOf = (algorithm: string | null, data: Buffer, key: KeyObject): Promise<string> =>
   new Promise((resolve, reject) => {
     sign(algorithm, data, key, (error, signature) =>
-      error === null ? resolve(signature.toString('base64')) : reject(error),
+      error === null ? signed.join(() => resolve(signature.toString('base64'))) : reject(error),
     );
   });
 

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { createCohort } from '../../../async/cohort.ts';
 import type { MimeMessage } from '../compose/mime-message.ts';
 import type { SmtpConnection } from './connection.ts';
 import { assertSafe, judgeEnvelope, type SmtpEnvelope, type SmtpExtensions, sendEnvelope } from './envelope.ts';
@@ -40,8 +41,12 @@ const NOT_BUILT = noReply('the message could not be built');
 
 const NOTHING = Buffer.alloc(0);
 
+/** Transactions that wait for their turn to write, and those that have ended. */
+const writing = createCohort();
+const ended = createCohort();
+
 /** Resolves after what nodemailer does next: replies that came together, it reads one a turn of the event loop. */
-const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(setImmediate, resolve));
+const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(writing.join, resolve));
 
 /** Resolves when the socket has handed over what it was given; nodemailer's stream before it holds nothing for a turn. */
 const left = async ({ socket }: SmtpConnection): Promise<void> => {
@@ -196,5 +201,7 @@ export const transact = async (
   smtp.once('end', resolve);
   smtp.send(sendEnvelope(envelope, outgoing.message.sizeBytes, extensions), body.stream, () => resolve());
   await done.finally(() => smtp.removeListener('end', resolve));
-  return conclude(sending, body.isComplete());
+  const transaction = conclude(sending, body.isComplete());
+  await new Promise<void>((next) => ended.join(next));
+  return transaction;
 };

@@ -9,6 +9,7 @@ import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts
 import { acceptedIn } from '../../accept.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { Call, RouteContext } from '../../endpoint.ts';
+import { onceGone } from '../../request-cohorts.ts';
 import { type EventFilters, furtherFilter } from './event-filter.ts';
 import { beginFrame, endFrame, heartbeatOf, liveFrameFor, storedFrameFor } from './event-frames.ts';
 import { decodeFeedCursor, domainToRead, readEventPage } from './event-pages.ts';
@@ -243,8 +244,7 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
   }
   closing.addEventListener('abort', wake);
   // The stream closes only once its generator has ended, which may be waiting.
-  call.reply.raw.once('close', end);
-  if (call.reply.raw.closed) end();
+  onceGone(call.request, call.reply, end);
   call.reply.type(`${EVENT_STREAM}; charset=utf-8`);
   // nginx passes events on at once, and no proxy keeps them.
   call.reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');

@@ -1,7 +1,8 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { onceGone } from '../../request-cohorts.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
 import { integerParameter, pageParameters } from '../../validation/fields.ts';
@@ -60,9 +61,9 @@ const billedDays = ({ billed_from: from, billed_to: to }: Pick<Query, 'billed_fr
   from === undefined && to === undefined ? undefined : { from: from ?? null, to: to ?? null };
 
 /** Watches for the end of waiting: the client disconnected, or the server begins to close. */
-const watch = (reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
+const watch = (request: FastifyRequest, reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
   let gone = false;
-  reply.raw.once('close', () => {
+  onceGone(request, reply, () => {
     gone = true;
   });
   return () => gone || closing.aborted;
@@ -89,12 +90,12 @@ export const readEventsRoute = (route: RouteContext): void => {
     }
   };
 
-  const readOrWait = async ({ callerNow, query: asked, reply }: Call<unknown, Query>): Promise<EventPage> => {
+  const readOrWait = async ({ callerNow, query: asked, request, reply }: Call<unknown, Query>): Promise<EventPage> => {
     const { limit, after, until: end, wait, billed_from, billed_to, ...filters } = asked;
     const until = decodeFeedCursor(end, 'until') ?? undefined;
     const billed = billedDays({ billed_from, billed_to });
     const deadlineMs = system.monotonicMs() + wait * SECOND_MS;
-    const isOver = watch(reply, closing);
+    const isOver = watch(request, reply, closing);
     const isLast = ({ items, hasMore }: EventPage): boolean =>
       items.length > 0 || hasMore || isOver() || system.monotonicMs() >= deadlineMs;
     let seen = auth.keyCache.position();

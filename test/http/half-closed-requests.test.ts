@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Service, startService } from './support/service.ts';
+
+let service: Service;
+let port: number;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({}, () => undefined);
+  await service.server.listen({ host: '127.0.0.1', port: 0 });
+  port = (service.server.server.address() as AddressInfo).port;
+  const organizationId = await service.makeOrganization();
+  const domainId = await service.makeDomain(organizationId, 'shop.test');
+  key = (await service.makeKey(organizationId, domainId, { permissions: ['send', 'read'] })).value;
+});
+afterAll(() => service.close());
+
+const BODY = JSON.stringify({ from: 'a@shop.test', to: 'b@example.net', subject: 'Hi', text: 'x'.repeat(2_000) });
+
+const head = (line: string, ...more: readonly string[]): string =>
+  [`${line} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`, ...more, '', ''].join('\r\n');
+const post = (...more: readonly string[]): string =>
+  head('POST /v1/messages/send', 'Content-Type: application/json', ...more);
+
+const whole = (): string => `${post(`Content-Length: ${BODY.length}`)}${BODY}`;
+const byteByByte = (): string => {
+  const chunks = [...BODY].map((byte) => `1\r\n${byte}\r\n`);
+  return `${post('Transfer-Encoding: chunked')}${chunks.join('')}0\r\n\r\n`;
+};
+
+const open = async (): Promise<Socket> => {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  await once(socket, 'connect');
+  return socket;
+};
+
+/** What arrives until the server ends the connection. */
+const allOf = async (socket: Socket): Promise<string> => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('latin1');
+};
+
+const statusesIn = (answers: string): readonly string[] =>
+  [...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status as string);
+
+/** Messages accepted so far. */
+const countAccepted = async (): Promise<number> => {
+  const page = await service.deps.context.store.readAll({ limit: 10_000 });
+  return page.events.filter(({ type }) => type === 'MessageAccepted').length;
+};
+
+describe('a client that closes its side right behind its request', () => {
+  test.each([
+    ['whole', whole],
+    ['one byte a chunk', byteByByte],
+  ])('is told what was accepted, and then the connection ends: %s', async (_, request) => {
+    const before = await countAccepted();
+    const socket = await open();
+    socket.end(request());
+    expect(statusesIn(await allOf(socket))).toEqual(['202']);
+    expect(await countAccepted()).toBe(before + 1);
+  });
+
+  test('gets the answers to all that it pipelined', async () => {
+    const socket = await open();
+    socket.end(`${whole()}${head('GET /livez')}${whole()}`);
+    expect(statusesIn(await allOf(socket))).toEqual(['202', '200', '202']);
+  });
+
+  test('in the middle of its body sends nothing', async () => {
+    const before = await countAccepted();
+    const socket = await open();
+    socket.end(whole().slice(0, -10));
+    expect(statusesIn(await allOf(socket))).not.toContain('202');
+    expect(await countAccepted()).toBe(before);
+  });
+
+  test('and then goes away does no harm', async () => {
+    for (let round = 0; round < 50; round += 1) {
+      const socket = await open();
+      socket.on('error', () => undefined);
+      socket.write(whole(), () => socket.resetAndDestroy());
+      await once(socket, 'close');
+    }
+    const socket = await open();
+    socket.end(head('GET /livez'));
+    expect(statusesIn(await allOf(socket))).toEqual(['200']);
+  });
+});
