@@ -15,13 +15,13 @@ export interface Cohort {
 }
 
 export interface CohortLimits {
-  /** More hold the event loop for longer: 64 sends take some 10 ms. Fewer cost each more: with 8, a half more. */
+  /** More hold the event loop for longer, fewer cost each more. Default: 64. */
   readonly membersMax?: number;
+  /** As long as it has one member. Default: what 64 usual messages hold. */
   readonly bytesMax?: number;
 }
 
 const MEMBERS_MAX = 64;
-/** The messages of `MEMBERS_MAX` usual sends. */
 const BYTES_MAX = 256_000;
 
 interface Member {

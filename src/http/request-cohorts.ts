@@ -2,6 +2,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { createCohort } from '../async/cohort.ts';
 
+/**
+ * More leave the log idle meanwhile: of 128 clients, 64 at a time are accepted a tenth to a fifth more slowly. Fewer cost
+ * each request more: without storage 16 cost 1.15 times what 64 cost.
+ */
+const REQUESTS_MAX = 32;
 /** Of a chunked body, which does not say. */
 const UNANNOUNCED_BYTES = 16_000;
 
@@ -19,7 +24,7 @@ const isGone = (socket: Socket): boolean => socket.destroyed || socket.remoteAdd
  * has arrived by then and is read at once. A request costs half as much as on its own.
  */
 export const inCohorts = (serve: RequestListener): RequestListener => {
-  const cohort = createCohort();
+  const cohort = createCohort({ membersMax: REQUESTS_MAX });
   return (request, response) =>
     cohort.join(() => {
       if (!isGone(request.socket)) serve(request, response);
