@@ -7,9 +7,10 @@
  */
 export interface Cohort {
   /**
-   * Calls it in the next turn of the event loop, with all others that have joined by then.
+   * Calls `next` in the next turn of the event loop, or in a later one if the cohort is full. Whoever joins bounds how many
+   * wait.
    * @param next must not throw.
-   * @param bytes that it will work on: what is large needs no company.
+   * @param bytes that it works on: large work runs alone.
    */
   join(next: () => void, bytes?: number): void;
 }
@@ -17,7 +18,7 @@ export interface Cohort {
 export interface CohortLimits {
   /** More hold the event loop for longer, fewer cost each more. Default: 64. */
   readonly membersMax?: number;
-  /** As long as it has one member. Default: what 64 usual messages hold. */
+  /** A single member may exceed it. Default: 256 kB. */
   readonly bytesMax?: number;
 }
 

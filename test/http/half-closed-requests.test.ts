@@ -46,6 +46,11 @@ const allOf = async (socket: Socket): Promise<string> => {
 const statusesIn = (answers: string): readonly string[] =>
   [...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status as string);
 
+const countConnections = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    service.server.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+  });
+
 /** Messages accepted so far. */
 const countAccepted = async (): Promise<number> => {
   const page = await service.deps.context.store.readAll({ limit: 10_000 });
@@ -78,15 +83,30 @@ describe('a client that closes its side right behind its request', () => {
     expect(await countAccepted()).toBe(before);
   });
 
-  test('and then goes away does no harm', async () => {
-    for (let round = 0; round < 50; round += 1) {
+  test.each<[string, (socket: Socket) => void]>([
+    ['behind its request', (socket) => socket.write(whole(), () => socket.resetAndDestroy())],
+    ['in the turn of its request', (socket) => socket.write(whole()) && socket.resetAndDestroy()],
+    ['behind two requests', (socket) => socket.write(whole().repeat(2), () => socket.resetAndDestroy())],
+    ['behind its end', (socket) => socket.end(whole(), () => socket.resetAndDestroy())],
+    ['behind its end, with two requests', (socket) => socket.end(whole().repeat(2), () => socket.resetAndDestroy())],
+  ])('and resets the connection %s leaves none open', async (_, leave) => {
+    for (let round = 0; round < 20; round += 1) {
       const socket = await open();
       socket.on('error', () => undefined);
-      socket.write(whole(), () => socket.resetAndDestroy());
+      leave(socket);
       await once(socket, 'close');
     }
+    await expect.poll(countConnections, { timeout: 5_000 }).toBe(0);
     const socket = await open();
     socket.end(head('GET /livez'));
     expect(statusesIn(await allOf(socket))).toEqual(['200']);
+  });
+
+  test('behind a request and garbage is told of the garbage, and what it sent has no effect', async () => {
+    const before = await countAccepted();
+    const socket = await open();
+    socket.end(`${whole()}garbage\r\n\r\n`);
+    expect(statusesIn(await allOf(socket))).toEqual(['400']);
+    expect(await countAccepted()).toBe(before);
   });
 });

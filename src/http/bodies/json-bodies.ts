@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Cohort, createCohort } from '../../async/cohort.ts';
 import { startDeadline } from '../../async/deadlines.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
 import { type BodyBudget, type Ended, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';
 import { notJson } from './content-string.ts';
@@ -31,11 +32,6 @@ export const bodyOf = (bytesMax: number): JsonBounds => ({ bytesMax, restBytesMa
 
 const DEFAULT_BOUNDS = bodyOf(BODY_BYTES_MAX);
 
-/**
- * Reserved at first for a body without `Content-Length`; then as much as a small body, then the route's maximum. Higher
- * refuses clients that send small bodies this way.
- */
-const UNANNOUNCED_BYTES = 16_000;
 /** Such a body waits for memory only if its pieces are at least this large: they are held one by one meanwhile. */
 const PIECE_BYTES_MIN = 512;
 /** With the time below, 25 MB at 4 Mbit/s. Slower clients hold memory that others wait for. */
@@ -158,7 +154,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   server.decorateRequest('bodyRefusal', null);
   server.decorateRequest('bodyReservation', null);
   server.decorateRequest('sentJson', null);
-  const arrived = createCohort();
+  const arrived = createCohort({ membersMax: REQUESTS_MAX });
 
   const release = (request: FastifyRequest): void => {
     request.bodyReservation?.release();

@@ -41,12 +41,20 @@ const NOT_BUILT = noReply('the message could not be built');
 
 const NOTHING = Buffer.alloc(0);
 
-/** Transactions that wait for their turn to write, and those that have ended. */
-const writing = createCohort();
+/**
+ * Transactions that wait for their turn to write. More: a process that is suspended after it has asked whether they may
+ * finish writes so many final dots too late. Fewer cost each more.
+ */
+const writing = createCohort({ membersMax: 16 });
+/** Transactions that have ended. */
 const ended = createCohort();
 
-/** Resolves after what nodemailer does next: replies that came together, it reads one a turn of the event loop. */
-const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(writing.join, resolve));
+/**
+ * Resolves after what nodemailer does next: replies that came together, it reads one a turn of the event loop. Only behind
+ * that turn it joins the others, whose turn may come first.
+ */
+const turn = (): Promise<void> =>
+  new Promise((resolve) => process.nextTick(() => setImmediate(() => writing.join(resolve))));
 
 /** Resolves when the socket has handed over what it was given; nodemailer's stream before it holds nothing for a turn. */
 const left = async ({ socket }: SmtpConnection): Promise<void> => {
@@ -87,7 +95,10 @@ const createBody = (sending: Sending, fail: (fault: unknown) => void): Body => {
   const { message, mayFinish } = sending.outgoing;
   let isComplete = false;
 
-  /** The fence: nothing happens between its answer, if that takes no look, and the end of the message. */
+  /**
+   * The fence: nothing happens between its answer, if that takes no look, and the end of the message, but the same for the
+   * others of its cohort.
+   */
   const finish = async (writer: NodeJS.WritableStream, rest: Buffer): Promise<void> => {
     const may = mayFinish();
     if (may === false || (may !== true && !(await may))) return connection.close(TOO_LATE);

@@ -9,10 +9,10 @@ import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts
 import { acceptedIn } from '../../accept.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import type { Call, RouteContext } from '../../endpoint.ts';
-import { onceGone } from '../../request-cohorts.ts';
 import { type EventFilters, furtherFilter } from './event-filter.ts';
 import { beginFrame, endFrame, heartbeatOf, liveFrameFor, storedFrameFor } from './event-frames.ts';
 import { decodeFeedCursor, domainToRead, readEventPage } from './event-pages.ts';
+import { onHalfClose } from './half-close.ts';
 
 /**
  * The feed as server-sent events (WHATWG HTML §9.2). A stream keeps one cursor. It takes what comes after it from the live
@@ -189,7 +189,8 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
   };
 
   /** Until there may be something to send. */
-  const wait = async (): Promise<void> => {
+  const wait = async (reader: Reader): Promise<void> => {
+    if (reader.hasMore() || isOver()) return;
     const waiting = new AbortController();
     try {
       await Promise.race([woken.promise, authenticateAgain(waiting.signal)]);
@@ -200,21 +201,15 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
   };
 
   /** What to send; empty where there is nothing and the stream was not silent for long. */
-  const framesFor = (text: string, cursor: FeedCursor): string => {
-    if (text !== '') return text;
-    return system.monotonicMs() - sentMs < HEARTBEAT_MS ? '' : heartbeatOf(cursor);
-  };
-
-  const waitAfter = async (text: string | null, reader: Reader): Promise<void> => {
-    if (text === null) return pause(system, RETRY_MS, ended.signal);
-    if (!reader.hasMore() && !isOver()) await wait();
-  };
+  const framesFor = (text: string, cursor: FeedCursor): string =>
+    text === '' && system.monotonicMs() - sentMs >= HEARTBEAT_MS ? heartbeatOf(cursor) : text;
 
   async function* step(reader: Reader): AsyncGenerator<string> {
     const text = await reader.next();
     const frames = text === null ? '' : framesFor(text, reader.cursor());
     if (frames !== '') yield* send(frames);
-    await waitAfter(text, reader);
+    if (text === null) await pause(system, RETRY_MS, ended.signal);
+    else await wait(reader);
   }
 
   async function* frames(reader: Reader): AsyncGenerator<string> {
@@ -228,11 +223,14 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
     if (!ended.signal.aborted) yield endFrame(reason, reader.cursor());
   }
 
-  const end = (): void => {
+  const finish = (): void => {
     ended.abort();
+    woken.resolve();
+  };
+  const end = (): void => {
+    finish();
     watch.close();
     closing.removeEventListener('abort', wake);
-    woken.resolve();
   };
   let stream: Readable | undefined;
   try {
@@ -244,7 +242,10 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
   }
   closing.addEventListener('abort', wake);
   // The stream closes only once its generator has ended, which may be waiting.
-  onceGone(call.request, call.reply, end);
+  call.reply.raw.once('close', end);
+  if (call.reply.raw.closed) end();
+  // A reader that has not taken all yet is watched and counted until its connection closes.
+  onHalfClose(call.request, call.reply, finish);
   call.reply.type(`${EVENT_STREAM}; charset=utf-8`);
   // nginx passes events on at once, and no proxy keeps them.
   call.reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');

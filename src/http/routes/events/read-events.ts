@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
-import { onceGone } from '../../request-cohorts.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
 import { integerParameter, pageParameters } from '../../validation/fields.ts';
 import { filterParameters } from './event-filter.ts';
 import { decodeFeedCursor, type EventPage, encodeFeedCursor, readEventPage, START } from './event-pages.ts';
 import { EVENT_STREAM, isEventStreamRequest, openEventStream } from './event-stream.ts';
+import { onHalfClose } from './half-close.ts';
 
 /** Many proxies cut connections that are idle for longer. */
 const WAIT_SECONDS_MAX = 30;
@@ -63,9 +63,11 @@ const billedDays = ({ billed_from: from, billed_to: to }: Pick<Query, 'billed_fr
 /** Watches for the end of waiting: the client disconnected, or the server begins to close. */
 const watch = (request: FastifyRequest, reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
   let gone = false;
-  onceGone(request, reply, () => {
+  const leave = (): void => {
     gone = true;
-  });
+  };
+  reply.raw.once('close', leave);
+  onHalfClose(request, reply, leave);
   return () => gone || closing.aborted;
 };
 

@@ -11,10 +11,14 @@ import {
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 
 export const system = createSystem();
-/** One session at most: what goes wrong with it meets the next message. */
-export const start = async (script: Script = {}, options: Write | ScriptedServerOptions = {}) => {
+/** One session at most, unless more are asked for: what goes wrong with it meets the next message. */
+export const start = async (
+  script: Script = {},
+  options: Write | ScriptedServerOptions = {},
+  { sessionsMax = 1 }: { readonly sessionsMax?: number } = {},
+) => {
   const server = await startScriptedServer(script, typeof options === 'function' ? { write: options } : options);
-  const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, sessionsMax: 1 });
+  const transport = createSmtpTransport({ url: server.url, ehloName: 'sender.a.test', system, sessionsMax });
   onTestFinished(server.close);
   onTestFinished(transport.close);
   return { server, transport };

@@ -117,6 +117,23 @@ describe('a server out of step', () => {
     expect(server.connections()).toBe(2);
   });
 
+  it('that accepts messages before they were sent gets none, on all connections at once', async () => {
+    const asked: Socket[] = [];
+    const togetherAtTen: Write = (socket, text) => {
+      const isHeld = text.startsWith('354') && asked.push(socket) <= 10;
+      const answered = isHeld ? asked.filter(() => asked.length === 10) : [socket];
+      for (const each of answered) each.write(text);
+    };
+    const { server, transport } = await start(
+      { DATA: () => '354 Go on\r\n250 Ok' },
+      { write: togetherAtTen },
+      { sessionsMax: 10 },
+    );
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => send(transport)));
+    expect(outcomes.flat().map(([outcome]) => outcome)).toEqual(Array(10).fill('deferred'));
+    expect([server.messages, server.lines.filter((line) => line.startsWith('Subject'))]).toEqual([[], []]);
+  });
+
   it('that refuses a message before its end is not sent the rest', async () => {
     const { server, transport } = await start({}, (socket, text) => {
       socket.write(text);
