@@ -108,18 +108,24 @@ export const answerTunnel =
     endWith(socket, '405 Method Not Allowed\r\nAllow: ', { refusal, id: nextId() });
   };
 
+/**
+ * How long what a client still writes is read and thrown away. Closed before, its own system would throw away the answer
+ * that it has not read (RFC 9112 §9.6). Longer holds connections of clients that never stop.
+ */
+const LINGER_MS = 5_000;
+
 /** Answers what the HTTP parser rejects, if the socket is still writable. @param nextId makes the request id. */
 export const answerUnparsable =
   (nextId: () => string) =>
   (error: Error & { readonly code?: string }, socket: Socket): void => {
-    if (!socket.writable || error.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
+    if (error.code === 'ECONNRESET' || socket.destroyed) return void socket.destroy();
+    if (!socket.writable) return; // it has its answer, and this is more of the same
     const [status, reason, message] = PARSER_STATUSES[error.code ?? ''] ?? [
       400,
       'Bad Request',
       'the request is not HTTP',
     ];
     endWith(socket, `${status} ${reason}`, { refusal: new DomainError('invalid_request', message), id: nextId() });
+    const lingering = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(lingering));
   };

@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Service, startService } from './support/service.ts';
+
+let service: Service;
+let port: number;
+
+beforeAll(async () => {
+  service = await startService({}, () => undefined);
+  await service.server.listen({ host: '127.0.0.1', port: 0 });
+  port = (service.server.server.address() as AddressInfo).port;
+});
+afterAll(() => service.close());
+
+const countConnections = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    service.server.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+  });
+
+describe('a client whose request cannot be parsed', () => {
+  test('is told so although it still writes', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const asked = request({
+        host: '127.0.0.1',
+        port,
+        agent: false,
+        path: `/v1/messages?after=${'x'.repeat(8_000_000)}`,
+      });
+      asked.end();
+      const [answer] = await once(asked, 'response');
+      expect(answer.statusCode).toBe(431);
+      answer.resume();
+    }
+    await expect.poll(countConnections).toBe(0);
+  });
+
+  test('and never stops writing is cut off within seconds', async () => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const writing = setInterval(() => socket.write('x'.repeat(50_000)), 20);
+    socket.resume();
+    await once(socket, 'close');
+    clearInterval(writing);
+    await expect.poll(countConnections).toBe(0);
+  }, 15_000);
+});
