@@ -12,11 +12,12 @@ export const REQUESTS_MAX = 32;
  */
 export const UNANNOUNCED_BYTES = 16_000;
 
-const bytesOf = ({ headers }: IncomingMessage): number => {
-  const announced = headers['content-length'];
-  if (announced !== undefined) return Number(announced);
-  return headers['transfer-encoding'] === undefined ? 0 : UNANNOUNCED_BYTES;
-};
+/** null: there is no body, or it is chunked. */
+export const announcedBytes = ({ headers }: Pick<IncomingMessage, 'headers'>): number | null =>
+  headers['content-length'] === undefined ? null : Number(headers['content-length']);
+
+const bytesOf = (request: IncomingMessage): number =>
+  announcedBytes(request) ?? (request.headers['transfer-encoding'] === undefined ? 0 : UNANNOUNCED_BYTES);
 
 /**
  * Begins requests that came in one turn of the event loop together, in the next: from there they run in step. A small body

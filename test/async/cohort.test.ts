@@ -6,7 +6,7 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await nextTurn();
 };
 
-/** Names of members by the turn they ran in, with what their first promise did behind them. */
+/** Names of members by the turn they ran in. */
 const runAll = async (cohort: Cohort, members: readonly (readonly [name: string, bytes?: number])[]) => {
   const ran: string[][] = [];
   let current: string[] = [];

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allOf, countConnections, listen, openConnection, statusesIn } from './support/connections.ts';
 import { type Service, startService } from './support/service.ts';
 
 let service: Service;
@@ -9,8 +10,7 @@ let key: string;
 
 beforeAll(async () => {
   service = await startService({}, () => undefined);
-  await service.server.listen({ host: '127.0.0.1', port: 0 });
-  port = (service.server.server.address() as AddressInfo).port;
+  port = await listen(service);
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'shop.test');
   key = (await service.makeKey(organizationId, domainId, { permissions: ['send', 'read'] })).value;
@@ -30,27 +30,6 @@ const byteByByte = (): string => {
   return `${post('Transfer-Encoding: chunked')}${chunks.join('')}0\r\n\r\n`;
 };
 
-const open = async (): Promise<Socket> => {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  await once(socket, 'connect');
-  return socket;
-};
-
-/** What arrives until the server ends the connection. */
-const allOf = async (socket: Socket): Promise<string> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of socket) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('latin1');
-};
-
-const statusesIn = (answers: string): readonly string[] =>
-  [...answers.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status as string);
-
-const countConnections = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    service.server.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
-  });
-
 /** Messages accepted so far. */
 const countAccepted = async (): Promise<number> => {
   const page = await service.deps.context.store.readAll({ limit: 10_000 });
@@ -63,21 +42,21 @@ describe('a client that closes its side right behind its request', () => {
     ['one byte a chunk', byteByByte],
   ])('is told what was accepted, and then the connection ends: %s', async (_, request) => {
     const before = await countAccepted();
-    const socket = await open();
+    const socket = await openConnection(port);
     socket.end(request());
     expect(statusesIn(await allOf(socket))).toEqual(['202']);
     expect(await countAccepted()).toBe(before + 1);
   });
 
   test('gets the answers to all that it pipelined', async () => {
-    const socket = await open();
+    const socket = await openConnection(port);
     socket.end(`${whole()}${head('GET /livez')}${whole()}`);
     expect(statusesIn(await allOf(socket))).toEqual(['202', '200', '202']);
   });
 
   test('in the middle of its body sends nothing', async () => {
     const before = await countAccepted();
-    const socket = await open();
+    const socket = await openConnection(port);
     socket.end(whole().slice(0, -10));
     expect(statusesIn(await allOf(socket))).not.toContain('202');
     expect(await countAccepted()).toBe(before);
@@ -91,20 +70,20 @@ describe('a client that closes its side right behind its request', () => {
     ['behind its end, with two requests', (socket) => socket.end(whole().repeat(2), () => socket.resetAndDestroy())],
   ])('and resets the connection %s leaves none open', async (_, leave) => {
     for (let round = 0; round < 20; round += 1) {
-      const socket = await open();
+      const socket = await openConnection(port);
       socket.on('error', () => undefined);
       leave(socket);
       await once(socket, 'close');
     }
-    await expect.poll(countConnections, { timeout: 5_000 }).toBe(0);
-    const socket = await open();
+    await expect.poll(() => countConnections(service), { timeout: 5_000 }).toBe(0);
+    const socket = await openConnection(port);
     socket.end(head('GET /livez'));
     expect(statusesIn(await allOf(socket))).toEqual(['200']);
   });
 
   test('behind a request and garbage is told of the garbage, and what it sent has no effect', async () => {
     const before = await countAccepted();
-    const socket = await open();
+    const socket = await openConnection(port);
     socket.end(`${whole()}garbage\r\n\r\n`);
     expect(statusesIn(await allOf(socket))).toEqual(['400']);
     expect(await countAccepted()).toBe(before);

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countConnections, listen } from './support/connections.ts';
 import { type Service, startService } from './support/service.ts';
 
 let service: Service;
@@ -9,15 +10,9 @@ let port: number;
 
 beforeAll(async () => {
   service = await startService({}, () => undefined);
-  await service.server.listen({ host: '127.0.0.1', port: 0 });
-  port = (service.server.server.address() as AddressInfo).port;
+  port = await listen(service);
 });
 afterAll(() => service.close());
-
-const countConnections = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    service.server.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
-  });
 
 describe('a client whose request cannot be parsed', () => {
   test('is told so although it still writes', async () => {
@@ -33,7 +28,7 @@ describe('a client whose request cannot be parsed', () => {
       expect(answer.statusCode).toBe(431);
       answer.resume();
     }
-    await expect.poll(countConnections).toBe(0);
+    await expect.poll(() => countConnections(service)).toBe(0);
   });
 
   test('and never stops writing is cut off within seconds', async () => {
@@ -43,6 +38,6 @@ describe('a client whose request cannot be parsed', () => {
     socket.resume();
     await once(socket, 'close');
     clearInterval(writing);
-    await expect.poll(countConnections).toBe(0);
+    await expect.poll(() => countConnections(service)).toBe(0);
   }, 15_000);
 });

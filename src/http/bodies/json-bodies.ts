@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Cohort, createCohort } from '../../async/cohort.ts';
 import { startDeadline } from '../../async/deadlines.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
+import { announcedBytes, REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
 import { type BodyBudget, type Ended, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';
 import { notJson } from './content-string.ts';
@@ -55,10 +55,6 @@ const tooSlow = (ms: number): DomainError =>
 
 const isEncoded = (request: FastifyRequest): boolean =>
   (request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity';
-
-/** null: chunked. */
-const announcedBytes = ({ headers }: FastifyRequest): number | null =>
-  headers['content-length'] === undefined ? null : Number(headers['content-length']);
 
 const reservedFor = ({ bodyReservation }: FastifyRequest): number => bodyReservation?.bytes() ?? 0;
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { allOf, listen, openConnection } from '../../support/connections.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
 
 let service: DatabaseService;
@@ -9,8 +10,7 @@ let key: string;
 
 beforeAll(async () => {
   service = await startDatabaseService();
-  await service.server.listen({ port: 0, host: '127.0.0.1' });
-  port = (service.server.server.address() as AddressInfo).port;
+  port = await listen(service);
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
@@ -19,18 +19,11 @@ afterAll(() => service.close());
 
 /** Asks for events, over a connection of its own. */
 const ask = async (query: string, accept: string): Promise<Socket> => {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  await once(socket, 'connect');
+  const socket = await openConnection(port);
   socket.write(
     `GET /v1/events?${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nAccept: ${accept}\r\n\r\n`,
   );
   return socket;
-};
-
-const allOf = async (socket: Socket): Promise<string> => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of socket) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('latin1');
 };
 
 test('a stream ends when its reader closes its side', async () => {
