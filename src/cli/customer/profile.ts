@@ -1,9 +1,10 @@
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { CommandFailed, EXIT, UsageError } from '../failures.ts';
+import { replaceFile } from '../replace-file.ts';
 
 /**
  * Where a service is and what it is asked with. `outbox login` keeps that in a file of its own for each profile, which its
@@ -74,16 +75,7 @@ export const readPrivateFile = async (path: string): Promise<string | null> => {
 /** Writes a file that its owner alone can read, whole or not at all. */
 export const writePrivateFile = async (path: string, text: string): Promise<void> => {
   await mkdir(folder(), { recursive: true, mode: 0o700 });
-  const next = `${path}.${process.pid}.new`;
-  await rm(next, { force: true });
-  const file = await open(next, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(next, path);
+  await replaceFile(path, text, 0o600);
 };
 
 /** @returns null: nobody has signed in. @throws {CommandFailed} */

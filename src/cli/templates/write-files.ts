@@ -1,6 +1,7 @@
-import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { replaceFile } from '../replace-file.ts';
 import {
   type Format,
   hasFolder,
@@ -34,14 +35,6 @@ const settingsText = ({ html: _, text: __, format: ___, locales, ...fields }: Te
     }),
     { lineWidth: 0 },
   );
-
-/** A reader sees the file before or the file after. */
-const replaceFile = async (path: string, text: string): Promise<void> => {
-  const temporary = `${path}.${process.pid}.tmp`;
-  await rm(temporary, { force: true });
-  await writeFile(temporary, text, { flag: 'wx' });
-  await rename(temporary, path);
-};
 
 const writeParts = async (folder: string, { html, text }: LocalizedTemplate, format: Format): Promise<void> => {
   await replaceFile(join(folder, SOURCES[format]), `${html}\n`);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { open, readFile, rename } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSemaphore, type Semaphore } from '../../async/semaphore.ts';
 import { type Answer, problemWith, type Shown } from '../../domain/audit/consider-checkpoint.ts';
@@ -11,6 +11,7 @@ import {
   signedAt,
   signedNote,
 } from '../../domain/audit/signed-note.ts';
+import { replaceFile } from '../replace-file.ts';
 
 /**
  * What a witness has cosigned last, a file for each log: the checkpoint with the witness's own line. It is written anew,
@@ -26,15 +27,7 @@ const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).c
 
 /** On disk under its name, or not at all. */
 export const writeWhole = async (directory: string, name: string, text: string): Promise<void> => {
-  const path = join(directory, name);
-  const file = await open(`${path}.new`, 'w', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
+  await replaceFile(join(directory, name), text, 0o600);
   const folder = await open(directory, 'r');
   try {
     await folder.sync();
