@@ -5,6 +5,7 @@ import { interleave } from '../harness/interleave.ts';
 import { newSecretKey } from '../harness/open-api.ts';
 import { openStore } from '../harness/open-store.ts';
 import { fillLog } from '../harness/realistic-log.ts';
+import { repeatLog } from '../harness/repeat-log.ts';
 import { openWay, type Way } from '../harness/send-through.ts';
 import { until } from '../harness/until.ts';
 
@@ -19,19 +20,6 @@ const COPIED_MS_MAX = 3_600_000;
 /** As soon as the service has read what it was not there for. */
 const LEVEL_MS_MAX = 7_200_000;
 
-/** The lives of messages again and again, as those of others: `0189` are no digits of an id. */
-const COPY = `
-  with copies as (
-    select e, k, 'msg_' || substr(translate(md5(substring(e.stream from 'msg_.*') || k), '0189', 'wxyz'), 1, 26) as id
-    from event_log.events e, generate_series($2::int, $3::int) k where (e).position <= $1
-  )
-  insert into event_log.events
-  select (e).position + k * $1, regexp_replace((e).stream, 'msg_[a-z2-7]{26}', id), (e).revision, gen_random_uuid(),
-    (e).type, (e).category, regexp_replace((e).data, 'msg_[a-z2-7]{26}', id, 'g'), (e).metadata
-  from copies`;
-/** In one statement. */
-const COPIES_MAX = 10;
-
 /** @returns the URL of a database whose log has about so many events. */
 const growLog = async (bench: Bench, events: number): Promise<string> => {
   const { closers, postgres, logger, system } = bench;
@@ -40,11 +28,7 @@ const growLog = async (bench: Bench, events: number): Promise<string> => {
   await fillLog(store, system, TOLD_EVENTS);
   const pool = createPool({ url, name: 'bench', logger, max: 1, statementTimeoutMs: COPIED_MS_MAX });
   closers.add('pool', () => pool.end());
-  const count = Number(await store.head());
-  const copies = Math.ceil(events / count) - 1;
-  for (let from = 1; from <= copies; from += COPIES_MAX) {
-    await pool.query(COPY, [count, from, Math.min(copies, from + COPIES_MAX - 1)]);
-  }
+  await repeatLog(pool, events);
   return url;
 };
 

@@ -14,6 +14,7 @@ import { interleave } from '../harness/interleave.ts';
 import type { Line } from '../harness/line.ts';
 import { openStore } from '../harness/open-store.ts';
 import { fillLog } from '../harness/realistic-log.ts';
+import { repeatLog } from '../harness/repeat-log.ts';
 import type { DoubleInput } from '../processes/eventstoredb-double.ts';
 
 const SMALL_EVENTS = 3_000;
@@ -37,18 +38,9 @@ interface Service {
 
 type Pool = ReturnType<typeof createPool>;
 
-/** The events of some thousand messages again and again, as other streams. */
-const REPEAT = `
-  insert into event_log.events
-  select e.position + k * $1, e.stream || '-' || k, e.revision, gen_random_uuid(), e.type, e.category,
-    e.data, e.metadata
-  from event_log.events e, generate_series(1, $2::int) k where e.position <= $1`;
-
 const growPostgres = async (bench: Bench, pool: Pool, store: EventStore, events: number): Promise<void> => {
   await fillLog(store, bench.system, SMALL_EVENTS);
-  const { rows } = await pool.query<{ count: number }>('select max(position)::int as count from event_log.events');
-  const count = rows[0]?.count ?? 1;
-  await pool.query(REPEAT, [count, Math.ceil(events / count) - 1]);
+  await repeatLog(pool, events);
 };
 
 /** As if all that was added had been read. Rows of the messages are left out: only the log is large. */
