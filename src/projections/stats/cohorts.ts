@@ -52,10 +52,18 @@ export interface Cohort {
 /** What the recipients of a message are counted by besides. */
 type Split = 'recipient_domain' | 'tag';
 
-/** What rows are counted apart by. */
-interface Place extends Omit<Cohort, 'messageId' | 'acceptedAt' | 'tags' | 'recipients'> {
+/** What all rows of a message are counted apart by. */
+interface Dimensions
+  extends Pick<
+    Cohort,
+    'organizationId' | 'environment' | 'domainId' | 'stream' | 'keyId' | 'templateId' | 'templateVersion'
+  > {}
+
+/** What rows are counted apart by besides. */
+interface Place {
   readonly split: '' | Split | `${Split}_day`;
-  readonly bucket: string;
+  /** Start of the quarter or day, in milliseconds. */
+  readonly startMs: number;
   readonly moved: boolean;
   readonly bounceClass: string;
   readonly splitValue: string;
@@ -72,27 +80,41 @@ interface BucketChange {
 /** By place. */
 type Buckets = Map<string, BucketChange>;
 
+interface Group {
+  readonly dimensions: Dimensions;
+  readonly buckets: Buckets;
+}
+
 export interface StatsChanges {
   readonly tags: Tags;
   readonly cohorts: Map<string, Cohort>;
   /** Ids of messages accepted in this batch, and of earlier ones whose recipients changed. */
   readonly accepted: Set<string>;
   readonly changed: Set<string>;
-  readonly buckets: Buckets;
+  /** By their dimensions. */
+  readonly groups: Map<string, Group>;
 }
 
 /** There are time zones at 15 minutes past, so days are made of quarters. */
 const QUARTER_MS = 900_000;
 const DAY_MS = 86_400_000;
 
-const startOf = (time: string, lengthMs: number): string =>
-  new Date(Math.floor(Date.parse(time) / lengthMs) * lengthMs).toISOString();
+const startOf = (timeMs: number, lengthMs: number): number => timeMs - (timeMs % lengthMs);
+
+const bucketsOf = (groups: StatsChanges['groups'], cohort: Cohort): Buckets => {
+  const { organizationId, environment, domainId, stream, keyId, templateId, templateVersion } = cohort;
+  const key = `${organizationId} ${environment} ${domainId} ${stream} ${keyId} ${templateId} ${templateVersion}`;
+  const found = groups.get(key);
+  if (found !== undefined) return found.buckets;
+  const dimensions = { organizationId, environment, domainId, stream, keyId, templateId, templateVersion };
+  const buckets: Buckets = new Map();
+  groups.set(key, { dimensions, buckets });
+  return buckets;
+};
 
 const at = (buckets: Buckets, place: Place): BucketChange => {
-  const { organizationId, environment, split, bucket, moved, domainId, stream, keyId } = place;
-  const { templateId, templateVersion, bounceClass, splitValue } = place;
-  const where = `${organizationId} ${environment} ${split} ${bucket} ${moved} ${domainId} ${stream} ${keyId}`;
-  const key = `${where} ${templateId} ${templateVersion} ${bounceClass} ${splitValue}`;
+  const { split, startMs, moved, bounceClass, splitValue } = place;
+  const key = `${split} ${startMs} ${moved} ${bounceClass} ${splitValue}`;
   const found = buckets.get(key);
   if (found !== undefined) return found;
   const change: BucketChange = { place, counts: new Map(), latency: new Map() };
@@ -136,32 +158,36 @@ export interface Counter {
   latency(milliseconds: number, time: string): void;
 }
 
-export const counterOf = ({ buckets }: StatsChanges, cohort: Cohort, recipientDomain: string): Counter => {
-  const { messageId: _, acceptedAt, recipients: __, tags, ...dimensions } = cohort;
-  const accepted = startOf(acceptedAt, QUARTER_MS);
-  const isMoved = (time: string): boolean => startOf(time, QUARTER_MS) !== accepted;
+export const counterOf = ({ groups }: StatsChanges, cohort: Cohort, recipientDomain: string): Counter => {
+  const { acceptedAt, tags } = cohort;
+  const buckets = bucketsOf(groups, cohort);
+  const acceptedMs = Date.parse(acceptedAt);
+  const acceptedQuarter = startOf(acceptedMs, QUARTER_MS);
+  const isIn = (timeMs: number): boolean => startOf(timeMs, QUARTER_MS) === acceptedQuarter;
 
   type Change = (bucket: BucketChange, sign: 1 | -1) => void;
+  type Where = Pick<Place, 'bounceClass' | 'splitValue'> & { readonly split: Split };
   /** In the bucket of acceptance; if the event is of another, the difference is noted. */
-  const eachOf = (place: Omit<Place, 'bucket' | 'moved'> & { readonly split: Split }, time: string, change: Change) => {
-    const move = (split: Place['split'], lengthMs: number): void => {
-      const [from, to] = [startOf(acceptedAt, lengthMs), startOf(time, lengthMs)];
+  const eachOf = ({ split, bounceClass, splitValue }: Where, timeMs: number, change: Change) => {
+    const move = (moving: Place['split'], lengthMs: number): void => {
+      const [from, to] = [startOf(acceptedMs, lengthMs), startOf(timeMs, lengthMs)];
       if (from === to) return;
-      change(at(buckets, { ...place, split, bucket: from, moved: true }), -1);
-      change(at(buckets, { ...place, split, bucket: to, moved: true }), 1);
+      change(at(buckets, { split: moving, startMs: from, moved: true, bounceClass, splitValue }), -1);
+      change(at(buckets, { split: moving, startMs: to, moved: true, bounceClass, splitValue }), 1);
     };
-    change(at(buckets, { ...place, bucket: accepted, moved: false }), 1);
-    if (!isMoved(time)) return;
-    move(place.split, QUARTER_MS);
-    move(`${place.split}_day`, DAY_MS);
+    change(at(buckets, { split, startMs: acceptedQuarter, moved: false, bounceClass, splitValue }), 1);
+    if (isIn(timeMs)) return;
+    move(split, QUARTER_MS);
+    move(`${split}_day`, DAY_MS);
   };
   const each = (time: string, bounceClass: string, change: Change): void => {
-    eachOf({ ...dimensions, bounceClass, split: 'recipient_domain', splitValue: recipientDomain }, time, change);
-    for (const tag of tags) eachOf({ ...dimensions, bounceClass, split: 'tag', splitValue: tag }, time, change);
+    const timeMs = Date.parse(time);
+    eachOf({ split: 'recipient_domain', bounceClass, splitValue: recipientDomain }, timeMs, change);
+    for (const tag of tags) eachOf({ split: 'tag', bounceClass, splitValue: tag }, timeMs, change);
   };
   return {
     acceptedAt,
-    isMoved,
+    isMoved: (time) => !isIn(Date.parse(time)),
     count: (metric, time, by = 1, bounceClass = '') =>
       each(time, bounceClass, ({ counts }, sign) => add(counts, metric, sign * by)),
     latency: (milliseconds, time) => each(time, '', ({ latency }, sign) => add(latency, binOf(milliseconds), sign)),
@@ -189,7 +215,7 @@ const addAll = <Key>(to: Map<Key, number>, from: ReadonlyMap<Key, number>): void
 };
 
 const dayOf = (place: Place, split: Split): readonly Place[] =>
-  place.moved ? [] : [{ ...place, split: `${split}_day`, bucket: startOf(place.bucket, DAY_MS) }];
+  place.moved ? [] : [{ ...place, split: `${split}_day`, startMs: startOf(place.startMs, DAY_MS) }];
 
 /** The other kinds of rows that the counts of this one are added up to. */
 const summed = (place: Place): readonly Place[] => {
@@ -198,21 +224,27 @@ const summed = (place: Place): readonly Place[] => {
   return [{ ...place, split: '', splitValue: '' }, ...dayOf(place, 'recipient_domain')];
 };
 
-/** As `stats_buckets` holds them. */
-export const rowsOf = (buckets: Buckets): readonly object[] => {
+const rowOf = (dimensions: Dimensions, { place: { startMs, ...place }, counts, latency }: BucketChange): object => {
+  const bins = [...latency].sort(([left], [right]) => left - right);
+  return {
+    ...dimensions,
+    ...place,
+    bucket: new Date(startMs),
+    ...Object.fromEntries(STATS_METRICS.map((metric) => [metric, counts.get(metric) ?? 0])),
+    latencyBins: bins.map(([bin]) => bin),
+    latencyCounts: bins.map(([, count]) => count),
+  };
+};
+
+const rowsOfGroup = ({ dimensions, buckets }: Group): readonly object[] => {
   const sums: Buckets = new Map();
   for (const { place, counts, latency } of buckets.values())
     for (const sum of summed(place).map((other) => at(sums, other))) {
       addAll(sum.counts, counts);
       addAll(sum.latency, latency);
     }
-  return [...buckets.values(), ...sums.values()].map(({ place, counts, latency }) => {
-    const bins = [...latency].sort(([left], [right]) => left - right);
-    return {
-      ...place,
-      ...Object.fromEntries(STATS_METRICS.map((metric) => [metric, counts.get(metric) ?? 0])),
-      latencyBins: bins.map(([bin]) => bin),
-      latencyCounts: bins.map(([, count]) => count),
-    };
-  });
+  return [...buckets.values(), ...sums.values()].map((change) => rowOf(dimensions, change));
 };
+
+/** As `stats_buckets` holds them. */
+export const rowsOf = (groups: StatsChanges['groups']): readonly object[] => [...groups.values()].flatMap(rowsOfGroup);

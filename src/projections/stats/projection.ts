@@ -21,7 +21,7 @@ import { insertTags, readTags } from './tags.ts';
 const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<StatsChanges> => {
   const ids = earlierMessages(events);
   const tags = await readTags(db, events);
-  const changes = { cohorts: new Map(), accepted: new Set<string>(), changed: new Set<string>(), buckets: new Map() };
+  const changes = { cohorts: new Map(), accepted: new Set<string>(), changed: new Set<string>(), groups: new Map() };
   if (ids.length === 0) return { ...changes, tags };
   const { rows } = await db.query<Cohort & { readonly acceptedAt: Date }>({
     name: 'stats-messages',
@@ -122,7 +122,7 @@ const engaged = (changes: StatsChanges, event: Engaged): void => {
   });
 };
 
-const write = async (db: Database, { cohorts, accepted, changed, tags, buckets }: StatsChanges): Promise<void> => {
+const write = async (db: Database, { cohorts, accepted, changed, tags, groups }: StatsChanges): Promise<void> => {
   const cohortsOf = (ids: ReadonlySet<string>) => [...ids].map((id) => known(cohorts, id));
   const earlier = changed.difference(accepted);
   await insertMessages(db, cohortsOf(accepted));
@@ -130,8 +130,8 @@ const write = async (db: Database, { cohorts, accepted, changed, tags, buckets }
   if (earlier.size > 0) {
     await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: asRecords(cohortsOf(earlier)) });
   }
-  if (buckets.size > 0) {
-    await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords(rowsOf(buckets)) });
+  if (groups.size > 0) {
+    await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords(rowsOf(groups)) });
   }
 };
 
