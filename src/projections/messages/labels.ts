@@ -2,6 +2,7 @@ import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { sha256 } from '../../domain/digest.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { MessageEvent } from '../../domain/events.ts';
+import { createMemo } from '../../domain/memo.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';
@@ -30,6 +31,10 @@ interface Owner {
 export const labelKey = ({ organizationId, environment }: Owner, label: string): string =>
   sha256(`${organizationId} ${environment} ${label}`).readBigInt64BE().toString();
 
+/** Of labels that many messages bear, some 100 bytes each. Making one costs ten times as much as finding it. */
+const KEYS_KEPT_MAX = 5_000;
+const repeated = createMemo<string>(KEYS_KEPT_MAX);
+
 /** A row of `message_labels`. */
 export interface Label {
   readonly key: string;
@@ -46,17 +51,25 @@ const templateLabels = (used: AcceptedMessage['data']['template']): readonly str
 
 /** Two recipients of a message may have one address: each label once. */
 export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonly Label[] => {
-  const distinct = new Set([
-    labelOf('from', data.fromDigest),
+  const { organizationId, environment, occurredAt: createdAt } = metadata;
+  const own = new Set([
     ...data.recipients.map(({ digest }) => labelOf('to', digest)),
+    ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
+  ]);
+  const shared = new Set([
+    labelOf('from', data.fromDigest),
     ...data.recipients.map(({ domain }) => labelOf('domain', domain)),
     ...data.recipients.map(({ domain }) => labelOf('provider', mailboxProviderOf(domain))),
     ...data.tagDigests.map((digest) => labelOf('tag', digest)),
-    ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
     ...templateLabels(data.template),
   ]);
-  const { occurredAt: createdAt } = metadata;
-  return [...distinct].map((label) => ({ key: labelKey(metadata, label), createdAt, messageId: data.messageId }));
+  const keys = [
+    ...[...own].map((label) => labelKey(metadata, label)),
+    ...[...shared].map((label) =>
+      repeated(`${organizationId} ${environment} ${label}`, () => labelKey(metadata, label)),
+    ),
+  ];
+  return keys.map((key) => ({ key, createdAt, messageId: data.messageId }));
 };
 
 export type Refused = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>>;
