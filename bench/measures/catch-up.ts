@@ -4,6 +4,8 @@ import { PROJECTIONS } from '../../src/projections/all.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { guard } from '../harness/guard.ts';
+import { interleave } from '../harness/interleave.ts';
+import type { Line } from '../harness/line.ts';
 import { until } from '../harness/until.ts';
 
 const FLOOR = { of: 'figure', atLeast: 10_000 } as const;
@@ -31,11 +33,14 @@ const openClient = async (closers: Closers, url: string): Promise<Client> => {
   return client;
 };
 
-const eventsPerSecond = async ({ closers, postgres, corpus, folder, profiling }: Bench): Promise<number> => {
+const eventsPerSecond = async (
+  { closers, postgres, corpus, folder, profiling }: Bench,
+  roles: string,
+): Promise<number> => {
   const url = await postgres.copiedDatabase(closers, (await corpus()).url);
   const client = await openClient(closers, url);
   await client.query('drop schema read_models cascade');
-  const env = { DATABASE_URL: url, SECRET_KEY, ROLES: 'projections', LOG_LEVEL: 'error' };
+  const env = { DATABASE_URL: url, SECRET_KEY, ROLES: roles, LOG_LEVEL: 'error' };
   const program = await startProgram({ dataDir: folder, env: { ...env, NODE_OPTIONS: profiling.join(' ') } });
   guard(closers, { pid: program.child.pid ?? 0, signal: 'TERM', folders: [] });
   const look = async () => {
@@ -54,13 +59,24 @@ const eventsPerSecond = async ({ closers, postgres, corpus, folder, profiling }:
   return ((from.head - from.level) * SECOND_MS) / ms;
 };
 
-/** What the role `projections` takes a second when it starts behind a log of a busy day. */
+/** What read models take a second when a process starts behind a log of a busy day: with that role alone, and with all. */
 export const catchUp: Measure = {
   name: 'catch-up',
   run: async (bench) => {
-    const rounds: number[] = [];
-    for (let round = 0; round < Math.min(bench.rounds, ROUNDS_MAX); round += 1)
-      rounds.push(await eventsPerSecond(bench));
-    return [{ measure: 'projections behind, drained', unit: 'events/s', rounds, floor: FLOOR }];
+    const rounds = Math.min(bench.rounds, ROUNDS_MAX);
+    const figures = await interleave(
+      { rounds, warmUps: 0 },
+      { alone: () => eventsPerSecond(bench, 'projections'), all: () => eventsPerSecond(bench, '') },
+    );
+    const line = (measure: string, perSecond: readonly number[]): Line => ({
+      measure,
+      unit: 'events/s',
+      rounds: perSecond,
+      floor: FLOOR,
+    });
+    return [
+      line('projections behind, drained', figures.alone),
+      line('the same in a process with all roles', figures.all),
+    ];
   },
 };

@@ -4,20 +4,22 @@ import {
   type Filter,
   type FollowedPage,
   LOG_START,
+  type Page,
   type Position,
   passes,
 } from '../domain/ports/event-store.ts';
 import { heldBytes } from '../domain/ports/held-bytes.ts';
 import type { System } from '../domain/ports/system.ts';
+import { createReadingBehind } from './reading-behind.ts';
 
 /**
  * The one follower of the log in a process. Projections, live views, dispatch and the recording of webhook deliveries
  * read from it, so an event is fetched and decoded once.
  *
  * It keeps the newest pages of one subscription. Each consumer keeps its own position and asks for what comes after it:
- * one that is near the end is served from the kept pages, one that has fallen behind them reads the log by itself in
- * bounded pages until it reaches them. No consumer delays another. A fault of the subscription fails every consumer that
- * waits; each tries again on its own terms.
+ * one that is near the end is served from the kept pages, one that has fallen behind them reads the log in bounded pages
+ * until it reaches them: with the others that are behind if it has a name, else by itself. A fault of the subscription fails
+ * every consumer that waits; each tries again on its own terms.
  */
 export interface LogFollower {
   /** Some events after a position, as soon as there are any; null: the follower was closed. */
@@ -32,6 +34,8 @@ export interface NextOptions {
   readonly filter?: Filter;
   /** A page of the subscription is never split, so a batch may hold more. */
   readonly eventsMax: number;
+  /** Of a consumer without a filter. */
+  readonly name?: string;
 }
 
 /** Consecutive events of the log. */
@@ -95,6 +99,8 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
   let subscription: Subscription | undefined;
   let pulling: Promise<void> | undefined;
   let pullFromMs = Number.NEGATIVE_INFINITY;
+
+  const together = createReadingBehind({ store, system, signal: closing.signal });
 
   const start = (): Position => kept[0]?.after ?? end;
 
@@ -175,9 +181,13 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     return pulling;
   };
 
+  const pageAfter = async (after: Position, { filter = {}, eventsMax, name }: NextOptions): Promise<Page> =>
+    (name === undefined ? null : await together.read(name, after)) ??
+    store.readAll({ from: after, limit: eventsMax, bytesMax: BEHIND_BYTES_MAX, filter });
+
   /** For a consumer that is behind the kept pages: up to their start. null: nothing lies between, as far as is told. */
-  const readBehind = async (after: Position, { filter = {}, eventsMax }: NextOptions): Promise<Batch | null> => {
-    const page = await store.readAll({ from: after, limit: eventsMax, bytesMax: BEHIND_BYTES_MAX, filter });
+  const readBehind = async (after: Position, options: NextOptions): Promise<Batch | null> => {
+    const page = await pageAfter(after, options);
     if (page.position <= after) return null;
     const to = start();
     if (page.position <= to) return { after, events: page.events, position: page.position, isFull: true };
@@ -201,7 +211,9 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
 
   const atHand = async (after: Position, options: NextOptions): Promise<Batch | null> => {
     if (after > end) jump(after);
-    return after < start() ? readBehind(after, options) : readKept(after, options);
+    if (after < start()) return readBehind(after, options);
+    if (options.name !== undefined) together.leave(options.name);
+    return readKept(after, options);
   };
 
   const pullOrLookAgain = async (): Promise<void> => {

@@ -83,7 +83,7 @@ const createNextBatch = (
     return paceMs(last.batch, tookMs) - tookMs;
   };
   const read = (after: Position, until: AbortSignal) =>
-    untilAborted(until, log.next(after, { eventsMax: BATCH_EVENTS_MAX }));
+    untilAborted(until, log.next(after, { eventsMax: BATCH_EVENTS_MAX, name }));
   /** Follows the log until the time is up or a reader waits. @returns all that came after a position until then. */
   const gather = async (after: Position, first: Batch): ReturnType<typeof read> => {
     const over = new AbortController();
