@@ -1,5 +1,5 @@
 import type { MessageEvent } from '../../src/domain/events.ts';
-import { formatId, ID_BYTES } from '../../src/domain/ids.ts';
+import { formatId, formatTimedId, ID_BYTES } from '../../src/domain/ids.ts';
 import { type AcceptMessage, acceptMessage } from '../../src/domain/message/accept-message.ts';
 import { claimAttempt } from '../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../src/domain/message/message.ts';
@@ -53,8 +53,8 @@ const root = (system: System): string => Buffer.from(system.randomBytes(32)).toS
 
 /** One `MessageAccepted` as the command makes it, some 700 bytes of JSON. */
 const acceptedBy = (system: System, number: number, recipients: number): readonly MessageEvent[] => {
-  const messageId = formatId('msg', system.randomBytes(ID_BYTES));
   const acceptedAtMs = START_MS + number * MESSAGE_EVERY_MS;
+  const messageId = formatTimedId('msg', acceptedAtMs, system.randomBytes(ID_BYTES));
   const accepted: AcceptMessage['accepted'] = {
     messageId,
     contentId: system.uuid(),

@@ -1,10 +1,10 @@
 import { sha256 } from './digest.ts';
-import { bytesOfId, formatId } from './ids.ts';
+import { bytesOfId, formatTimedId, ID_TIME_BYTES } from './ids.ts';
 
 /** Ids of customer events, and from which events of the log they can be. */
 
-/** Of a UUIDv7 (RFC 9562 §5.7): the time. */
-const TIME_BYTES = 6;
+/** The time in a UUIDv7 (RFC 9562 §5.7), in milliseconds. */
+const timeIn = (uuid: string): number => Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 
 const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 
@@ -12,17 +12,15 @@ const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/,
  * Begins with the time in the id of the log's own event, so that this event is found without an index of customer events.
  * @param eventId of the log's own event, a UUID. @param index which of the customer events that it makes.
  */
-export const customerEventId = (eventId: string, index: number): string => {
-  const time = Buffer.from(eventId.replaceAll('-', ''), 'hex').subarray(0, TIME_BYTES);
-  return formatId('evt', Buffer.concat([time, sha256(`${eventId}\0${index}`)]));
-};
+export const customerEventId = (eventId: string, index: number): string =>
+  formatTimedId('evt', timeIn(eventId), sha256(`${eventId}\0${index}`));
 
 /** When the event of the log was made, in milliseconds. */
-export const timeInEventId = (id: string): number => bytesOfId(id).readUIntBE(0, TIME_BYTES);
+export const timeInEventId = (id: string): number => bytesOfId(id).readUIntBE(0, ID_TIME_BYTES);
 
 /** Between which UUIDs the event of the log is that makes a customer event. */
 export const eventIdsOf = (id: string): readonly [first: string, last: string] => {
-  const time = bytesOfId(id).subarray(0, TIME_BYTES).toString('hex');
+  const time = bytesOfId(id).subarray(0, ID_TIME_BYTES).toString('hex');
   return [uuidOf(time.padEnd(32, '0')), uuidOf(time.padEnd(32, 'f'))];
 };
 

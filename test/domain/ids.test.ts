@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatId, ID_PREFIXES, isId } from '../../src/domain/ids.ts';
+import { bytesOfId, formatId, formatTimedId, ID_PREFIXES, ID_TIME_BYTES, isId } from '../../src/domain/ids.ts';
 
 describe('an id', () => {
   test('is its prefix and 26 base32 characters of 16 bytes (RFC 4648 §6)', () => {
@@ -32,5 +32,19 @@ describe('an id', () => {
     ]) {
       expect(isId('msg', text)).toBe(false);
     }
+  });
+  test('may begin with the time, in milliseconds, and is random behind it', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 2 ** 48 - 1 }),
+        fc.uint8Array({ minLength: 10, maxLength: 32 }),
+        (atMs, bytes) => {
+          const id = formatTimedId('msg', atMs, bytes);
+          expect(isId('msg', id)).toBe(true);
+          expect(bytesOfId(id).readUIntBE(0, ID_TIME_BYTES)).toBe(atMs);
+          expect([...bytesOfId(id).subarray(ID_TIME_BYTES)]).toEqual([...bytes.subarray(0, 10)]);
+        },
+      ),
+    );
   });
 });

@@ -1,9 +1,8 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
-import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { bodyDigest, type MessageIdentity, type Sender } from './prepare-message.ts';
-import { keyedMessageId } from './send-message.ts';
+import { keyedMessageId, newMessageId } from './send-message.ts';
 
 /** A parsed request body before defaults. */
 export interface BatchBody {
@@ -63,7 +62,7 @@ export const batchIdentities = async (
   if (idempotencyKey !== null) return keyedIdentities(system, sender, { key: idempotencyKey, body, parts });
   return {
     of: (index) => ({
-      messageId: formatId('msg', system.randomBytes(ID_BYTES)),
+      messageId: newMessageId(system),
       bodyDigest: keyedDigest(sender.secret, 'body', parts[index] ?? ''),
       idempotent: false,
     }),

@@ -2,10 +2,11 @@ import { requireOwn } from '../../domain/aggregate.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { keyedBytes, keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { formatId, ID_BYTES } from '../../domain/ids.ts';
+import { formatId, formatTimedId, ID_BYTES } from '../../domain/ids.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { type Contents, isRemoved, type MessageBody } from '../../domain/ports/contents.ts';
+import type { System } from '../../domain/ports/system.ts';
 import { messageStream } from '../../domain/streams.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { execute, type Loaded } from '../execute.ts';
@@ -104,6 +105,10 @@ export interface SendMessage extends SendRequest {
   readonly idempotencyKey: string | null;
 }
 
+/** Without an idempotency key. Under a key the time is not in the id: a repeat comes later. */
+export const newMessageId = ({ now, randomBytes }: Pick<System, 'now' | 'randomBytes'>): string =>
+  formatTimedId('msg', now().getTime(), randomBytes(ID_BYTES));
+
 /** Scope of an idempotency key: the organization, by its secret, and the environment. */
 export const keyedMessageId = ({ caller, secret }: Sender, key: string): string =>
   formatId('msg', keyedBytes(secret, 'message-id', `${caller.environment}\0${key}`));
@@ -113,8 +118,7 @@ const identityOf = async (
   sender: Sender,
   { body, idempotencyKey }: Pick<SendMessage, 'body' | 'idempotencyKey'>,
 ): Promise<MessageIdentity> => ({
-  messageId:
-    idempotencyKey === null ? formatId('msg', system.randomBytes(ID_BYTES)) : keyedMessageId(sender, idempotencyKey),
+  messageId: idempotencyKey === null ? newMessageId(system) : keyedMessageId(sender, idempotencyKey),
   bodyDigest: keyedDigest(sender.secret, 'body', await bodyDigest({ system }, body)),
   idempotent: idempotencyKey !== null,
 });
