@@ -10,7 +10,7 @@ import {
 } from '../domain/ports/event-store.ts';
 import { heldBytes } from '../domain/ports/held-bytes.ts';
 import type { System } from '../domain/ports/system.ts';
-import { createReadingBehind } from './reading-behind.ts';
+import { createReadingBehind, PAGE_BYTES_MAX } from './reading-behind.ts';
 
 /**
  * The one follower of the log in a process. Projections, live views, dispatch and the recording of webhook deliveries
@@ -34,7 +34,7 @@ export interface NextOptions {
   readonly filter?: Filter;
   /** A page of the subscription is never split, so a batch may hold more. */
   readonly eventsMax: number;
-  /** Of a consumer without a filter. */
+  /** Of a consumer without a filter. What lies far behind, it reads in pages that fit all such consumers. */
   readonly name?: string;
 }
 
@@ -48,9 +48,8 @@ export interface Batch extends FollowedPage {
 const PAGE_EVENTS_MAX = 1000;
 /** Kept events, some 10 MB. Higher: more memory. Lower: consumers that lag a little read and decode by themselves. */
 const KEPT_EVENTS_MAX = 8000;
-/** The same for large events; for a consumer that reads by itself, what it holds at once. */
+/** The same for large events. */
 const KEPT_BYTES_MAX = 16_000_000;
-const BEHIND_BYTES_MAX = 8_000_000;
 /** Kept pages: many hold one event. Higher: a longer scan per batch. Lower: consumers read by themselves earlier. */
 const KEPT_PAGES_MAX = 500;
 /** A page of this many events means load. */
@@ -183,7 +182,7 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
 
   const pageAfter = async (after: Position, { filter = {}, eventsMax, name }: NextOptions): Promise<Page> =>
     (name === undefined ? null : await together.read(name, after)) ??
-    store.readAll({ from: after, limit: eventsMax, bytesMax: BEHIND_BYTES_MAX, filter });
+    store.readAll({ from: after, limit: eventsMax, bytesMax: PAGE_BYTES_MAX, filter });
 
   /** For a consumer that is behind the kept pages: up to their start. null: nothing lies between, as far as is told. */
   const readBehind = async (after: Position, options: NextOptions): Promise<Batch | null> => {

@@ -1,10 +1,11 @@
 import { pause } from '../async/with-timeout.ts';
-import type { EventStore, Page, Position } from '../domain/ports/event-store.ts';
+import { type EventStore, LOG_START, type Page, type Position } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 
 /** Events of a page. Larger holds more memory, smaller costs transactions. */
 const PAGE_EVENTS_MAX = 4000;
-const PAGE_BYTES_MAX = 8_000_000;
+/** The same for large events; for a consumer that reads by itself, what it holds at once. */
+export const PAGE_BYTES_MAX = 8_000_000;
 /** Pages by which the first may lead the slowest. More costs memory, fewer leave processors idle. */
 const PAGES_KEPT_MAX = 3;
 /** Who finds so many events at once is far behind, and waits for others that are: the slowest is where reading begins. */
@@ -55,18 +56,20 @@ export interface ReadingBehind {
 export const createReadingBehind = ({ store, system, signal }: ReadingBehindOptions): ReadingBehind => {
   const { monotonicMs } = system;
   const readers = new Map<string, Reader>();
-  /** Consecutive pages, of which the first begins at `start`. */
+  /** Consecutive pages. */
   let kept: Kept[] = [];
-  let [start, end]: [Position, Position] = ['', ''];
+  /** Of the last one. */
+  let end: Position = LOG_START;
   let pulling: Promise<void> | undefined;
 
   const isPatient = ({ sinceMs }: Reader): boolean => monotonicMs() - sinceMs < PATIENCE_MS;
-  const isHere = ({ position }: Reader): boolean => position >= start && position <= end;
+  const start = (): Position => kept[0]?.after ?? end;
+  const isHere = ({ position }: Reader): boolean => position >= start() && position <= end;
   const lookAgain = (): Promise<void> => pause(system, LOOK_AGAIN_MS, signal);
 
   const beginAt = (position: Position): void => {
     kept = [];
-    [start, end] = [position, position];
+    end = position;
   };
 
   const isReading = (reader: Reader): boolean => reader.pages > 0 && isHere(reader) && isPatient(reader);
@@ -77,12 +80,8 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
     isReading(reader) && !reader.isAsking && reader.position < dropped;
 
   const isFull = (): boolean => {
-    const [first] = kept;
-    return (
-      first !== undefined &&
-      kept.length >= PAGES_KEPT_MAX &&
-      [...readers.values()].some((reader) => isSlower(reader, first.position))
-    );
+    const dropped = kept.at(-PAGES_KEPT_MAX);
+    return dropped !== undefined && [...readers.values()].some((reader) => isSlower(reader, dropped.position));
   };
 
   const readOn = (): Promise<Page> =>
@@ -93,9 +92,9 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
     if (page.events.length < GATHERING_EVENTS_MIN) return page;
     await pause(system, GATHER_MS, signal);
     const asked = [...readers.values()].filter(({ isAsking }) => isAsking).map(({ position }) => position);
-    const slowest = asked.reduce((least, position) => (position < least ? position : least), start);
-    if (slowest === start) return page;
-    const first = start;
+    const slowest = asked.reduce((least, position) => (position < least ? position : least), end);
+    if (slowest === end) return page;
+    const first = end;
     beginAt(slowest);
     return readOn().catch(() => {
       beginAt(first); // who is slowest will see by itself
@@ -107,7 +106,7 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
     if (page.position <= end) return;
     kept.push({ ...page, after: end });
     end = page.position;
-    if (kept.length > PAGES_KEPT_MAX) start = kept.shift()?.position ?? start;
+    if (kept.length > PAGES_KEPT_MAX) kept.shift();
   };
 
   const pull = async (): Promise<void> => {
@@ -147,7 +146,7 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
 
   const meetOthers = async (reader: Reader): Promise<void> => {
     // Where reading begins is not known yet.
-    if (reader.position < start && kept.length === 0) await pulled();
+    if (reader.position < end && kept.length === 0) await pulled();
     if (reader.position > end) await awaitOthers(reader);
   };
 
@@ -180,7 +179,7 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
     leave: (name) => {
       const reader = readers.get(name);
       if (reader !== undefined) reader.pages = 0;
-      if (kept.length > 0 && pulling === undefined && !isUsed()) beginAt(end);
+      if (kept.length > 0 && pulling === undefined && !isUsed()) kept = [];
     },
   };
 };
