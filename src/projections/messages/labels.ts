@@ -24,16 +24,23 @@ interface Owner {
   readonly environment: Environment | null;
 }
 
+const ownedLabel = ({ organizationId, environment }: Owner, label: string): string =>
+  `${organizationId} ${environment} ${label}`;
+const keyOf = (owned: string): string => sha256(owned).readBigInt64BE().toString();
+
 /**
  * What a label is stored and found as: the first 64 bits of SHA-256 over whose it is and what it says, which is a third of
  * the text in a table and its index.
  */
-export const labelKey = ({ organizationId, environment }: Owner, label: string): string =>
-  sha256(`${organizationId} ${environment} ${label}`).readBigInt64BE().toString();
+export const labelKey = (owner: Owner, label: string): string => keyOf(ownedLabel(owner, label));
 
 /** Of labels that many messages bear, some 100 bytes each. Making one costs ten times as much as finding it. */
 const KEYS_KEPT_MAX = 5_000;
 const repeated = createMemo<string>(KEYS_KEPT_MAX);
+const repeatedKey = (owner: Owner, label: string): string => {
+  const owned = ownedLabel(owner, label);
+  return repeated(owned, () => keyOf(owned));
+};
 
 /** A row of `message_labels`. */
 export interface Label {
@@ -51,7 +58,7 @@ const templateLabels = (used: AcceptedMessage['data']['template']): readonly str
 
 /** Two recipients of a message may have one address: each label once. */
 export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonly Label[] => {
-  const { organizationId, environment, occurredAt: createdAt } = metadata;
+  const { occurredAt: createdAt } = metadata;
   const own = new Set([
     ...data.recipients.map(({ digest }) => labelOf('to', digest)),
     ...data.metadataDigests.map((digest) => labelOf('metadata', digest)),
@@ -65,9 +72,7 @@ export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonl
   ]);
   const keys = [
     ...[...own].map((label) => labelKey(metadata, label)),
-    ...[...shared].map((label) =>
-      repeated(`${organizationId} ${environment} ${label}`, () => labelKey(metadata, label)),
-    ),
+    ...[...shared].map((label) => repeatedKey(metadata, label)),
   ];
   return keys.map((key) => ({ key, createdAt, messageId: data.messageId }));
 };

@@ -53,11 +53,10 @@ export interface Cohort {
 type Split = 'recipient_domain' | 'tag';
 
 /** What all rows of a message are counted apart by. */
-interface Dimensions
-  extends Pick<
-    Cohort,
-    'organizationId' | 'environment' | 'domainId' | 'stream' | 'keyId' | 'templateId' | 'templateVersion'
-  > {}
+type Dimensions = Pick<
+  Cohort,
+  'organizationId' | 'environment' | 'domainId' | 'stream' | 'keyId' | 'templateId' | 'templateVersion'
+>;
 
 /** What rows are counted apart by besides. */
 interface Place {

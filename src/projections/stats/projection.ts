@@ -130,9 +130,8 @@ const write = async (db: Database, { cohorts, accepted, changed, tags, groups }:
   if (earlier.size > 0) {
     await db.query({ name: 'update-stats-messages', text: UPDATE_MESSAGES, values: asRecords(cohortsOf(earlier)) });
   }
-  if (groups.size > 0) {
-    await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords(rowsOf(groups)) });
-  }
+  const counts = rowsOf(groups);
+  if (counts.length > 0) await db.query({ name: 'add-stats', text: ADD_COUNTS, values: asRecords(counts) });
 };
 
 export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
