@@ -1,4 +1,4 @@
-import { formatTimedId, ID_BYTES } from '../../src/domain/ids.ts';
+import { newMessageId } from '../../src/commands/message/send-message.ts';
 import type { Append } from '../../src/domain/ports/event-store.ts';
 import type { System } from '../../src/domain/ports/system.ts';
 import { messageStream } from '../../src/domain/streams.ts';
@@ -16,7 +16,7 @@ export const sampleAppends = (system: System): SampleAppends => {
   if (sample === undefined || event === undefined) throw new Error('a life begins with an event');
   return {
     next: (events) => ({
-      stream: messageStream(formatTimedId('msg', system.now().getTime(), system.randomBytes(ID_BYTES))),
+      stream: messageStream(newMessageId(system)),
       expected: 'no-stream',
       context: sample.context,
       events: Array.from({ length: events }, () => ({ ...event, id: system.uuid() })),

@@ -1,5 +1,5 @@
 import { sha256 } from './digest.ts';
-import { bytesOfId, formatTimedId, ID_TIME_BYTES } from './ids.ts';
+import { formatTimedId, timeInId } from './ids.ts';
 
 /** Ids of customer events, and from which events of the log they can be. */
 
@@ -15,12 +15,9 @@ const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/,
 export const customerEventId = (eventId: string, index: number): string =>
   formatTimedId('evt', timeIn(eventId), sha256(`${eventId}\0${index}`));
 
-/** When the event of the log was made, in milliseconds. */
-export const timeInEventId = (id: string): number => bytesOfId(id).readUIntBE(0, ID_TIME_BYTES);
-
 /** Between which UUIDs the event of the log is that makes a customer event. */
 export const eventIdsOf = (id: string): readonly [first: string, last: string] => {
-  const time = bytesOfId(id).subarray(0, ID_TIME_BYTES).toString('hex');
+  const time = timeInId(id).toString(16).padStart(12, '0');
   return [uuidOf(time.padEnd(32, '0')), uuidOf(time.padEnd(32, 'f'))];
 };
 

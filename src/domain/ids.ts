@@ -44,7 +44,7 @@ export const formatId = (prefix: IdPrefix, bytes: Uint8Array): string => {
 };
 
 /** Of the time in an id, big-endian milliseconds. */
-export const ID_TIME_BYTES = 6;
+const TIME_BYTES = 6;
 
 /**
  * An id that begins with a time, as a UUIDv7 does (RFC 9562 §5.7). What was made at one time lies together in an index, so
@@ -53,8 +53,8 @@ export const ID_TIME_BYTES = 6;
  */
 export const formatTimedId = (prefix: IdPrefix, atMs: number, bytes: Uint8Array): string => {
   const all = Buffer.alloc(ID_BYTES);
-  all.writeUIntBE(atMs, 0, ID_TIME_BYTES);
-  all.set(bytes.subarray(0, ID_BYTES - ID_TIME_BYTES), ID_TIME_BYTES);
+  all.writeUIntBE(atMs, 0, TIME_BYTES);
+  all.set(bytes.subarray(0, ID_BYTES - TIME_BYTES), TIME_BYTES);
   return formatId(prefix, all);
 };
 
@@ -74,6 +74,9 @@ export const bytesOfId = (id: string): Buffer => {
   }
   return bytes;
 };
+
+/** The time that `formatTimedId` put into this id, in milliseconds since 1970. */
+export const timeInId = (id: string): number => bytesOfId(id).readUIntBE(0, TIME_BYTES);
 
 /** Whether such an id could ever have been made; one that could not is answered like one that does not exist. */
 export const isId = (prefix: IdPrefix, text: string): boolean => SHAPE.exec(text)?.[1] === prefix;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bytesOfId, formatId, formatTimedId, ID_PREFIXES, ID_TIME_BYTES, isId } from '../../src/domain/ids.ts';
+import { bytesOfId, formatId, formatTimedId, ID_PREFIXES, isId, timeInId } from '../../src/domain/ids.ts';
 
 describe('an id', () => {
   test('is its prefix and 26 base32 characters of 16 bytes (RFC 4648 §6)', () => {
@@ -41,8 +41,9 @@ describe('an id', () => {
         (atMs, bytes) => {
           const id = formatTimedId('msg', atMs, bytes);
           expect(isId('msg', id)).toBe(true);
-          expect(bytesOfId(id).readUIntBE(0, ID_TIME_BYTES)).toBe(atMs);
-          expect([...bytesOfId(id).subarray(ID_TIME_BYTES)]).toEqual([...bytes.subarray(0, 10)]);
+          expect(bytesOfId(id).readUIntBE(0, 6)).toBe(atMs);
+          expect(timeInId(id)).toBe(atMs);
+          expect([...bytesOfId(id).subarray(6)]).toEqual([...bytes.subarray(0, 10)]);
         },
       ),
     );

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { timeInEventId } from '../../domain/customer-event-ids.ts';
-import { isId } from '../../domain/ids.ts';
+import { isId, timeInId } from '../../domain/ids.ts';
 import { seesContents, visibleDomainId } from '../auth/permissions.ts';
 import { endpoint } from '../endpoint.ts';
 import { listOf, listSchema } from '../schemas/envelope.ts';
@@ -55,7 +54,7 @@ const eventById = async ({ text, within, caller, route }: Searching): Hits => {
   if (!isId('evt', text)) return [];
   const { context, readModels } = route.deps;
   const { organizationId, environment } = caller;
-  const at = new Date(timeInEventId(text));
+  const at = new Date(timeInId(text));
   const { position } = await readModels.events.placeAt({
     organizationId,
     environment,

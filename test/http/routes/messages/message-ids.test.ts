@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bytesOfId, ID_TIME_BYTES } from '../../../../src/domain/ids.ts';
+import { timeInId } from '../../../../src/domain/ids.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;
@@ -19,8 +19,6 @@ const HOUR_MS = 3_600_000;
 const post = async (url: string, payload: object, headers: Record<string, string> = {}) =>
   (await service.request({ method: 'POST', url, key, payload, headers })).json();
 
-const timeIn = (id: string): number => bytesOfId(id).readUIntBE(0, ID_TIME_BYTES);
-
 describe('the id of a message', () => {
   test('begins with the time', async () => {
     const fromMs = Date.now();
@@ -29,8 +27,8 @@ describe('the id of a message', () => {
     const untilMs = Date.now();
     const ids: readonly string[] = [sent.id, ...data.map(({ id }: { id: string }) => id)];
     for (const id of ids) {
-      expect(timeIn(id)).toBeGreaterThanOrEqual(fromMs);
-      expect(timeIn(id)).toBeLessThanOrEqual(untilMs);
+      expect(timeInId(id)).toBeGreaterThanOrEqual(fromMs);
+      expect(timeInId(id)).toBeLessThanOrEqual(untilMs);
     }
     expect(new Set(ids).size).toBe(3);
   });
@@ -38,6 +36,6 @@ describe('the id of a message', () => {
   test('follows from an idempotency key alone: a repeat comes later', async () => {
     const sent = await post('/v1/messages/send', MESSAGE, { 'idempotency-key': 'order 17' });
     const { data } = await post('/v1/messages/batch', { messages: [MESSAGE] }, { 'idempotency-key': 'orders' });
-    for (const id of [sent.id, data[0].id]) expect(Math.abs(timeIn(id) - Date.now())).toBeGreaterThan(HOUR_MS);
+    for (const id of [sent.id, data[0].id]) expect(Math.abs(timeInId(id) - Date.now())).toBeGreaterThan(HOUR_MS);
   });
 });
