@@ -1,4 +1,4 @@
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Secrets, WrongSecretKey } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -36,21 +36,12 @@ const read = async (path: string): Promise<string | undefined> => {
   }
 };
 
-const writeSynced = async (path: string, text: string): Promise<void> => {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-};
-
 /** Whole on the disk before it has its name; of two starts that race, one key gets it. */
 const make = async (path: string, system: System): Promise<void> => {
   const partial = `${path}.${system.uuid()}`;
   try {
-    await writeSynced(partial, `${Buffer.from(system.randomBytes(KEY_BYTES)).toString('base64url')}\n`);
+    const key = Buffer.from(system.randomBytes(KEY_BYTES)).toString('base64url');
+    await writeFile(partial, `${key}\n`, { flag: 'wx', mode: 0o600, flush: true });
     await link(partial, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-import { access, chmod, constants, mkdir, open, readFile, realpath, stat } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { System } from '../../../domain/ports/system.ts';
 import { StartRefused } from '../../../domain/start-refused.ts';
@@ -113,10 +113,7 @@ const readPointer = async (pointer: string): Promise<string | undefined> => {
  */
 export const point = async (pointer: string, folder: string): Promise<string> => {
   try {
-    const file = await open(pointer, 'wx');
-    await file.writeFile(`${folder}\n`);
-    await file.sync();
-    await file.close();
+    await writeFile(pointer, `${folder}\n`, { flag: 'wx', flush: true });
     return folder;
   } catch (error) {
     const written = codeOf(error) === 'EEXIST' ? await readPointer(pointer) : undefined;
