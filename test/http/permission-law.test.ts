@@ -1,0 +1,375 @@
+import { describe, expect, test } from 'vitest';
+import type { RouteRule } from '../../src/http/route-rules.ts';
+import { ROUTES } from '../../src/http/route-table.ts';
+
+// Written by hand from the specification (§4, §5.3) and the documented permissions, not from the route table: the walks
+// (`every-route-*.slow.test.ts`) prove that the service does what the table says, this file that the table is right.
+// A new route is added here by deciding who may use it.
+
+/** Routes by the permission that a key needs. */
+const PERMISSIONS = {
+  send: `
+    POST /v1/messages/send
+    POST /v1/messages/batch
+    POST /v1/messages/analyze
+    POST /v1/messages/:id/cancel
+    POST /v1/messages/cancel
+    PATCH /v1/messages/:id
+    POST /v1/templates/:id/test-send
+    POST /compat/resend/emails
+    POST /compat/resend/emails/batch
+    PATCH /compat/resend/emails/:id
+    POST /compat/resend/emails/:id/cancel
+    POST /compat/postmark/email
+    POST /compat/postmark/email/batch
+    POST /compat/postmark/email/withTemplate
+    POST /compat/postmark/email/batchWithTemplates
+    POST /compat/sendgrid/v3/mail/send
+  `,
+  read: `
+    GET /v1/messages
+    GET /v1/messages/:id
+    GET /v1/messages/:id/content
+    GET /v1/messages/:id/preview
+    GET /v1/messages/:id/raw
+    GET /v1/messages/:id/events
+    GET /v1/messages/:id/explain
+    GET /v1/suppressions
+    GET /v1/suppressions/check
+    GET /v1/suppressions/export
+    GET /v1/suppressions/:id
+    GET /v1/topics/:id/opt-ins
+    DELETE /v1/session
+    POST /v1/session/presence
+    GET /v1/passkeys
+    POST /v1/passkeys
+    DELETE /v1/passkeys/:passkey
+    GET /v1/events
+    GET /v1/stats
+    GET /v1/requests
+    GET /v1/requests/counts
+    GET /v1/requests/:id
+    GET /v1/search
+    GET /v1/submission
+    GET /v1/service
+    GET /compat/resend/emails
+    GET /compat/resend/emails/:id
+    GET /compat/postmark/messages/outbound/:id/details
+    GET /compat/postmark/messages/outbound/:id/dump
+  `,
+  manage: `
+    POST /v1/api-keys
+    GET /v1/api-keys
+    GET /v1/api-keys/:id
+    PATCH /v1/api-keys/:id
+    DELETE /v1/api-keys/:id
+    GET /v1/api-keys/:id/history
+    GET /v1/api-keys/:id/secrets
+    POST /v1/api-keys/:id/rotate
+    POST /v1/api-keys/:id/revoke
+    POST /v1/domains
+    PATCH /v1/domains/:id
+    DELETE /v1/domains/:id
+    GET /v1/domains
+    GET /v1/domains/:id
+    GET /v1/domains/:id/reputation
+    GET /v1/domains/:id/warm-up
+    PUT /v1/domains/:id/warm-up
+    DELETE /v1/domains/:id/warm-up
+    POST /v1/domains/:id/dkim/rotate
+    POST /v1/domains/:id/verify
+    POST /v1/webhooks
+    GET /v1/webhooks
+    GET /v1/webhooks/:id
+    PATCH /v1/webhooks/:id
+    POST /v1/webhooks/:id/rotate-secret
+    POST /v1/webhooks/:id/ping
+    DELETE /v1/webhooks/:id
+    GET /v1/webhooks/:id/deliveries
+    GET /v1/webhooks/:id/deliveries/:delivery
+    POST /v1/webhooks/:id/replay
+    GET /v1/webhooks/:id/replays
+    GET /v1/webhooks/:id/replays/:replay
+    DELETE /v1/webhooks/:id/replays/:replay
+    POST /v1/webhooks/:id/deliveries/:delivery/resend
+    POST /v1/templates
+    GET /v1/templates
+    GET /v1/templates/:id
+    PATCH /v1/templates/:id
+    DELETE /v1/templates/:id
+    POST /v1/templates/:id/publish
+    POST /v1/templates/:id/rollback
+    GET /v1/templates/:id/versions
+    GET /v1/templates/:id/versions/:version
+    GET /v1/templates/:id/versions/:version/diff
+    POST /v1/templates/:id/render
+    GET /v1/templates/:id/preview
+    POST /v1/suppressions
+    POST /v1/suppressions/import
+    DELETE /v1/suppressions/:id
+    POST /v1/topics
+    POST /v1/topics/:id/opt-ins
+    GET /v1/topics
+    GET /v1/topics/:id
+    PATCH /v1/topics/:id
+    DELETE /v1/topics/:id
+    GET /v1/organization/reputation
+  `,
+  admin: `
+    POST /v1/domains/:id/release
+    GET /v1/members
+    POST /v1/members
+    GET /v1/members/:id
+    PATCH /v1/members/:id
+    DELETE /v1/members/:id
+    POST /v1/members/:id/links
+    GET /v1/members/:id/passkeys
+    DELETE /v1/members/:id/passkeys/:passkey
+    GET /v1/sessions
+    GET /v1/sessions/:id
+    DELETE /v1/sessions/:id
+    GET /v1/billing
+    GET /v1/billing/plans
+    PUT /v1/billing/plan
+    GET /v1/billing/invoices
+    GET /v1/billing/invoices/:id
+    GET /v1/billing/usage
+    GET /v1/audit/log
+    GET /v1/audit/checkpoints
+    POST /v1/audit/checkpoints
+    GET /v1/audit/proof/:id
+    GET /v1/audit/disclosures/:id
+    GET /v1/audit/consistency
+    GET /v1/audit/export
+    GET /v1/audit/tlog/:organization/checkpoint
+    GET /v1/audit/tlog/:organization/tile/*
+    GET /v1/audit/reports/api-keys/:id
+    GET /v1/audit/reports/messages/:id
+    POST /v1/audit/auditors
+    GET /v1/audit/auditors
+    GET /v1/audit/auditors/:id
+    DELETE /v1/audit/auditors/:id
+    GET /v1/inbox
+    GET /v1/inbox/:id
+    DELETE /v1/inbox
+    DELETE /v1/inbox/:id
+    GET /v1/destinations
+    GET /v1/destinations/backlog
+    POST /v1/destinations/release
+    POST /v1/erasures
+    POST /v1/erasures/preview
+    GET /v1/erasures
+    GET /v1/erasures/:id
+    GET /v1/organization
+    PATCH /v1/organization
+    PUT /v1/organization/holds
+    PUT /v1/organization/contents
+    PUT /v1/organization/bulk-mail
+    POST /v1/organization/release
+  `,
+  any: `
+    GET /v1/session
+  `,
+} as const;
+
+/** Routes with a further condition. */
+const CONDITIONS = {
+  /** Test keys are refused: these change or show what both environments share, or what only live mail has. */
+  liveOnly: `
+    POST /v1/domains
+    PATCH /v1/domains/:id
+    DELETE /v1/domains/:id
+    POST /v1/domains/:id/release
+    PUT /v1/domains/:id/warm-up
+    DELETE /v1/domains/:id/warm-up
+    POST /v1/domains/:id/dkim/rotate
+    POST /v1/domains/:id/verify
+    POST /v1/templates
+    PATCH /v1/templates/:id
+    DELETE /v1/templates/:id
+    POST /v1/templates/:id/publish
+    POST /v1/templates/:id/rollback
+    POST /v1/topics
+    PATCH /v1/topics/:id
+    DELETE /v1/topics/:id
+    GET /v1/passkeys
+    POST /v1/passkeys
+    DELETE /v1/passkeys/:passkey
+    GET /v1/members
+    POST /v1/members
+    GET /v1/members/:id
+    PATCH /v1/members/:id
+    DELETE /v1/members/:id
+    POST /v1/members/:id/links
+    GET /v1/members/:id/passkeys
+    DELETE /v1/members/:id/passkeys/:passkey
+    GET /v1/sessions
+    GET /v1/sessions/:id
+    DELETE /v1/sessions/:id
+    PUT /v1/billing/plan
+    GET /v1/audit/log
+    GET /v1/audit/checkpoints
+    POST /v1/audit/checkpoints
+    GET /v1/audit/proof/:id
+    GET /v1/audit/disclosures/:id
+    GET /v1/audit/consistency
+    GET /v1/audit/export
+    GET /v1/audit/tlog/:organization/checkpoint
+    GET /v1/audit/tlog/:organization/tile/*
+    GET /v1/audit/reports/api-keys/:id
+    GET /v1/audit/reports/messages/:id
+    POST /v1/audit/auditors
+    GET /v1/audit/auditors
+    GET /v1/audit/auditors/:id
+    DELETE /v1/audit/auditors/:id
+    GET /v1/destinations
+    POST /v1/destinations/release
+    POST /v1/erasures
+    POST /v1/erasures/preview
+    PATCH /v1/organization
+    PUT /v1/organization/holds
+    PUT /v1/organization/contents
+    PUT /v1/organization/bulk-mail
+    POST /v1/organization/release
+  `,
+  /** Auditors may read these with their token. */
+  auditors: `
+    GET /v1/audit/log
+    GET /v1/audit/checkpoints
+    GET /v1/audit/proof/:id
+    GET /v1/audit/disclosures/:id
+    GET /v1/audit/consistency
+    GET /v1/audit/export
+    GET /v1/audit/tlog/:organization/checkpoint
+    GET /v1/audit/tlog/:organization/tile/*
+    GET /v1/audit/reports/api-keys/:id
+    GET /v1/audit/reports/messages/:id
+  `,
+  /** Members who see no contents are refused. */
+  contents: `
+    GET /v1/messages/:id/content
+    GET /v1/messages/:id/preview
+    GET /v1/messages/:id/raw
+    GET /v1/suppressions/check
+    GET /v1/suppressions/export
+    GET /v1/audit/disclosures/:id
+    GET /v1/audit/reports/messages/:id
+    GET /v1/inbox
+    GET /v1/inbox/:id
+    GET /compat/resend/emails/:id
+    GET /compat/postmark/messages/outbound/:id/details
+    GET /compat/postmark/messages/outbound/:id/dump
+  `,
+  /** API keys are refused. */
+  membersOnly: `
+    POST /v1/session/presence
+    GET /v1/passkeys
+    POST /v1/passkeys
+    DELETE /v1/passkeys/:passkey
+    PUT /v1/organization/contents
+    GET /v1/service
+  `,
+  /** Only members whom the command line made operators. */
+  operatorsOnly: `
+    GET /v1/service
+  `,
+  /** Read-only members may use these too: they change their own session or passkeys. */
+  ownSession: `
+    DELETE /v1/session
+    POST /v1/session/presence
+    GET /v1/passkeys
+    POST /v1/passkeys
+    DELETE /v1/passkeys/:passkey
+  `,
+  /** Members must have proved their presence. */
+  presence: `
+    POST /v1/passkeys
+    DELETE /v1/passkeys/:passkey
+    POST /v1/members
+    PATCH /v1/members/:id
+    DELETE /v1/members/:id
+    POST /v1/members/:id/links
+    DELETE /v1/members/:id/passkeys/:passkey
+    GET /v1/audit/export
+    POST /v1/audit/auditors
+    POST /v1/erasures
+    PUT /v1/organization/contents
+  `,
+  /** Members must have proved their presence if the key holds, or will hold, `admin`. */
+  presenceForAdminKeys: `
+    POST /v1/api-keys
+    PATCH /v1/api-keys/:id
+    DELETE /v1/api-keys/:id
+    POST /v1/api-keys/:id/rotate
+    POST /v1/api-keys/:id/revoke
+  `,
+} as const;
+
+/** Routes that need no key. */
+const PUBLIC = `
+  POST /v1/session
+  POST /v1/session/challenges
+  POST /v1/session/links
+  POST /v1/session/oidc
+  GET /v1/session/methods
+  GET /unsubscribe/:token
+  POST /unsubscribe/:token
+  GET /c/:token
+  GET /o/:token
+  GET /view/:token
+  GET /preferences/:token
+  POST /preferences/:token
+  GET /dashboard
+  GET /dashboard/:screen
+  GET /dashboard/:screen/:id
+  GET /dashboard/assets/:name
+  GET /.well-known/outbox-audit/:organization
+  GET /
+  GET /livez
+  GET /readyz
+  GET /openapi.json
+  GET /docs
+`;
+
+const lines = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .sort();
+
+const TABLE: readonly (readonly [string, RouteRule])[] = Object.entries(ROUTES);
+const namesOf = (holds: (rule: RouteRule) => boolean): readonly string[] =>
+  TABLE.filter(([, rule]) => holds(rule))
+    .map(([name]) => name)
+    .sort();
+
+const guarded = (holds: (rule: Exclude<RouteRule, { readonly permission: null }>) => boolean): readonly string[] =>
+  namesOf((rule) => rule.permission !== null && holds(rule));
+
+describe('the route table', () => {
+  test.each(Object.entries(PERMISSIONS))('requires %s where the documentation does', (permission, routes) => {
+    expect(guarded((rule) => rule.permission === permission)).toEqual(lines(routes));
+  });
+
+  test('needs no key only where the documentation says so', () => {
+    expect(namesOf(({ permission }) => permission === null)).toEqual(lines(PUBLIC));
+  });
+
+  test.each([
+    ['refuses test keys', CONDITIONS.liveOnly, guarded(({ environments }) => !environments.includes('test'))],
+    ['admits auditors', CONDITIONS.auditors, guarded(({ auditors }) => auditors === true)],
+    ['withholds contents', CONDITIONS.contents, guarded(({ contents }) => contents === true)],
+    ['refuses keys', CONDITIONS.membersOnly, guarded(({ membersOnly }) => membersOnly === true)],
+    ['admits only operators', CONDITIONS.operatorsOnly, guarded(({ operatorsOnly }) => operatorsOnly === true)],
+    ['admits read-only members', CONDITIONS.ownSession, guarded(({ ownSession }) => ownSession === true)],
+    ['asks for presence', CONDITIONS.presence, guarded(({ presence }) => presence === 'always')],
+    [
+      'asks for presence about admin keys',
+      CONDITIONS.presenceForAdminKeys,
+      guarded(({ presence }) => presence === 'ofAdminKeys'),
+    ],
+  ])('%s where the documentation does', (_, expected, found) => {
+    expect(found).toEqual(lines(expected));
+  });
+});
