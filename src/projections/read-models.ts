@@ -38,6 +38,7 @@ import {
   listAllSuppressions,
   listOptIns,
   listSuppressions,
+  messagesOfDomain,
 } from './suppressions.ts';
 import { type ListTemplates, listTemplates } from './templates.ts';
 import { type ListTopics, listTopics } from './topics.ts';
@@ -88,6 +89,7 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
     list: (by: ListSuppressions) => listSuppressions(pool, by),
     listAll: (by: ListAllSuppressions) => listAllSuppressions(pool, by),
     export: (by: ExportSuppressions) => exportSuppressions(pool, by),
+    messagesOfDomain: (messageIds: readonly string[], domainId: string) => messagesOfDomain(pool, messageIds, domainId),
   },
   topics: {
     list: (by: ListTopics) => listTopics(pool, by),

@@ -70,9 +70,19 @@ export interface ListSuppressions {
   readonly scope: SuppressionScope | null;
   /** Of one address; null: all. */
   readonly suppressionId: string | null;
+  /** Only what messages of this sending domain have caused; null: all. */
+  readonly domainId: string | null;
   readonly limit: number;
   readonly after: ListCursor | null;
 }
+
+/** An entry in force that a message of a domain has caused. @param domain, now placeholders. */
+const causedBy = (domain: string, now: string, more = ''): string => `(${domain}::text is null or exists (
+      select from json_array_elements(state->'entries') e
+      join read_models.messages m on m.message_id = e->'source'->>'messageId'
+      where m.domain_id = ${domain} and e->>'removedAt' is null
+        and (e->>'expiresAt' is null or (e->>'expiresAt')::timestamptz > ${now}) ${more}
+    ))`;
 
 const LIST = `
   select state from read_models.suppressions
@@ -84,6 +94,7 @@ const LIST = `
     )
     and ($6::text is null or suppression_id = $6)
     and ($7::timestamptz is null or (added_at, suppression_id) < ($7, $8::text))
+    and ${causedBy('$10', '$3', "and ($4::text is null or e->>'reason' = $4) and ($5::text is null or e->>'scope' = $5)")}
   order by added_at desc, suppression_id desc
   limit $9`;
 
@@ -92,6 +103,8 @@ export interface ExportSuppressions {
   readonly environment: Environment;
   /** ISO 8601: what has expired by then is left out. */
   readonly now: string;
+  /** Only what messages of this sending domain have caused; null: all. */
+  readonly domainId: string | null;
   /** Id of the last one of the page before; null: the first page. */
   readonly after: string | null;
 }
@@ -105,15 +118,16 @@ const EXPORT = `
   where organization_id = $1 and environment = $2 and reasons <> '{}'
     and exists (select from unnest(expiries) as e(expires_at) where e.expires_at is null or e.expires_at > $3)
     and ($4::text is null or suppression_id > $4)
+    and ${causedBy('$5', '$3')}
   order by suppression_id
   limit ${EXPORT_ROWS}`;
 
 /** A page of all that is in force; `next` is null behind the last. */
 export const exportSuppressions = async (
   db: Database,
-  { organizationId, environment, now, after }: ExportSuppressions,
+  { organizationId, environment, now, domainId, after }: ExportSuppressions,
 ): Promise<{ readonly items: readonly ExistingSuppression[]; readonly next: string | null }> => {
-  const values = [organizationId, environment, now, after];
+  const values = [organizationId, environment, now, after, domainId];
   const { rows } = await db.query<{ state: ExistingSuppression }>({
     name: 'export-suppressions',
     text: EXPORT,
@@ -126,7 +140,7 @@ export const exportSuppressions = async (
 /** Addresses of an organization that are suppressed, latest addition first. */
 export const listSuppressions = async (
   db: Database,
-  { organizationId, environment, now, reason, scope, suppressionId, limit, after }: ListSuppressions,
+  { organizationId, environment, now, reason, scope, suppressionId, domainId, limit, after }: ListSuppressions,
 ): Promise<ListPage<ExistingSuppression>> => {
   const values = [
     organizationId,
@@ -138,6 +152,7 @@ export const listSuppressions = async (
     after?.createdAt ?? null,
     after?.id ?? null,
     rowsToAsk(limit),
+    domainId,
   ];
   const { rows } = await db.query<{ state: ExistingSuppression }>({ name: 'list-suppressions', text: LIST, values });
   return pageOf(
@@ -174,7 +189,23 @@ export const listAllSuppressions = async (
   return { ...page, items: page.items.map((row) => row.suppressionId) };
 };
 
-export interface ListOptIns extends Pick<ListSuppressions, 'environment' | 'suppressionId' | 'limit' | 'after'> {
+const OF_DOMAIN = {
+  name: 'find-messages-of-domain',
+  text: 'select message_id as id from read_models.messages where message_id = any($1) and domain_id = $2',
+};
+
+/** Ids of those messages that a sending domain sent. */
+export const messagesOfDomain = async (
+  db: Database,
+  messageIds: readonly string[],
+  domainId: string,
+): Promise<ReadonlySet<string>> => {
+  const { rows } = await db.query<{ id: string }>({ ...OF_DOMAIN, values: [messageIds, domainId] });
+  return new Set(rows.map(({ id }) => id));
+};
+
+export interface ListOptIns
+  extends Pick<ListSuppressions, 'environment' | 'suppressionId' | 'domainId' | 'limit' | 'after'> {
   readonly topicId: string;
 }
 
@@ -184,6 +215,11 @@ const LIST_OPT_INS = `
   where o.topic_id = $1 and o.environment = $2
     and ($3::text is null or o.suppression_id = $3)
     and ($4::timestamptz is null or (o.opted_in_at, o.suppression_id) < ($4, $5::text))
+    and ($7::text is null or exists (
+      select from json_array_elements(s.state->'resubscriptions') r
+      join read_models.messages m on m.message_id = r->'source'->>'messageId'
+      where r->>'topicId' = $1 and m.domain_id = $7
+    ))
   order by o.opted_in_at desc, o.suppression_id desc
   limit $6`;
 
@@ -194,9 +230,17 @@ export interface ListedOptIn extends Resubscription {
 /** Who has opted in to a topic, the latest first. */
 export const listOptIns = async (
   db: Database,
-  { topicId, environment, suppressionId, limit, after }: ListOptIns,
+  { topicId, environment, suppressionId, domainId, limit, after }: ListOptIns,
 ): Promise<ListPage<ListedOptIn>> => {
-  const values = [topicId, environment, suppressionId, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const values = [
+    topicId,
+    environment,
+    suppressionId,
+    after?.createdAt ?? null,
+    after?.id ?? null,
+    rowsToAsk(limit),
+    domainId,
+  ];
   const { rows } = await db.query<{ state: ExistingSuppression }>({
     name: 'list-opt-ins',
     text: LIST_OPT_INS,

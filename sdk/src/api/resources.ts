@@ -745,8 +745,9 @@ export const suppressions = (call: Call) => ({
   /**
    * List suppressed addresses, newest first
    *
-   * Those in force, the latest addition first; with `at`, the one that was last new first. The list is the organization's in the key's environment, whichever
-   * domain the key is bound to: what is suppressed is so for all of its domains.
+   * Those in force in the key's environment, the latest addition first; with `at`, the one that was last new first.
+   * A key with only `send` or `read` sees what messages of its own domain have caused. A suppression holds for
+   * all domains of the organization: `GET /v1/suppressions/check` answers such a key yes or no for any address.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -754,6 +755,9 @@ export const suppressions = (call: Call) => ({
     call.list<Suppression, ListSuppressionsAnswer>({ method: 'GET', path: '/v1/suppressions', query }, options),
   /**
    * Check whether an address is suppressed now
+   *
+   * `suppressed` is the answer for every key. A key with only `send` or `read` sees what messages of its own domain have caused. A suppression holds for
+   * all domains of the organization: `GET /v1/suppressions/check` answers such a key yes or no for any address. `opted_in` and `suppression` show it no more.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -764,7 +768,8 @@ export const suppressions = (call: Call) => ({
    *
    * All that is in force, in no order, as CSV (RFC 4180) with the columns `address, scope, reason, expires_at, note, topic_id`: a row for each
    * reason. The import takes it as it is. A cell that a spreadsheet would take for a formula has an apostrophe in front.
-   * Addresses that were erased are not in it. An answer that breaks off is not the whole list.
+   * Addresses that were erased are not in it. A key with only `send` or `read` gets what messages of its own domain have
+   * caused. An answer that breaks off is not the whole list.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -784,7 +789,8 @@ export const suppressions = (call: Call) => ({
   /**
    * Read a suppression
    *
-   * A removed suppression can still be read, with all its entries.
+   * A removed suppression can still be read, with all its entries. A key with only `send` or `read` sees what messages of its own domain have caused. A suppression holds for
+   * all domains of the organization: `GET /v1/suppressions/check` answers such a key yes or no for any address.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -832,7 +838,7 @@ export const topics = (call: Call) => ({
   /**
    * List who opted in to a topic, the latest first
    *
-   * In the key’s environment, with the latest time each of them said so. Who has opted out since is not listed; something else can keep mail from an address that is, which `GET /v1/suppressions/check` tells.
+   * In the key’s environment, with the latest time each of them said so. Who has opted out since is not listed; something else can keep mail from an address that is, which `GET /v1/suppressions/check` tells. A key with only `send` or `read` sees who opted in by a link in a message of its own domain.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */

@@ -2,7 +2,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { type IdPrefix, isId } from '../../domain/ids.ts';
 import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
-import { holds } from '../auth/permissions.ts';
+import { holds, visibleDomainId } from '../auth/permissions.ts';
 import type { RouteContext } from '../endpoint.ts';
 import { type GuardedRouteName, ROUTES } from '../route-table.ts';
 import type { SerializedFound } from '../schemas/search.ts';
@@ -65,11 +65,29 @@ export const found = ({ type, path }: Shown, id: string, name: string | null): S
   path: `${path}/${id}`,
 });
 
+/** A suppression that the caller may read. Keys that see their own domain only find what its messages caused. */
+export const suppressionById = async (
+  searching: Searching,
+  id: string,
+): Promise<readonly { readonly id: string }[]> => {
+  const { caller, route, within } = searching;
+  if (!may(searching, SHOWN.suppression.route)) return [];
+  const { search, suppressions } = route.deps.readModels;
+  const domainId = visibleDomainId(caller);
+  if (domainId === null) return search.byId('suppression', { ...within, id });
+  const { organizationId, environment } = caller;
+  const now = route.deps.context.system.now().toISOString();
+  const by = { organizationId, environment, now, reason: null, scope: null, domainId, suppressionId: id };
+  const { items } = await suppressions.list({ ...by, limit: 1, after: null });
+  return items.map(({ suppressionId }) => ({ id: suppressionId }));
+};
+
 export const resourcesById = async (searching: Searching): Hits => {
   const { text, route } = searching;
   const kinds = Object.entries(SHOWN) as [FoundKind, Shown][]; // the keys of that very object
   const [kind, shown] = kinds.find(([, { prefix }]) => isId(prefix, text)) ?? [];
   if (kind === undefined || shown === undefined || !may(searching, shown.route)) return [];
+  if (kind === 'suppression') return (await suppressionById(searching, text)).map(({ id }) => found(shown, id, null));
   const rows = await route.deps.readModels.search.byId(kind, { ...withinOf(searching, shown), id: text });
   return rows.map(({ id, name }) => found(shown, id, name));
 };

@@ -11,13 +11,13 @@ import {
   deliveryById,
   found,
   type Hits,
-  may,
   memberById,
   OF_KIND_MAX,
   resourcesById,
   resourcesByName,
   type Searching,
   SHOWN,
+  suppressionById,
 } from './search-resources.ts';
 import { idOfAddress } from './suppressions/suppressions.ts';
 
@@ -91,11 +91,7 @@ const byAddress = async (searching: Searching): Hits => {
   if (!ADDRESS.test(text) || text.startsWith('msg_')) return [];
   const lists = [messagesBy(searching, 'to', 'Messages to'), messagesBy(searching, 'from', 'Messages from')];
   const id = await idOfAddress(route.deps, caller, text);
-  const { route: read } = SHOWN.suppression;
-  const rows =
-    id === null || !may(searching, read)
-      ? []
-      : await route.deps.readModels.search.byId('suppression', { ...searching.within, id });
+  const rows = id === null ? [] : await suppressionById(searching, id);
   const suppressions = rows.map((row) => found(SHOWN.suppression, row.id, `Suppression of ${text}`));
   return [...(await Promise.all(lists)).flat(), ...suppressions];
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { recordOptIns } from '../../../commands/suppression/change-suppression.ts';
 import { loadTopic } from '../../../commands/topic.ts';
 import { strongestEntry } from '../../../domain/suppression/suppression.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -126,7 +127,8 @@ export const listOptInsRoute = endpoint(
     summary: 'List who opted in to a topic, the latest first',
     description:
       'In the key’s environment, with the latest time each of them said so. Who has opted out since is not listed; something ' +
-      'else can keep mail from an address that is, which `GET /v1/suppressions/check` tells.',
+      'else can keep mail from an address that is, which `GET /v1/suppressions/check` tells. A key with only `send` or `read` ' +
+      'sees who opted in by a link in a message of its own domain.',
     query: listQuery,
     answer: listSchema(optInSchema),
   },
@@ -135,7 +137,8 @@ export const listOptInsRoute = endpoint(
     const after = decodeCursor(LIST, cursor);
     const suppressionId = await idOfAddress(deps, caller, address);
     await readYourWrites(deps, ['suppressions']);
-    const by = { topicId, environment: caller.environment, suppressionId, limit, after };
+    const domainId = visibleDomainId(caller);
+    const by = { topicId, environment: caller.environment, suppressionId, domainId, limit, after };
     const { items, hasMore, next } = await deps.readModels.topics.optIns(by);
     const found = await loadEvidence(deps.context.contents, items);
     const shown = items.map(({ contentId, source, at }) => ({

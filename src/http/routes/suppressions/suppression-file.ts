@@ -3,12 +3,14 @@ import { z } from 'zod';
 import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import { noteReading } from '../../../commands/audit.ts';
 import { type AddSuppression, addSuppressions } from '../../../commands/suppression/change-suppression.ts';
+import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { type CsvRecord, readCsv, unescapeFormula, writeCsv } from '../../csv.ts';
@@ -16,6 +18,7 @@ import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { loadEvidence, suppressionImportSchema } from '../../schemas/suppression.ts';
 import { problemsIn } from '../../validation/problems.ts';
 import { addressField, suppressionFields, topicProblem } from './add-suppressions.ts';
+import { visibleSuppressions } from './suppressions.ts';
 
 /** The suppression list as a CSV file: what the export writes, the import reads. */
 
@@ -174,7 +177,8 @@ export const importSuppressionsRoute = endpoint(
 
 const EXPORT_DESCRIPTION = `All that is in force, in no order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`: a row for each
 reason. The import takes it as it is. A cell that a spreadsheet would take for a formula has an apostrophe in front.
-Addresses that were erased are not in it. An answer that breaks off is not the whole list.`;
+Addresses that were erased are not in it. A key with only \`send\` or \`read\` gets what messages of its own domain have
+caused. An answer that breaks off is not the whole list.`;
 
 const rowsOf = (
   { entries }: ExistingSuppression,
@@ -193,18 +197,22 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
   const { contents, system } = deps.context;
 
   /** Reads a page once the client has taken the one before: memory holds one page. */
-  async function* pages(by: Parameters<typeof deps.readModels.suppressions.export>[0]): AsyncGenerator<string> {
+  async function* pages(
+    caller: Caller,
+    by: Parameters<typeof deps.readModels.suppressions.export>[0],
+  ): AsyncGenerator<string> {
     yield writeCsv([SUPPRESSION_COLUMNS]);
     let after: string | null = null;
     do {
       closing.throwIfAborted();
       const page: { readonly items: readonly ExistingSuppression[]; readonly next: string | null } =
         await deps.readModels.suppressions.export({ ...by, after });
+      const items = await visibleSuppressions(deps, caller, page.items);
       const evidence = await loadEvidence(
         contents,
-        page.items.flatMap(({ entries }) => entries),
+        items.flatMap(({ entries }) => entries),
       );
-      const rows = page.items.flatMap((state) => rowsOf(state, evidence, by.now));
+      const rows = items.flatMap((state) => rowsOf(state, evidence, by.now));
       if (rows.length > 0) yield writeCsv(rows);
       after = page.next;
     } while (after !== null);
@@ -219,13 +227,16 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
       answer: z.string(),
       mediaType: 'text/csv',
     },
-    async ({ caller: { organizationId, environment }, origin, reply }) => {
+    async ({ caller, origin, reply }) => {
+      const { organizationId, environment } = caller;
       await readYourWrites(deps, ['suppressions']);
       await noteReading(deps.context, origin, { what: 'suppressions', subjectId: null });
       reply.type('text/csv; charset=utf-8');
       reply.header('content-disposition', 'attachment; filename="suppressions.csv"');
       const now = system.now().toISOString();
-      return Readable.from(pages({ organizationId, environment, now, after: null }));
+      return Readable.from(
+        pages(caller, { organizationId, environment, now, domainId: visibleDomainId(caller), after: null }),
+      );
     },
   );
 };

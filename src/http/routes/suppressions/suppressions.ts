@@ -26,6 +26,7 @@ import {
 import type { ListPage } from '../../../projections/page-of.ts';
 import type { ListAllSuppressions } from '../../../projections/suppressions.ts';
 import { resourceEndpoint, statesOf } from '../../as-of.ts';
+import { visibleDomainId } from '../../auth/permissions.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -52,6 +53,44 @@ export const loadSuppression = async (
   return { suppression: existing, revision };
 };
 
+const isOf =
+  (messages: ReadonlySet<string>) =>
+  ({ source }: Pick<SuppressionEntry, 'source'>): boolean =>
+    source !== null && messages.has(source.messageId);
+
+/**
+ * Suppressions as the caller may see them. A key that sees its own domain only sees the entries that the domain's
+ * messages caused, as if there were no others. Otherwise it reads notes and message ids of other domains.
+ */
+export const visibleSuppressions = async (
+  { readModels }: Pick<HttpDependencies, 'readModels'>,
+  caller: Caller,
+  states: readonly ExistingSuppression[],
+): Promise<readonly ExistingSuppression[]> => {
+  const domainId = visibleDomainId(caller);
+  if (domainId === null) return states;
+  const causes = states.flatMap(({ entries, resubscriptions }) =>
+    [...entries, ...resubscriptions].flatMap(({ source }) => (source === null ? [] : [source.messageId])),
+  );
+  const own = isOf(await readModels.suppressions.messagesOfDomain([...new Set(causes)], domainId));
+  return states.flatMap((state) => {
+    const entries = state.entries.filter(own);
+    const resubscriptions = state.resubscriptions.filter(own);
+    const first = entries[0] ?? resubscriptions[0];
+    if (first === undefined) return [];
+    return [{ ...state, entries, resubscriptions, createdAt: 'at' in first ? first.at : first.addedAt }];
+  });
+};
+
+/** Loads a suppression with what the caller may see of it. @throws {DomainError} `not_found`, `other_organization`. */
+const loadVisible = async (deps: HttpDependencies, caller: Caller, id: string) => {
+  const { suppression: loaded, revision } = await loadSuppression(deps, caller, id);
+  const [visible] = await visibleSuppressions(deps, caller, [loaded]);
+  if (visible === undefined || visible.entries.length === 0)
+    throw new DomainError('not_found', 'suppression not found');
+  return { suppression: visible, revision };
+};
+
 /** What lists are filtered by; null: by no address. */
 export const idOfAddress = async (
   { context: { secrets } }: Pick<HttpDependencies, 'context'>,
@@ -69,6 +108,7 @@ const filters = {
 };
 
 interface AskThen extends ListAllSuppressions {
+  readonly caller: Caller;
   readonly now: string;
   readonly reason: SuppressionReason | null;
   readonly scope: SuppressionScope | null;
@@ -77,17 +117,22 @@ interface AskThen extends ListAllSuppressions {
 /** Those in force at a moment. @param deps with the log up to then. */
 const pageThen = async (
   { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
-  { now, reason, scope, ...by }: AskThen,
+  { caller, now, reason, scope, ...by }: AskThen,
 ): Promise<ListPage<ExistingSuppression>> => {
   const page = await readModels.suppressions.listAll(by);
-  const states = await statesOf(context, suppression, page.items.map(suppressionStream));
+  const all = await statesOf(context, suppression, page.items.map(suppressionStream));
+  const states = await visibleSuppressions({ readModels }, caller, all);
   const isAskedFor = (entry: SuppressionEntry): boolean =>
     isInForce(entry, now) && (reason ?? entry.reason) === entry.reason && (scope ?? entry.scope) === entry.scope;
   return { ...page, items: states.filter(({ entries }) => entries.some(isAskedFor)) };
 };
 
-const LIST_DESCRIPTION = `Those in force, the latest addition first; with \`at\`, the one that was last new first. The list is the organization's in the key's environment, whichever
-domain the key is bound to: what is suppressed is so for all of its domains.`;
+/** Said of every route that lists or shows suppressions. */
+const OWN_DOMAIN = `A key with only \`send\` or \`read\` sees what messages of its own domain have caused. A suppression holds for
+all domains of the organization: \`GET /v1/suppressions/check\` answers such a key yes or no for any address.`;
+
+const LIST_DESCRIPTION = `Those in force in the key's environment, the latest addition first; with \`at\`, the one that was last new first.
+${OWN_DOMAIN}`;
 
 export const listSuppressionsRoute = listEndpoint(
   'GET /v1/suppressions',
@@ -104,22 +149,25 @@ export const listSuppressionsRoute = listEndpoint(
     const suppressionId = await idOfAddress(deps, caller, address);
     const now = deps.context.system.now().toISOString();
     const by = { organizationId, environment, now, reason, scope, suppressionId, limit };
-    const page =
-      latest === null
-        ? await deps.readModels.suppressions.list({ ...by, after })
-        : await pageThen(deps, { ...by, after: cursorFrom(after, latest) });
-    return { ...page, items: await serializeSuppressions(deps.context.contents, page.items, now) };
+    const domainId = visibleDomainId(caller);
+    if (latest !== null) {
+      const page = await pageThen(deps, { ...by, caller, after: cursorFrom(after, latest) });
+      return { ...page, items: await serializeSuppressions(deps.context.contents, page.items, now) };
+    }
+    const page = await deps.readModels.suppressions.list({ ...by, domainId, after });
+    const items = await visibleSuppressions(deps, caller, page.items);
+    return { ...page, items: await serializeSuppressions(deps.context.contents, items, now) };
   },
 );
 
-const GET_DESCRIPTION = 'A removed suppression can still be read, with all its entries.';
+const GET_DESCRIPTION = `A removed suppression can still be read, with all its entries. ${OWN_DOMAIN}`;
 
 export const getSuppressionRoute = resourceEndpoint(
   'GET /v1/suppressions/:id',
   { summary: 'Read a suppression', description: GET_DESCRIPTION, answer: suppressionSchema },
   async ({ caller, id, reply }, route) => {
     const { contents, system } = route.deps.context;
-    const { suppression, revision } = await loadSuppression(route.deps, caller, id);
+    const { suppression, revision } = await loadVisible(route.deps, caller, id);
     setRevision(reply, revision);
     return serializeSuppression(contents, suppression, system.now().toISOString());
   },
@@ -129,29 +177,30 @@ const checkQuery = z.strictObject({ address: addressField().describe('The addres
 
 export const checkSuppressionRoute = endpoint(
   'GET /v1/suppressions/check',
-  { summary: 'Check whether an address is suppressed now', query: checkQuery, answer: suppressionCheckSchema },
-  async (
-    { caller: { organizationId, environment }, query: { address } },
-    {
-      deps: {
-        context: { store, contents, secrets, system },
-      },
-    },
-  ) => {
+  {
+    summary: 'Check whether an address is suppressed now',
+    description: `\`suppressed\` is the answer for every key. ${OWN_DOMAIN} \`opted_in\` and \`suppression\` show it no more.`,
+    query: checkQuery,
+    answer: suppressionCheckSchema,
+  },
+  async ({ caller, query: { address } }, { deps }) => {
+    const { organizationId, environment } = caller;
+    const { store, contents, secrets, system } = deps.context;
     const digest = addressDigest(await organizationSecret(secrets, organizationId), address);
     const { state } = await load(store, suppression, suppressionStream(suppressionId(environment, digest)));
     const now = system.now().toISOString();
     const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
       strongestEntry(state, { stream, topicId: null }, now) !== null;
+    const [visible] = state.status === 'absent' ? [] : await visibleSuppressions(deps, caller, [state]);
     return {
       object: 'suppression_check',
       address,
       suppressed: { transactional: isKeptBack('transactional'), bulk: isKeptBack('bulk') },
-      opted_in: optIns(state).map(({ topicId }) => topicId),
+      opted_in: visible === undefined ? [] : optIns(visible).map(({ topicId }) => topicId),
       suppression:
-        state.status === 'absent' || state.entries.length === 0
+        visible === undefined || visible.entries.length === 0
           ? null
-          : await serializeSuppression(contents, state, now),
+          : await serializeSuppression(contents, visible, now),
     };
   },
 );
