@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createCosigner } from '../../../src/domain/audit/signed-note.ts';
-import { createAuditLog, ORIGIN } from '../../support/audit-export.ts';
+import { createCosigner, createSigner, type Signer } from '../../../src/domain/audit/signed-note.ts';
+import { type AuditLogWriter, createAuditLog, exportOf, ORIGIN } from '../../support/audit-export.ts';
 import { disclosureOf } from '../../support/disclosures.ts';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
@@ -86,6 +86,47 @@ describe.each(COMMANDS)('%s', (_, command) => {
       stdout: expect.stringContaining('the end is cut off'),
     });
   }, 180_000);
+});
+
+describe.each(COMMANDS)('%s, given a forged export', (_, command) => {
+  const announced = ({ verifierKey }: Signer) => ({
+    type: 'AuditKeyAdded',
+    stream: 'audit-org_mine',
+    data: { origin: ORIGIN, vkey: verifierKey.text },
+  });
+  const forgeries: readonly (readonly [string, (log: AuditLogWriter, forger: Signer) => string])[] = [
+    [
+      'a stranger announces a key in the leaf behind a genuine checkpoint',
+      (log, forger) => {
+        const note = log.note(10);
+        log.add(announced(forger));
+        const data = { size: 10, root: log.root(10).toString('base64'), note };
+        log.add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data });
+        return log.export({ note: log.note(log.leaves.length, [forger.signatureLine]) });
+      },
+    ],
+    [
+      'leaves follow those that were signed',
+      (log) => {
+        const note = log.note(10);
+        log.fill(12);
+        return exportOf(log.leaves, { from: 0, size: 10, edge: [], note });
+      },
+    ],
+    [
+      'a leaf is missing at the end',
+      (log) => exportOf(log.leaves.slice(0, 9), { from: 0, size: 10, edge: [], note: log.note(10) }),
+    ],
+  ];
+
+  test.each(forgeries)('refuses it: %s', async (_, forge) => {
+    const path = join(await folder(), 'forged.jsonl');
+    const log = createAuditLog();
+    log.fill(10);
+    await writeFile(path, forge(log, createSigner(ORIGIN, randomBytes(32))));
+    const ran = await run(...command, path, '--key', log.signer.verifierKey.text);
+    expect([ran.code, ran.stdout]).toEqual([1, expect.stringMatching(/^not verified\n/)]);
+  });
 });
 
 test('the file on its own tells how it is used', async () => {

@@ -1,0 +1,223 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { createSigner, type Signer } from '../../../../src/domain/audit/signed-note.ts';
+import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
+import { type AuditLogWriter, createAuditLog, exportOf, ORIGIN, verify } from '../../../support/audit-export.ts';
+
+// Exports that a stranger builds around what is public (leaves, genuine checkpoints) with a key of their own. Their hashes,
+// checksums and signatures are all consistent: only the chain of trust is not.
+
+const trusted = ({ signer }: AuditLogWriter) => ({ keys: [signer.verifierKey] });
+const stranger = (): Signer => createSigner(ORIGIN, randomBytes(32));
+
+const announce = (log: AuditLogWriter, { verifierKey }: Signer): void => {
+  log.add({ type: 'AuditKeyAdded', stream: 'audit-org_mine', data: { origin: ORIGIN, vkey: verifierKey.text } });
+};
+const repeat = (log: AuditLogWriter, note: string, size: number): void => {
+  const root = log.root(size).toString('base64');
+  log.add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data: { size, root, note } });
+};
+const signedBy = (log: AuditLogWriter, { signatureLine }: Signer): string =>
+  log.note(log.leaves.length, [signatureLine]);
+
+const genuine = (size: number): AuditLogWriter => {
+  const log = createAuditLog();
+  announce(log, log.signer);
+  log.fill(size);
+  return log;
+};
+
+describe('a key that a stranger announces', () => {
+  test.each([
+    ['in the first leaf behind a genuine checkpoint', 0],
+    ['later behind a genuine checkpoint', 3],
+  ])('%s signs nothing', async (_, distance) => {
+    const log = genuine(10);
+    const checkpoint = log.note(10);
+    log.fill(10 + distance);
+    const forger = stranger();
+    announce(log, forger);
+    repeat(log, checkpoint, 10);
+    log.fill(30);
+    const { verdict, faults } = await verify(log.export({ note: signedBy(log, forger) }), trusted(log));
+    expect([verdict, faults]).toEqual([
+      'not verified',
+      ['the checkpoint is not signed by the key that was given, nor by one that followed it'],
+    ]);
+  });
+
+  test('and signs with in a leaf vouches for no other', async () => {
+    const log = genuine(10);
+    const [first, second] = [stranger(), stranger()];
+    announce(log, first);
+    repeat(log, signedBy(log, first), log.leaves.length);
+    announce(log, second);
+    repeat(log, signedBy(log, second), log.leaves.length);
+    expect((await verify(log.export({ note: signedBy(log, second) }), trusted(log))).verdict).toBe('not verified');
+  });
+
+  test('is trusted once a genuine checkpoint covers its leaf', async () => {
+    const log = genuine(10);
+    const next = stranger();
+    announce(log, next);
+    repeat(log, log.note(11), 11);
+    log.fill(30);
+    expect(await verify(log.export({ note: signedBy(log, next) }), trusted(log))).toMatchObject({
+      verdict: 'verified',
+      faults: [],
+    });
+  });
+});
+
+describe('a key of the log', () => {
+  test('stays announced while checkpoints of fewer leaves follow', async () => {
+    const log = genuine(10);
+    const next = stranger();
+    announce(log, next);
+    repeat(log, log.note(10), 10);
+    repeat(log, log.note(12), 12);
+    const note = signedBy(log, next);
+    expect((await verify(log.export({ note }), trusted(log))).verdict).toBe('verified');
+  });
+
+  test('may sign the leaf that retires it, and nothing behind it', async () => {
+    const log = genuine(10);
+    const next = stranger();
+    announce(log, next);
+    log.add({ type: 'AuditKeyRetired', stream: 'audit-org_mine', data: { vkey: log.signer.verifierKey.text } });
+    repeat(log, log.note(11), 11);
+    expect((await verify(log.export(), trusted(log))).verdict).toBe('verified');
+    repeat(log, log.note(13), 13);
+    expect((await verify(log.export(), trusted(log))).verdict).toBe('not verified');
+  });
+
+  test('is announced by the checkpoint at the end for checkpoints kept elsewhere', async () => {
+    const log = genuine(10);
+    const next = stranger();
+    announce(log, next);
+    log.fill(20);
+    const since = [{ name: 'kept.note', signed: readCheckpoint(log.note(15, [next.signatureLine])) }];
+    expect(await verify(log.export(), { ...trusted(log), since })).toMatchObject({ verdict: 'verified', doubts: [] });
+  });
+});
+
+describe('a retired key', () => {
+  const withRetired = () => {
+    const log = genuine(10);
+    const next = stranger();
+    announce(log, next);
+    repeat(log, log.note(11), 11);
+    log.add({ type: 'AuditKeyRetired', stream: 'audit-org_mine', data: { vkey: log.signer.verifierKey.text } });
+    const retiredAt = log.leaves.length - 1;
+    repeat(log, signedBy(log, next), log.leaves.length);
+    log.fill(30);
+    return { log, next, retiredAt };
+  };
+
+  test('signs nothing that includes the leaf that retires it', async () => {
+    const { log, next, retiredAt } = withRetired();
+    const bytes = log.export({ note: signedBy(log, next) });
+    const earlier = (size: number) => [{ name: 'kept.note', signed: readCheckpoint(log.note(size)) }];
+    const by = (size: number) => verify(bytes, { ...trusted(log), since: earlier(size) });
+    expect(await by(retiredAt)).toMatchObject({ verdict: 'verified', doubts: [] });
+    expect(await by(retiredAt + 1)).toMatchObject({
+      verdict: 'undecided',
+      doubts: ['kept.note is not signed by a key of this log'],
+    });
+  });
+});
+
+describe('leaves behind those that were signed', () => {
+  test.each([1, 2, 300])('%i of them are a fault', async (more) => {
+    const log = genuine(10);
+    const note = log.note(10);
+    log.fill(10 + more);
+    const bytes = exportOf(log.leaves, { from: 0, size: 10, edge: [], note });
+    expect(await verify(bytes, trusted(log))).toMatchObject({
+      verdict: 'not verified',
+      faults: expect.arrayContaining(['there are leaves behind leaf 9, the last one signed']),
+    });
+  });
+
+  test.each([1, 2, 9])('%i missing before them are a fault', async (missing) => {
+    const log = genuine(10);
+    const bytes = exportOf(log.leaves.slice(0, 10 - missing), { from: 0, size: 10, edge: [], note: log.note(10) });
+    const { verdict, faults } = await verify(bytes, trusted(log));
+    expect([verdict, faults]).toEqual([
+      'not verified',
+      expect.arrayContaining([expect.stringMatching(/^leaves \d+ to 9 are missing/)]),
+    ]);
+  });
+
+  test('a header that promises another size than the checkpoint is a fault', async () => {
+    const log = genuine(10);
+    const note = log.note(10);
+    log.fill(12);
+    const bytes = exportOf(log.leaves, { from: 0, size: 12, edge: [], note });
+    expect((await verify(bytes, trusted(log))).verdict).toBe('not verified');
+  });
+});
+
+describe('an honest log', () => {
+  const kept = (log: AuditLogWriter, name: string, size: number, lines = [log.signer.signatureLine]) => ({
+    name,
+    signed: readCheckpoint(log.note(size, lines)),
+  });
+
+  test.each([1, 9, 10, 29, 30])('agrees with its own checkpoint of %i leaves', async (size) => {
+    const log = genuine(30);
+    const since = [kept(log, 'kept.note', size)];
+    expect(await verify(log.export(), { ...trusted(log), since })).toMatchObject({
+      verdict: 'verified',
+      faults: [],
+      doubts: [],
+    });
+  });
+
+  test.each(['a stranger', 'nobody'])('is not called rewritten by a checkpoint that %s signed', async (who) => {
+    const log = genuine(30);
+    const other = createAuditLog(log.leaves.toReversed());
+    const lines = who === 'nobody' ? [] : [stranger().signatureLine];
+    const since = [kept(other, 'planted.note', 20, lines)];
+    const { verdict, faults } = await verify(log.export(), { ...trusted(log), since });
+    expect([verdict === 'verified', faults.filter((each) => each.includes('rewritten'))]).toEqual([false, []]);
+  });
+
+  test('is not called rewritten by a checkpoint of its retired key over leaves of a later time', async () => {
+    const log = genuine(10);
+    const next = stranger();
+    announce(log, next);
+    repeat(log, log.note(11), 11);
+    log.add({ type: 'AuditKeyRetired', stream: 'audit-org_mine', data: { vkey: log.signer.verifierKey.text } });
+    repeat(log, signedBy(log, next), log.leaves.length);
+    log.fill(30);
+    const other = createAuditLog(log.leaves.toReversed());
+    const since = [kept(other, 'stolen.note', 25, [log.signer.signatureLine])];
+    expect(await verify(log.export({ note: signedBy(log, next) }), { ...trusted(log), since })).toMatchObject({
+      verdict: 'undecided',
+      faults: [],
+      doubts: ['stolen.note is not signed by a key of this log'],
+    });
+  });
+});
+
+describe('a rewritten log', () => {
+  test.each([5, 20, 30])('is shown by a kept checkpoint of %i leaves', async (size) => {
+    const log = genuine(30);
+    const since = [{ name: 'kept.note', signed: readCheckpoint(log.note(size)) }];
+    const rewritten = createAuditLog([...log.leaves.slice(0, 4), ...log.leaves.slice(4).toReversed()]);
+    const note = rewritten.note(30, [log.signer.signatureLine]);
+    const { verdict, faults } = await verify(rewritten.export({ note }), { ...trusted(log), since });
+    expect([verdict, faults.some((each) => each.includes('the log was rewritten'))]).toEqual(['not verified', true]);
+  });
+
+  test('is shown by a kept checkpoint beyond its end', async () => {
+    const log = genuine(30);
+    const since = [{ name: 'kept.note', signed: readCheckpoint(log.note(30)) }];
+    const { verdict, faults } = await verify(log.export({ size: 20 }), { ...trusted(log), since });
+    expect([verdict, faults]).toEqual([
+      'not verified',
+      ['the earlier checkpoint kept.note is of 30 leaves, and this export ends behind 20: keep both'],
+    ]);
+  });
+});
