@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import type { Message } from '../../../src/domain/message/message.ts';
+import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import type { Claimed } from '../../../src/workers/delivery/claim.ts';
+import { type Completion, completionOf, type FencedAttempt, momentOf } from '../../../src/workers/delivery/fence.ts';
+import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
+import { createSteppableSystem } from '../../support/system.ts';
+
+/** The log's word on a claim counts for ten seconds of these. */
+const TIMES = { attemptMs: 240_000, leaseMs: 300_000 };
+const CONFIRMED_MS_MAX = 10_000;
+
+/** Only what the fence reads of a message. */
+const claimOf = (leasedTo: number | null): Claimed =>
+  ({
+    attempt: 1,
+    message: {
+      revision: 1,
+      state: {
+        status: 'sending',
+        accepted: { messageId: 'msg_a' },
+        recipients: [{ id: 'rcp_a', lease: leasedTo === null ? null : { attempt: leasedTo } }],
+      } as unknown as Message,
+    },
+  }) as unknown as Claimed;
+
+interface Opened {
+  readonly system: ReturnType<typeof createSteppableSystem>;
+  readonly completion: Completion;
+  readonly abort: AbortController;
+  /** Answers of the log: how long each takes, and whether it fails; none left: it answers at once. */
+  readonly reads: { tookMs: number; fails?: boolean }[];
+  asked(): number;
+}
+
+const open = ({
+  leasedTo = 1,
+  wallAheadMs = () => 0,
+}: {
+  leasedTo?: number | null;
+  wallAheadMs?: () => number;
+} = {}) => {
+  const stepped = createSteppableSystem();
+  const system = { ...stepped, now: () => new Date(stepped.now().getTime() + wallAheadMs()) };
+  const reads: Opened['reads'] = [];
+  let asked = 0;
+  const readStream: EventStore['readStream'] = async () => {
+    asked += 1;
+    const read = reads.shift() ?? { tookMs: 0 };
+    if (read.tookMs > 0) await system.sleep(read.tookMs);
+    if (read.fails === true) throw new Error('the log does not answer');
+    return [];
+  };
+  const abort = new AbortController();
+  const begun = momentOf(system);
+  const attempt: FencedAttempt = {
+    claim: claimOf(leasedTo),
+    recipientIds: new Set(['rcp_a']),
+    begun,
+    confirmed: begun,
+    signal: abort.signal,
+  };
+  const unrecorded = createUnrecordedOutcomes(system);
+  const completion = completionOf({ store: { readStream } as EventStore, system, times: TIMES, unrecorded }, attempt);
+  return { system, completion, abort, reads, asked: () => asked };
+};
+
+/** Whether the final dot may leave, once the clock has gone on for so long. */
+const answer = async ({ system, completion }: Pick<Opened, 'system' | 'completion'>, ms = 0): Promise<boolean> => {
+  const may = Promise.resolve(completion.mayComplete());
+  await system.advance(ms);
+  return may;
+};
+
+describe('the final dot', () => {
+  test.each([0, 1, CONFIRMED_MS_MAX])('leaves %i ms after the claim, without a read of the log', async (ms) => {
+    const opened = open();
+    await opened.system.advance(ms);
+    expect([await answer(opened), opened.asked()]).toEqual([true, 0]);
+  });
+
+  test('leaves later if the log confirms the claim, which is asked once', async () => {
+    const opened = open();
+    await opened.system.advance(CONFIRMED_MS_MAX + 1);
+    expect([await answer(opened), opened.asked()]).toEqual([true, 1]);
+    await opened.system.advance(CONFIRMED_MS_MAX);
+    expect([await answer(opened), opened.asked()]).toEqual([true, 1]);
+  });
+
+  test.each([null, 2])('stays if the claim is lost: the lease is of %s', async (leasedTo) => {
+    const opened = open({ leasedTo });
+    await opened.system.advance(CONFIRMED_MS_MAX + 1);
+    expect(await answer(opened)).toBe(false);
+  });
+
+  test('stays once the attempt is over, though the log would confirm the claim', async () => {
+    const opened = open();
+    await opened.system.advance(TIMES.attemptMs);
+    expect([await answer(opened), opened.asked()]).toEqual([false, 0]);
+  });
+
+  test('stays once the attempt is over by the wall clock alone: the machine was suspended', async () => {
+    let aheadMs = 0;
+    const opened = open({ wallAheadMs: () => aheadMs });
+    aheadMs = TIMES.attemptMs;
+    expect(await answer(opened)).toBe(false);
+  });
+
+  test('asks the log after a suspension that only the wall clock shows', async () => {
+    let aheadMs = 0;
+    const opened = open({ leasedTo: 2, wallAheadMs: () => aheadMs });
+    aheadMs = CONFIRMED_MS_MAX + 1;
+    expect([await answer(opened), opened.asked()]).toEqual([false, 1]);
+  });
+
+  test('stays when the attempt is given up', async () => {
+    const opened = open();
+    opened.abort.abort();
+    expect(await answer(opened)).toBe(false);
+  });
+
+  test('waits for a log that is away, and leaves when it is back', async () => {
+    const opened = open();
+    await opened.system.advance(CONFIRMED_MS_MAX + 1);
+    opened.reads.push({ tookMs: 0, fails: true }, { tookMs: 0, fails: true });
+    expect([await answer(opened, 1_000), opened.asked()]).toEqual([true, 3]);
+  });
+
+  test('stays if the log is away until the attempt is over', async () => {
+    const opened = open();
+    await opened.system.advance(CONFIRMED_MS_MAX + 1);
+    opened.reads.push(...Array.from({ length: 2_000 }, () => ({ tookMs: 0, fails: true })));
+    expect(await answer(opened, TIMES.attemptMs)).toBe(false);
+  });
+
+  test('needs another answer where one came so late that another worker may hold the message by now', async () => {
+    const opened = open();
+    await opened.system.advance(CONFIRMED_MS_MAX + 1);
+    opened.reads.push({ tookMs: CONFIRMED_MS_MAX + 1 }, { tookMs: CONFIRMED_MS_MAX });
+    expect([await answer(opened, 3 * CONFIRMED_MS_MAX), opened.asked()]).toEqual([true, 2]);
+  });
+});
