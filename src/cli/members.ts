@@ -61,7 +61,7 @@ const linkOf = ({ mail, apiUrl }: Operator, config: Config, { token, expiresAt }
 export const inviteMemberCommand: OperatorCommand = {
   name: 'members invite',
   usage: '--email ADDRESS --role owner|developer|analyst|auditor [--name NAME] [--organization ORG_ID]',
-  summary: 'invites a person to the dashboard, or gives a member another link; it works once, for 15 minutes',
+  summary: 'invites a person to the dashboard and prints the link, which works once, for 7 days',
   run: async (operator, invocation, config) => {
     const { context } = operator;
     const email = checked('email', required(invocation, 'email'), bareAddress);

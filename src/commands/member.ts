@@ -3,18 +3,16 @@ import { sha256Hex } from '../domain/digest.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { MemberEvent } from '../domain/events.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
+import { createSignInLink as decideCreateSignInLink, mailSignInLink } from '../domain/member/create-sign-in-link.ts';
 import type { Role } from '../domain/member/events.ts';
 import {
   changeRole,
-  createSignInLink as decideCreateSignInLink,
   inviteMember as decideInviteMember,
   removeMember as decideRemoveMember,
   setOperator as decideSetOperator,
-  LINK_MINUTES,
   type Member,
   type MemberAuthority,
   type Members,
-  mailSignInLink,
   members,
   requireMember,
 } from '../domain/member/member.ts';
@@ -50,16 +48,20 @@ export interface InviteMember {
   /** null: the first owner alone. */
   readonly email: string | null;
   readonly role: Role;
-  /** Default: `LINK_MINUTES`. */
+  /** Default: `INVITATION_DAYS`. */
   readonly linkMinutes?: number;
 }
 
-const MINUTE_MS = 60_000;
-
-const makeLink = ({ system }: Context, minutes: number): MadeLink & { readonly linkHash: string } => {
+const makeToken = ({ system }: Context) => {
   const token = formatSecret('link', system.randomBytes(SECRET_RANDOM_BYTES));
-  const expiresAt = new Date(system.now().getTime() + minutes * MINUTE_MS).toISOString();
-  return { token, linkHash: sha256Hex(token), expiresAt };
+  return { token, linkHash: sha256Hex(token) };
+};
+
+/** The link with its expiry, which the decision chose. */
+const madeLink = (state: Members, memberId: string, { token, linkHash }: ReturnType<typeof makeToken>): MadeLink => {
+  const link = requireMember(state, memberId).links.find((one) => one.linkHash === linkHash);
+  if (link === undefined) throw new Error('the link was added just now');
+  return { token, expiresAt: link.expiresAt };
 };
 
 const contextOf = ({ system }: Context, origin: Origin) =>
@@ -127,7 +129,7 @@ const isSameAddress = (one: string | null, other: string | null): boolean =>
 export const inviteMember = (
   context: Context,
   origin: Origin,
-  { name, email, role, linkMinutes = LINK_MINUTES }: InviteMember,
+  { name, email, role, linkMinutes: minutes }: InviteMember,
 ): Promise<InvitedMember> =>
   retryConflicts(async () => {
     const { store, system } = context;
@@ -139,57 +141,63 @@ export const inviteMember = (
       throw new DomainError('member_already_exists', 'somebody with this address is a member already');
     const memberId = formatId('mbr', system.randomBytes(ID_BYTES));
     const contactId = system.uuid();
-    const { linkHash, ...link } = makeLink(context, linkMinutes);
+    const made = makeToken(context);
+    const now = system.now().toISOString();
     const body: ContactAddress = { kind: 'contact', address: email, member: { id: memberId, name } };
     const done = await executeOnce(context, {
       aggregate: members,
       stream,
       known,
       context: contextOf(context, origin),
-      decide: (state) => decideInviteMember(state, { memberId, contactId, role, linkHash, expiresAt: link.expiresAt }),
+      decide: (state) =>
+        decideInviteMember(state, { memberId, contactId, role, linkHash: made.linkHash, now, minutes }),
       contents: [{ id: contactId, organizationId, body }],
     });
-    return done === null ? null : { member: { ...requireMember(done.state, memberId), name, email }, link };
+    if (done === null) return null;
+    const member = { ...requireMember(done.state, memberId), name, email };
+    return { member, link: madeLink(done.state, memberId, made) };
   });
 
 /**
- * Gives a member another link; the one before ends.
+ * Gives a member another link, or renews their invitation. Earlier links stay, within `HANDED_LINKS_MAX`.
  * @throws {DomainError} `not_found`, `resource_conflict`.
  */
 export const createSignInLink = async (
   context: Context,
   origin: Origin,
-  { memberId, linkMinutes = LINK_MINUTES }: { readonly memberId: string; readonly linkMinutes?: number },
+  { memberId, linkMinutes: minutes }: { readonly memberId: string; readonly linkMinutes?: number },
 ): Promise<MadeLink> => {
-  const { linkHash, ...link } = makeLink(context, linkMinutes);
-  await execute(context, {
+  const made = makeToken(context);
+  const metadata = contextOf(context, origin);
+  const { state } = await execute(context, {
     aggregate: members,
     stream: membersStream(origin.organizationId),
-    context: contextOf(context, origin),
-    decide: (state) => decideCreateSignInLink(state, { memberId, linkHash, expiresAt: link.expiresAt }),
+    context: metadata,
+    decide: (found) =>
+      decideCreateSignInLink(found, { memberId, linkHash: made.linkHash, now: metadata.occurredAt, minutes }),
   });
-  return link;
+  return madeLink(state, memberId, made);
 };
 
 /**
- * Makes a link to be mailed to the member; the one before ends. Requests of strangers reach this, so it is limited.
+ * Makes a link to be mailed to the member. Requests of strangers reach this, so it is limited.
+ * @param asked `network` is the mark of the network that asks.
  * @throws {DomainError} `not_found`, `rate_limit_exceeded`, `resource_conflict`.
  */
 export const createMailedLink = async (
   context: Context,
   origin: Origin,
-  { memberId }: { readonly memberId: string },
+  { memberId, network }: { readonly memberId: string; readonly network: string },
 ): Promise<MadeLink> => {
-  const { linkHash, ...link } = makeLink(context, LINK_MINUTES);
+  const made = makeToken(context);
   const metadata = contextOf(context, origin);
-  await execute(context, {
+  const { state } = await execute(context, {
     aggregate: members,
     stream: membersStream(origin.organizationId),
     context: metadata,
-    decide: (state) =>
-      mailSignInLink(state, { memberId, linkHash, expiresAt: link.expiresAt, now: metadata.occurredAt }),
+    decide: (found) => mailSignInLink(found, { memberId, linkHash: made.linkHash, now: metadata.occurredAt, network }),
   });
-  return link;
+  return madeLink(state, memberId, made);
 };
 
 /** @throws {DomainError} `not_found`, `last_owner`, `resource_conflict`. */

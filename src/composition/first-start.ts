@@ -13,7 +13,7 @@ import {
   type KeyCacheState,
   type KeyEntry,
 } from '../domain/key-cache.ts';
-import { FIRST_LINK_MINUTES } from '../domain/member/member.ts';
+import { FIRST_LINK_MINUTES } from '../domain/member/sign-in-link.ts';
 import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/event-store.ts';
 import type { System } from '../domain/ports/system.ts';
 import { readFamilies } from '../domain/read-families.ts';
@@ -172,7 +172,7 @@ const replaceUnprinted = async (
   test: await replaceValue(context, directory, firstTestKey(directory)),
 });
 
-/** A link for the first owner, who is made if there is none; the link before it ends. */
+/** A link for the first owner, who is made if there is none. */
 const makeLink = async (
   context: CommandContext,
   { members }: Directory,

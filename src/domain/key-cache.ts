@@ -11,6 +11,7 @@ import type {
 } from './events.ts';
 import { type Members, members as membersOf } from './member/member.ts';
 import { type ExistingSession, session } from './member/session.ts';
+import type { MemberLink } from './member/sign-in-link.ts';
 import { type Organization, organization } from './organization/organization.ts';
 import { categoryOf, idOf, type RecordedEvent, type Revision } from './ports/event-store.ts';
 import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
@@ -49,7 +50,7 @@ export interface KeyCacheState {
   readonly auditors: ReadonlyMap<string, ExistingAuditor>;
   /** By organization. */
   readonly members: ReadonlyMap<string, Members>;
-  /** Id of the member whose last link it is, by the hash of its token. */
+  /** Id of the member whose link it is, by the hash of its token. */
   readonly links: ReadonlyMap<string, string>;
   /** Whose member it is, by the id of the member. */
   readonly organizationsOfMembers: ReadonlyMap<string, string>;
@@ -150,14 +151,21 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     return NOTHING;
   };
 
+  const replaceLinks = (
+    memberId: string,
+    before: readonly MemberLink[] = [],
+    after: readonly MemberLink[] = [],
+  ): void => {
+    for (const { linkHash } of before) links.delete(linkHash);
+    for (const { linkHash } of after) links.set(linkHash, memberId);
+  };
+
   const applyMembers = (id: string, event: RecordedEvent<MemberEvent>): readonly KeyChange[] => {
     const before = members.get(id) ?? membersOf.initial;
     const after = membersOf.evolve(before, event, event.metadata);
     members.set(id, after);
     const { memberId } = event.data;
-    const [earlier, link] = [before.members[memberId]?.link, after.members[memberId]?.link];
-    if (earlier != null) links.delete(earlier.linkHash);
-    if (link != null) links.set(link.linkHash, memberId);
+    replaceLinks(memberId, before.members[memberId]?.links, after.members[memberId]?.links);
     if (after.members[memberId] === undefined) organizationsOfMembers.delete(memberId);
     else organizationsOfMembers.set(memberId, id);
     return NOTHING;

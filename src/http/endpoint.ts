@@ -30,7 +30,7 @@ export interface RouteContext {
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
   readonly engagements: Pick<EngagementRecorder, 'note'>;
-  readonly signInMail: Pick<SignInMail, 'ask'>;
+  readonly signInMail: Pick<SignInMail, 'ask' | 'invite'>;
   readonly refusals: Pick<RefusalRecorder, 'flush'>;
   readonly memberAddresses: MemberAddresses;
   /** By organization. */

@@ -1,11 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { createSemaphore } from '../async/semaphore.ts';
-import { createMailedLink } from '../commands/member.ts';
+import { createMailedLink, type InvitedMember } from '../commands/member.ts';
 import { mailNotice } from '../commands/message/mail-notice.ts';
-import { sha256Hex } from '../domain/digest.ts';
+import { clientNetworkOf } from '../domain/address-ranges.ts';
+import { keyedDigest, sha256Hex } from '../domain/digest.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { escapeHtml } from '../domain/escape-html.ts';
-import { LINK_MINUTES } from '../domain/member/member.ts';
+import { NETWORK_MARK_CHARACTERS } from '../domain/member/events.ts';
+import { INVITATION_DAYS, LINK_MINUTES } from '../domain/member/sign-in-link.ts';
 import type { Notice } from '../domain/organization/notices.ts';
 import { signInUrl } from '../domain/public-url.ts';
 import type { KeyCache } from './auth/key-cache.ts';
@@ -16,12 +18,15 @@ import { fill, type Locale, localeFor } from './pages/languages.ts';
 import { keepOrigin, requestOrigin } from './request-origin.ts';
 
 /**
- * Mails links to sign in, behind the answers to their requests: whoever asks is answered the same, as fast, whether a member
- * has the address or not. A process that is killed loses what it has not mailed yet; people ask again.
+ * Mails links to sign in and invitations. Links to sign in are mailed behind the answers to their requests: the answer is
+ * the same, and as fast, whether a member has the address or not. A process that is killed loses what it has not mailed
+ * yet; people ask again.
  */
 export interface SignInMail {
   /** @throws {DomainError} `unavailable`: too many wait. */
   ask(address: string, request: FastifyRequest): void;
+  /** Mails an invitation where mail leaves the machine. @returns whether it is on its way. */
+  invite(invited: InvitedMember & { readonly organizationId: string }, request: FastifyRequest): Promise<boolean>;
   /** Waits for what was asked for. */
   close(): Promise<void>;
 }
@@ -35,22 +40,29 @@ const PARAGRAPH = 'style="margin:0 0 16px"';
 const BUTTON =
   'style="display:inline-block;padding:12px 22px;border-radius:8px;background:#1f4fba;color:#ffffff;text-decoration:none"';
 
-/** @param url of the link. @param organization its name, which its owners choose. */
-export const signInNotice = ({ tag, say }: Locale, url: string, organization: string): Notice => {
-  const values = { organization, minutes: String(LINK_MINUTES) };
-  const subject = fill(say.signInMailSubject, values);
-  const asked = fill(say.signInMailAsked, values);
-  const once = fill(say.signInMailOnce, values);
+/** Sentences of a mail with a link. */
+interface LinkMail {
+  readonly subject: string;
+  /** Why it is sent. */
+  readonly reason: string;
+  readonly button: string;
+  /** How long the link works. */
+  readonly once: string;
+  /** Advice to those who did not expect it. */
+  readonly ignore: string;
+}
+
+const noticeOf = ({ tag, say }: Locale, url: string, { subject, reason, button, once, ignore }: LinkMail): Notice => {
   const paragraphs = [
-    escapeHtml(asked),
-    `<a href="${escapeHtml(url)}" ${BUTTON}>${escapeHtml(say.signInMailButton)}</a>`,
+    escapeHtml(reason),
+    `<a href="${escapeHtml(url)}" ${BUTTON}>${escapeHtml(button)}</a>`,
     `${escapeHtml(say.signInMailCopy)}<br>${escapeHtml(url)}`,
     escapeHtml(once),
-    escapeHtml(say.signInMailIgnore),
+    escapeHtml(ignore),
   ];
   return {
     subject,
-    text: [asked, '', url, '', once, say.signInMailIgnore, ''].join('\n'),
+    text: [reason, '', url, '', once, ignore, ''].join('\n'),
     html: `<!doctype html>
 <html lang="${tag}">
 <head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head>
@@ -59,6 +71,39 @@ export const signInNotice = ({ tag, say }: Locale, url: string, organization: st
 `,
   };
 };
+
+/** @param url of the link. @param organization its name, which its owners choose. */
+export const signInNotice = (locale: Locale, url: string, organization: string): Notice => {
+  const { say } = locale;
+  const values = { organization, minutes: String(LINK_MINUTES) };
+  return noticeOf(locale, url, {
+    subject: fill(say.signInMailSubject, values),
+    reason: fill(say.signInMailAsked, values),
+    button: say.signInMailButton,
+    once: fill(say.signInMailOnce, values),
+    ignore: say.signInMailIgnore,
+  });
+};
+
+/** @param url of the link. @param organization its name, which its owners choose. */
+export const invitationNotice = (locale: Locale, url: string, organization: string): Notice => {
+  const { say } = locale;
+  const values = { organization, days: String(INVITATION_DAYS) };
+  return noticeOf(locale, url, {
+    subject: fill(say.invitationMailSubject, values),
+    reason: fill(say.invitationMailReason, values),
+    button: say.invitationMailButton,
+    once: fill(say.invitationMailOnce, values),
+    ignore: say.invitationMailIgnore,
+  });
+};
+
+/** Stands for a network in the log, where it counts how often the member's links are asked for. */
+const networkMark = ({ trackingKeys: [key] }: HttpDependencies, memberId: string, address: string): string =>
+  keyedDigest(key.bytes, 'network that asks for a link', `${memberId}\0${clientNetworkOf(address)}`).slice(
+    0,
+    NETWORK_MARK_CHARACTERS,
+  );
 
 export const createSignInMail = (
   deps: HttpDependencies,
@@ -69,7 +114,8 @@ export const createSignInMail = (
   const pending = new Set<Promise<void>>();
 
   const mail = async ({ organizationId, member }: MemberOfOrganization, request: FastifyRequest): Promise<void> => {
-    const { memberId, contactId } = member;
+    const { memberId, contactId, status } = member;
+    if (status !== 'joined') return; // an invitation is accepted through its own link
     const domain = keyCache.domainNamed(organizationId, null);
     const contact = (await context.contents.get([contactId])).get(contactId);
     if (contact?.kind !== 'contact' || contact.address === null) return;
@@ -82,7 +128,8 @@ export const createSignInMail = (
       { ...requestOrigin(request), actor: 'service', organizationId, environment: null },
       request,
     );
-    const { token } = await createMailedLink(context, origin, { memberId });
+    const network = networkMark(deps, memberId, request.ip);
+    const { token } = await createMailedLink(context, origin, { memberId, network });
     await mailNotice(context, domain, {
       organizationId,
       notice: signInNotice(
@@ -109,7 +156,34 @@ export const createSignInMail = (
     }
   };
 
+  const mailInvitation: SignInMail['invite'] = async ({ organizationId, member, link }, request) => {
+    const domain = keyCache.domainNamed(organizationId, null);
+    if (deps.inbox !== null || domain === undefined || member.email === null) return false;
+    const url = signInUrl(deps.publicUrl, link.token);
+    await mailNotice(context, domain, {
+      organizationId,
+      notice: invitationNotice(
+        localeFor(request.headers['accept-language']),
+        url,
+        keyCache.organizationNameOf(organizationId),
+      ),
+      to: member.email,
+      attachments: [],
+      actor: 'service',
+      causeId: request.id,
+      idempotencyKey: `invitation\n${sha256Hex(link.token)}`,
+      confidential: true,
+    });
+    return true;
+  };
+
   return {
+    // The person is invited by then: they can be handed the link.
+    invite: (invited, request) =>
+      mailInvitation(invited, request).catch((err: unknown) => {
+        logger.warn({ err, memberId: invited.member.memberId }, 'an invitation is not mailed');
+        return false;
+      }),
     ask: (address, request) => {
       if (pending.size >= WAITING_MAX) throw new DomainError('unavailable', 'too many links are being mailed');
       const work = semaphore

@@ -1286,7 +1286,7 @@ export const members = (call: Call) => ({
    *
    * `owner`: everything. `developer`: `send`, `read` and `manage`. `analyst`: `read`, without addresses,
    * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. Owners may allow either to see them:
-   * `PUT /v1/organization/contents`. The answer has a link to sign in, for you to hand over: it is shown only here, works once, for 15 minutes. An organization has at most 200 members.
+   * `PUT /v1/organization/contents`. The answer has the link that accepts the invitation. It works once, for 7 days, and is shown only here. Where mail leaves this machine, the link is also mailed to the person (`link.mailed`). To renew the invitation, make another link (`POST /v1/members/:id/links`). To withdraw it, remove the member (`DELETE /v1/members/:id`). An organization has at most 200 members.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1320,7 +1320,7 @@ export const members = (call: Call) => ({
   /**
    * Remove a member
    *
-   * Their sessions end within a second. What they did stays on record.
+   * Their sessions end within a second. What they did stays on record. If they have not joined yet, this withdraws the invitation: its links stop working.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1329,7 +1329,7 @@ export const members = (call: Call) => ({
   /**
    * Make another link for a member
    *
-   * The link before it ends. It is shown only here, and works once.
+   * It works once, for 15 minutes, and is shown only here. For a member who has not joined yet it renews the invitation: the link works for 7 days, and is mailed as the first one was. Earlier links keep working; at most 5 do at once, and one more ends the oldest.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */

@@ -3005,9 +3005,11 @@ export interface InvitedMember {
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
   /** May read the health of the service. Only the command line of the service grants it. */
   operator: boolean;
-  /** `invited`: they have never signed in. */
+  /** `invited`: they have not accepted the invitation yet. */
   status: 'invited' | 'joined';
   invited_at: string;
+  /** Until then the invitation can be accepted. null: they have joined, or the invitation has expired. */
+  invitation_expires_at: string | null;
   joined_at: string | null;
   /** How many they have (`GET /v1/members/:id/passkeys`). */
   passkeys: number;
@@ -3016,6 +3018,8 @@ export interface InvitedMember {
     /** Shown once. What follows `#` is sent to no server until the person confirms. */
     url: string;
     expires_at: string;
+    /** It was also mailed to the member. Mail that is captured does not count. */
+    mailed: boolean;
   };
 }
 
@@ -3028,9 +3032,11 @@ export interface Member {
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
   /** May read the health of the service. Only the command line of the service grants it. */
   operator: boolean;
-  /** `invited`: they have never signed in. */
+  /** `invited`: they have not accepted the invitation yet. */
   status: 'invited' | 'joined';
   invited_at: string;
+  /** Until then the invitation can be accepted. null: they have joined, or the invitation has expired. */
+  invitation_expires_at: string | null;
   joined_at: string | null;
   /** How many they have (`GET /v1/members/:id/passkeys`). */
   passkeys: number;
@@ -3041,6 +3047,8 @@ export interface SignInLink {
   /** Shown once. What follows `#` is sent to no server until the person confirms. */
   url: string;
   expires_at: string;
+  /** It was also mailed to the member. Mail that is captured does not count. */
+  mailed: boolean;
 }
 
 export interface MemberSession {

@@ -37,6 +37,7 @@ const Link = ({ link, name }: { readonly link: SerializedLink; readonly name: st
         <CopyButton text={link.url} label="Copy the link" />
       </div>
       <p class="muted">
+        {link.mailed && 'It is on its way by mail. '}
         Hand it over now: nobody can show it again. It works once, until {times.short(link.expires_at)}.
       </p>
     </>
@@ -104,9 +105,22 @@ export const ChangeRole = ({ member }: OfMember): JSX.Element => {
 export const MakeLink = ({ member }: OfMember): JSX.Element => {
   const make = async (): Promise<Outcome> =>
     shownOnce(await ask<SerializedLink>(`/v1/members/${member.id}/links`, 'POST', {}), member.name);
+  if (member.status === 'invited')
+    return (
+      <Action
+        word="Renew"
+        icon="link"
+        tone="plain"
+        title={`Renew the invitation of ${member.name}?`}
+        isSmall
+        act={make}
+      >
+        <p class="two">Makes a new link that works for 7 days. Earlier links keep working until they expire.</p>
+      </Action>
+    );
   return (
     <Action word="Link" icon="link" tone="plain" title={`A link for ${member.name}?`} isSmall act={make}>
-      <p class="two">Whoever has it can sign in as them. The link before it ends.</p>
+      <p class="two">Anyone who has the link can sign in as them. Earlier links keep working until they expire.</p>
     </Action>
   );
 };
@@ -162,6 +176,19 @@ export const MemberPasskeys = ({ member }: OfMember): JSX.Element | null => {
 
 export const RemoveMember = ({ member }: OfMember): JSX.Element => {
   const remove = (): Promise<undefined> => ask<undefined>(`/v1/members/${member.id}`, 'DELETE');
+  if (member.status === 'invited')
+    return (
+      <Action
+        word="Withdraw"
+        icon="forbid"
+        tone="danger"
+        title={`Withdraw the invitation of ${member.name}?`}
+        isSmall
+        act={remove}
+      >
+        <p class="two">Its links stop working within a second.</p>
+      </Action>
+    );
   return (
     <Action word="Remove" icon="forbid" tone="danger" title={`Remove ${member.name}?`} isSmall act={remove}>
       <p class="two">Their sessions end within a second. What they did stays on record.</p>

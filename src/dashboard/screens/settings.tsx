@@ -68,32 +68,41 @@ const Organization = ({
   );
 };
 
+/** When the member joined, or how long the invitation can be accepted. */
+const useStanding = ({ joined_at: joinedAt, invitation_expires_at: expiresAt }: SerializedMember): string => {
+  const times = useTimes();
+  if (joinedAt !== null) return `joined ${ago(joinedAt)}`;
+  return expiresAt === null ? 'invitation expired' : `invited, until ${times.short(expiresAt)}`;
+};
+
 const Member = ({
   member,
   mayChange,
 }: {
   readonly member: SerializedMember;
   readonly mayChange: boolean;
-}): JSX.Element => (
-  <div class="kr">
-    <span class="kn">
-      <bdi class="ell b">{member.name}</bdi>
-      <small class="muted ell">
-        {member.email ?? 'no address'},{' '}
-        {member.joined_at === null ? 'has not signed in yet' : `joined ${ago(member.joined_at)}`}
-      </small>
-    </span>
-    <span class="tag">{member.role}</span>
-    {mayChange && (
-      <span class="acts">
-        <ChangeRole member={member} />
-        <MakeLink member={member} />
-        <MemberPasskeys member={member} />
-        <RemoveMember member={member} />
+}): JSX.Element => {
+  const standing = useStanding(member);
+  return (
+    <div class="kr">
+      <span class="kn">
+        <bdi class="ell b">{member.name}</bdi>
+        <small class="muted ell">
+          {member.email ?? 'no address'}, {standing}
+        </small>
       </span>
-    )}
-  </div>
-);
+      <span class="tag">{member.role}</span>
+      {mayChange && (
+        <span class="acts">
+          <ChangeRole member={member} />
+          <MakeLink member={member} />
+          <MemberPasskeys member={member} />
+          <RemoveMember member={member} />
+        </span>
+      )}
+    </div>
+  );
+};
 
 const Session = ({ open, mayChange }: { readonly open: MemberSession; readonly mayChange: boolean }): JSX.Element => {
   const times = useTimes();

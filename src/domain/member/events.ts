@@ -10,6 +10,12 @@ export const MASKED_ROLES = ['analyst', 'auditor'] as const satisfies readonly R
 export const maskedRoleSchema = z.enum(MASKED_ROLES);
 export type MaskedRole = z.infer<typeof maskedRoleSchema>;
 
+/**
+ * 16 bits: thousands of IPv4 networks share a mark. Longer would tell who asked to those who have the service's key; shorter
+ * counts strangers together.
+ */
+export const NETWORK_MARK_CHARACTERS = 4;
+
 /** In one stream for each organization: whoever takes away an owner meets all others there who do the same. */
 export const memberEvents = {
   MemberInvited: z.object({
@@ -18,7 +24,7 @@ export const memberEvents = {
     contactId: z.string(),
     role: roleSchema,
   }),
-  /** Takes the place of the member's link before it. */
+  /** Ends no earlier link, up to the limits in `member.ts`. */
   SignInLinkCreated: z.object({
     memberId: z.string(),
     /** SHA-256 of the token, hex; the token itself is nowhere. */
@@ -26,9 +32,15 @@ export const memberEvents = {
     expiresAt: z.string(),
     /** The service mailed it to the member, at the request of whoever knows the address. Absent: it was shown to a person. */
     mailed: z.literal(true).optional(),
+    /** Mark of the network that asked for a mailed link: it counts requests, and is too short to find the network by. */
+    network: z.string().length(NETWORK_MARK_CHARACTERS).optional(),
   }),
-  /** Signed in for the first time. */
-  MemberJoined: z.object({ memberId: z.string() }),
+  /** Accepted the invitation. It ends all other links of the member. */
+  MemberJoined: z.object({
+    memberId: z.string(),
+    /** SHA-256 of the link that accepted it, hex. Absent: it was none. */
+    linkHash: z.string().length(64).optional(),
+  }),
   MemberRoleChanged: z.object({ memberId: z.string(), role: roleSchema }),
   MemberRemoved: z.object({ memberId: z.string() }),
   /** The member may read the health of the whole service. The command line alone grants and withdraws it. */
@@ -53,7 +65,12 @@ export const memberEvents = {
 
 /** By what a person proved who they are. */
 const proofSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('link'), linkHash: z.string().length(64) }),
+  z.object({
+    kind: z.literal('link'),
+    linkHash: z.string().length(64),
+    /** The first start or the command line printed the link. Absent: it was mailed, or made through the API. */
+    operator: z.literal(true).optional(),
+  }),
   z.object({
     kind: z.literal('passkey'),
     passkeyId: z.string(),

@@ -8,6 +8,7 @@ import { DomainError } from '../domain-error.ts';
 import type { MemberEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { Role } from './events.ts';
+import { addLink, expiryAfter, INVITATION_MINUTES, linkSourceOf, type MemberLink } from './sign-in-link.ts';
 
 /** What a role may do, and what it is kept from whatever its permissions say. */
 export interface Powers {
@@ -27,22 +28,6 @@ export const POWERS: Readonly<Record<Role, Powers>> = {
 
 /** Each is held in memory with their sessions. */
 export const MEMBERS_MAX = 200;
-
-/** A mail scanner or a shared screen has no longer. Shorter loses people who are called away. */
-export const LINK_MINUTES = 15;
-/** Links that a member is mailed within an hour. Higher: strangers fill their mailbox. Lower: a mail that gets lost locks them out. */
-export const MAILED_LINKS_MAX = 5;
-const HOUR_MS = 3_600_000;
-
-/** Of the link that the first start prints: whoever installs the service reads a page or two before. */
-export const FIRST_LINK_MINUTES = 60;
-
-export interface SignInLink {
-  /** SHA-256 of the token, hex. */
-  readonly linkHash: string;
-  /** ISO 8601. */
-  readonly expiresAt: string;
-}
 
 export interface Passkey {
   readonly passkeyId: string;
@@ -67,10 +52,10 @@ export interface Member {
   readonly status: 'invited' | 'joined';
   readonly invitedAt: string;
   readonly joinedAt: string | null;
-  /** The last link; it may have been used. */
-  readonly link: SignInLink | null;
-  /** When the last links were mailed to them, the newest last; `MAILED_LINKS_MAX` at most. */
-  readonly mailedLinksAt: readonly string[];
+  /** Oldest first. Some may have been used or be over: `session.ts` refuses a second use. */
+  readonly links: readonly MemberLink[];
+  /** SHA-256 of the link by which they accepted the invitation, hex; null: they accepted it otherwise, or not yet. */
+  readonly joinedBy: string | null;
   /** In the order in which they were added. */
   readonly passkeys: readonly Passkey[];
 }
@@ -94,7 +79,7 @@ const withPasskeys = (
 export const members: Aggregate<Members, MemberEvent> = {
   category: CATEGORIES.members,
   initial: { members: {} },
-  evolve: (state, event, { occurredAt }) => {
+  evolve: (state, event, { occurredAt, actor }) => {
     const { memberId } = event.data;
     switch (event.type) {
       case 'MemberInvited': {
@@ -104,20 +89,27 @@ export const members: Aggregate<Members, MemberEvent> = {
           status: 'invited',
           invitedAt: occurredAt,
           joinedAt: null,
-          link: null,
-          mailedLinksAt: [],
+          links: [],
+          joinedBy: null,
           passkeys: [],
         } as const;
         return { members: { ...state.members, [memberId]: invited } };
       }
       case 'SignInLinkCreated': {
-        const { linkHash, expiresAt, mailed } = event.data;
-        const before = state.members[memberId]?.mailedLinksAt ?? [];
-        const mailedLinksAt = mailed ? [...before, occurredAt].slice(-MAILED_LINKS_MAX) : before;
-        return changed(state, memberId, { link: { linkHash, expiresAt }, mailedLinksAt });
+        const { linkHash, expiresAt, mailed, network = null } = event.data;
+        const source = mailed ? 'mail' : linkSourceOf(actor);
+        const links = addLink(
+          state.members[memberId]?.links ?? [],
+          { linkHash, expiresAt, source, network },
+          occurredAt,
+        );
+        return changed(state, memberId, { links });
       }
-      case 'MemberJoined':
-        return changed(state, memberId, { status: 'joined', joinedAt: occurredAt });
+      case 'MemberJoined': {
+        const { linkHash = null } = event.data;
+        const links = (state.members[memberId]?.links ?? []).filter((one) => one.linkHash === linkHash);
+        return changed(state, memberId, { status: 'joined', joinedAt: occurredAt, joinedBy: linkHash, links });
+      }
       case 'MemberRoleChanged':
         return changed(state, memberId, { role: event.data.role });
       case 'OperatorGranted':
@@ -172,59 +164,40 @@ const requireOwnerBeside = (state: Members, { memberId, role, status }: Member):
 /** The operator may take away the last owner: the command line can invite another. */
 export type MemberAuthority = 'member' | 'operator';
 
-export interface InviteMember extends SignInLink {
+export interface InviteMember {
   readonly memberId: string;
   readonly contactId: string;
   readonly role: Role;
+  /** SHA-256 of the token of their link, hex. */
+  readonly linkHash: string;
+  /** ISO 8601. */
+  readonly now: string;
+  /** Default: `INVITATION_DAYS`. */
+  readonly minutes?: number | undefined;
 }
 
 /** @throws {DomainError} `too_many_members`. */
 export const inviteMember = (
   state: Members,
-  { memberId, contactId, role, linkHash, expiresAt }: InviteMember,
+  { memberId, contactId, role, linkHash, now, minutes = INVITATION_MINUTES }: InviteMember,
 ): readonly MemberEvent[] => {
   if (Object.keys(state.members).length >= MEMBERS_MAX)
     throw new DomainError('too_many_members', `an organization has at most ${MEMBERS_MAX} members`);
   return [
     { type: 'MemberInvited', data: { memberId, contactId, role } },
-    { type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt } },
+    { type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt: expiryAfter(now, minutes) } },
   ];
 };
 
-/** @throws {DomainError} `not_found`. */
-export const createSignInLink = (
-  state: Members,
-  { memberId, linkHash, expiresAt }: SignInLink & Pick<Member, 'memberId'>,
-): readonly MemberEvent[] => {
-  requireMember(state, memberId);
-  return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt } }];
+/**
+ * Somebody signed in. Not for the first time: nothing.
+ * @param linkHash of the link that they used; undefined: they used none.
+ * @throws {DomainError} `not_found`.
+ */
+export const joinMember = (state: Members, memberId: string, linkHash?: string): readonly MemberEvent[] => {
+  if (requireMember(state, memberId).status === 'joined') return [];
+  return [{ type: 'MemberJoined', data: { memberId, ...(linkHash !== undefined && { linkHash }) } }];
 };
-
-export interface MailSignInLink extends SignInLink {
-  readonly memberId: string;
-  /** ISO 8601. */
-  readonly now: string;
-}
-
-/** @throws {DomainError} `not_found`, `rate_limit_exceeded` they were mailed `MAILED_LINKS_MAX` within an hour. */
-export const mailSignInLink = (
-  state: Members,
-  { memberId, linkHash, expiresAt, now }: MailSignInLink,
-): readonly MemberEvent[] => {
-  const { mailedLinksAt } = requireMember(state, memberId);
-  const oldest = mailedLinksAt.at(-MAILED_LINKS_MAX);
-  const freeAtMs = oldest === undefined ? 0 : Date.parse(oldest) + HOUR_MS;
-  if (freeAtMs > Date.parse(now)) {
-    throw new DomainError('rate_limit_exceeded', `a member is mailed ${MAILED_LINKS_MAX} links an hour`, {
-      retryAfterSeconds: Math.ceil((freeAtMs - Date.parse(now)) / 1000),
-    });
-  }
-  return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt, mailed: true } }];
-};
-
-/** Somebody signed in. Not for the first time: nothing. @throws {DomainError} `not_found`. */
-export const joinMember = (state: Members, memberId: string): readonly MemberEvent[] =>
-  requireMember(state, memberId).status === 'joined' ? [] : [{ type: 'MemberJoined', data: { memberId } }];
 
 /** The same role again is nothing. @throws {DomainError} `not_found`, `last_owner`. */
 export const changeRole = (

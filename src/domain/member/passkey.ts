@@ -11,7 +11,7 @@ export const PASSKEYS_MAX = 10;
 export const passkeyInvalid = (): DomainError =>
   new DomainError('passkey_invalid', 'this passkey cannot be used to sign in: use another, or a link');
 
-/** Says the same whether a link never existed, was used, was replaced or is over. */
+/** Says the same whether a link never existed, was used, ended or is over. */
 export const linkInvalid = (): DomainError =>
   new DomainError('sign_in_link_invalid', 'this link cannot be used: it is used once, for a few minutes');
 
@@ -53,13 +53,13 @@ export interface AcceptProof {
 
 /**
  * Somebody has proved to be the member. A passkey counts upwards, or stays at 0 for ever.
- * @throws {DomainError} `not_found`; `sign_in_link_invalid` it was replaced; `passkey_invalid` it was removed, or there is
+ * @throws {DomainError} `not_found`; `sign_in_link_invalid` it ended; `passkey_invalid` it was removed, or there is
  * a copy of it.
  */
 export const acceptProof = (state: Members, { memberId, proof, counter }: AcceptProof): readonly MemberEvent[] => {
   if (proof.kind === 'link') {
-    if (requireMember(state, memberId).link?.linkHash !== proof.linkHash) throw linkInvalid();
-    return joinMember(state, memberId);
+    if (!requireMember(state, memberId).links.some(({ linkHash }) => linkHash === proof.linkHash)) throw linkInvalid();
+    return joinMember(state, memberId, proof.linkHash);
   }
   if (proof.kind === 'oidc') return joinMember(state, memberId);
   const { passkeyId } = proof;

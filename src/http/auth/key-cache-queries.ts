@@ -6,6 +6,7 @@ import type { KeyCacheState } from '../../domain/key-cache.ts';
 import type { Role } from '../../domain/member/events.ts';
 import { type Member, type Members, POWERS, type Powers } from '../../domain/member/member.ts';
 import type { ExistingSession } from '../../domain/member/session.ts';
+import type { MemberLink } from '../../domain/member/sign-in-link.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
 import type { DomainFacts } from '../../domain/ports/analyzer.ts';
@@ -18,8 +19,8 @@ import type { Holder } from './secret-index.ts';
 export interface KeyCacheQueries {
   /** @param environment that a member asks for. @returns null: the session's member was removed. */
   callerOf(holder: Holder, environment: Environment): Caller | null;
-  /** The member that the hash of a token (SHA-256, hex) was made for, if it is their last; undefined: none. */
-  memberOfLink(linkHash: string): MemberOfOrganization | undefined;
+  /** The member and their link with this hash of a token (SHA-256, hex); undefined: none. */
+  memberOfLink(linkHash: string): MemberWithLink | undefined;
   /** undefined: there is none, or they were removed. */
   memberOf(memberId: string): MemberOfOrganization | undefined;
   /** All members, by organization. What is unchanged is the same object. */
@@ -49,6 +50,10 @@ export interface KeyCacheQueries {
 export interface MemberOfOrganization {
   readonly organizationId: string;
   readonly member: Member;
+}
+
+export interface MemberWithLink extends MemberOfOrganization {
+  readonly link: MemberLink;
 }
 
 export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean): KeyCacheQueries => {
@@ -166,7 +171,11 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
 
   return {
     callerOf,
-    memberOfLink: (linkHash) => memberOf(state.links.get(linkHash) ?? ''),
+    memberOfLink: (linkHash) => {
+      const found = memberOf(state.links.get(linkHash) ?? '');
+      const link = found?.member.links.find((one) => one.linkHash === linkHash);
+      return found === undefined || link === undefined ? undefined : { ...found, link };
+    },
     memberOf,
     members: () => state.members,
     canSend: () =>

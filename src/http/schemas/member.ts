@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { NamedMember } from '../../commands/member.ts';
 import { permissionSchema } from '../../domain/api-key/events.ts';
 import { environmentSchema } from '../../domain/environment.ts';
+import { invitationExpiry } from '../../domain/member/create-sign-in-link.ts';
 import { roleSchema } from '../../domain/member/events.ts';
+
 import { timeSchema } from './envelope.ts';
 
 /** Members of an organization, and their sessions. */
@@ -17,8 +19,11 @@ export const memberSchema = z
     operator: z
       .boolean()
       .describe('May read the health of the service. Only the command line of the service grants it.'),
-    status: z.enum(['invited', 'joined']).describe('`invited`: they have never signed in.'),
+    status: z.enum(['invited', 'joined']).describe('`invited`: they have not accepted the invitation yet.'),
     invited_at: timeSchema(),
+    invitation_expires_at: timeSchema()
+      .nullable()
+      .describe('Until then the invitation can be accepted. null: they have joined, or the invitation has expired.'),
     joined_at: timeSchema().nullable(),
     passkeys: z.int().describe('How many they have (`GET /v1/members/:id/passkeys`).'),
   })
@@ -30,11 +35,12 @@ export const linkSchema = z.strictObject({
   object: z.literal('sign_in_link'),
   url: z.string().describe('Shown once. What follows `#` is sent to no server until the person confirms.'),
   expires_at: timeSchema(),
+  mailed: z.boolean().describe('It was also mailed to the member. Mail that is captured does not count.'),
 });
 
 export type SerializedLink = z.infer<typeof linkSchema>;
 
-export const serializeMember = (member: NamedMember): SerializedMember => ({
+export const serializeMember = (member: NamedMember, now: Date): SerializedMember => ({
   id: member.memberId,
   object: 'member',
   name: member.name,
@@ -43,6 +49,7 @@ export const serializeMember = (member: NamedMember): SerializedMember => ({
   operator: member.isOperator,
   status: member.status,
   invited_at: member.invitedAt,
+  invitation_expires_at: invitationExpiry(member, now.toISOString()),
   joined_at: member.joinedAt,
   passkeys: member.passkeys.length,
 });

@@ -49,7 +49,15 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.getByText(/#ob_link_\w{49}/).waitFor();
     expect(await look(page, `settings-link-${name}`)).toEqual(FINE);
     await page.getByRole('button', { name: 'It is handed over' }).click();
-    await page.getByText(`new-${name}@example.net`).first().waitFor();
+    const invited = page.getByRole('listitem').filter({ hasText: `new-${name}@example.net` });
+    await invited.getByText(/invited, until/).waitFor();
+    await invited.getByRole('button', { name: 'Renew' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Renew' }).click();
+    await page.getByText(/#ob_link_\w{49}/).waitFor();
+    await page.getByRole('button', { name: 'It is handed over' }).click();
+    await invited.getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await invited.waitFor({ state: 'detached' });
     if (size.width < 760) await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
@@ -157,7 +165,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await page.goto('/dashboard/settings');
     if (role === 'auditor') await page.getByText('@example.net').first().waitFor();
     else await page.getByText('Your role does not allow it.').first().waitFor();
-    for (const name of ['Invite', 'Role', 'Link', 'Remove', 'End'])
+    for (const name of ['Invite', 'Role', 'Link', 'Renew', 'Remove', 'Withdraw', 'End'])
       expect([name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([name, 0]);
     await page.goto('/dashboard/messages?environment=test');
     await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();

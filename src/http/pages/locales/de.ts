@@ -49,4 +49,10 @@ export const de: Sentences = {
   signInMailCopy: 'Falls die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse in Ihrem Browser:',
   signInMailOnce: 'Der Link funktioniert einmal, {minutes} Minuten lang.',
   signInMailIgnore: 'Waren Sie es nicht, brauchen Sie nichts zu tun: Ohne diese E-Mail kann sich niemand anmelden.',
+  invitationMailSubject: 'Einladung zu {organization}',
+  invitationMailReason: 'Sie sind zum Outbox-Dashboard von {organization} eingeladen.',
+  invitationMailButton: 'Einladung annehmen',
+  invitationMailOnce: 'Der Link funktioniert einmal, {days} Tage lang.',
+  invitationMailIgnore:
+    'Kennen Sie {organization} nicht, brauchen Sie nichts zu tun: Sie treten nur bei, wenn Sie den Link öffnen.',
 };

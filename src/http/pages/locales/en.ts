@@ -39,6 +39,11 @@ export const en = {
   signInMailCopy: 'If the button does not work, open this address in your browser:',
   signInMailOnce: 'The link works once, for {minutes} minutes.',
   signInMailIgnore: 'If it was not you, do nothing: nobody can sign in without this mail.',
+  invitationMailSubject: 'You are invited to {organization}',
+  invitationMailReason: 'You are invited to the Outbox dashboard of {organization}.',
+  invitationMailButton: 'Accept the invitation',
+  invitationMailOnce: 'The link works once, for {days} days.',
+  invitationMailIgnore: 'If you do not know {organization}, do nothing. You join only if you open the link.',
 };
 
 /** Sentences of the pages for recipients, and of mail to members. A language that lacks one does not compile. */

@@ -43,4 +43,9 @@ export const es: Sentences = {
   signInMailCopy: 'Si el botón no funciona, abra esta dirección en su navegador:',
   signInMailOnce: 'El enlace funciona una sola vez, durante {minutes} minutos.',
   signInMailIgnore: 'Si no ha sido usted, no haga nada: nadie puede iniciar sesión sin este correo.',
+  invitationMailSubject: 'Invitación a {organization}',
+  invitationMailReason: 'Le han invitado al panel de Outbox de {organization}.',
+  invitationMailButton: 'Aceptar la invitación',
+  invitationMailOnce: 'El enlace funciona una sola vez, durante {days} días.',
+  invitationMailIgnore: 'Si no conoce {organization}, no haga nada: solo se une si abre el enlace.',
 };

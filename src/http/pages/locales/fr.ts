@@ -47,4 +47,10 @@ export const fr: Sentences = {
   signInMailCopy: 'Si le bouton ne fonctionne pas, ouvrez cette adresse dans votre navigateur :',
   signInMailOnce: 'Le lien fonctionne une seule fois, pendant {minutes} minutes.',
   signInMailIgnore: 'Si ce n’était pas vous, ne faites rien : personne ne peut se connecter sans cet e-mail.',
+  invitationMailSubject: 'Invitation à rejoindre {organization}',
+  invitationMailReason: 'Vous êtes invité au tableau de bord Outbox de {organization}.',
+  invitationMailButton: 'Accepter l’invitation',
+  invitationMailOnce: 'Le lien fonctionne une seule fois, pendant {days} jours.',
+  invitationMailIgnore:
+    'Si vous ne connaissez pas {organization}, ne faites rien : vous ne rejoignez l’organisation qu’en ouvrant le lien.',
 };

@@ -46,4 +46,10 @@ export const ja: Sentences = {
   signInMailOnce: 'このリンクは {minutes} 分間、一度だけ使えます。',
   signInMailIgnore:
     'お心当たりがない場合は、何もする必要はありません。このメールがなければ、誰もサインインできません。',
+  invitationMailSubject: '{organization} への招待',
+  invitationMailReason: '{organization} の Outbox ダッシュボードに招待されました。',
+  invitationMailButton: '招待を受ける',
+  invitationMailOnce: 'このリンクは {days} 日間、一度だけ使えます。',
+  invitationMailIgnore:
+    '{organization} にお心当たりがない場合は、何もする必要はありません。リンクを開かない限り、参加することはありません。',
 };

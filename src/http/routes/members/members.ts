@@ -10,7 +10,8 @@ import {
 } from '../../../commands/member.ts';
 import { requireWithin } from '../../../domain/api-key/key-authority.ts';
 import { roleSchema } from '../../../domain/member/events.ts';
-import { LINK_MINUTES, MEMBERS_MAX } from '../../../domain/member/member.ts';
+import { MEMBERS_MAX } from '../../../domain/member/member.ts';
+import { HANDED_LINKS_MAX, INVITATION_DAYS, LINK_MINUTES } from '../../../domain/member/sign-in-link.ts';
 import { signInUrl } from '../../../domain/public-url.ts';
 import { endpoint } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
@@ -18,10 +19,11 @@ import { linkSchema, memberSchema, type SerializedLink, serializeMember } from '
 import { shownLine } from '../../validation/fields.ts';
 import { bareAddress } from '../messages/send-fields.ts';
 
-const serializeLink = ({ token, expiresAt }: MadeLink, publicUrl: string): SerializedLink => ({
+const serializeLink = ({ token, expiresAt }: MadeLink, publicUrl: string, mailed: boolean): SerializedLink => ({
   object: 'sign_in_link',
   url: signInUrl(publicUrl, token),
   expires_at: expiresAt,
+  mailed,
 });
 
 const NAME_CHARACTERS_MAX = 100;
@@ -38,8 +40,10 @@ export const inviteMemberRoute = endpoint(
   {
     summary: 'Invite a person to the dashboard',
     description:
-      `${ROLES} The answer has a link to sign in, for you to hand over: it is shown only here, works once, for ` +
-      `${LINK_MINUTES} minutes. An organization has at most ${MEMBERS_MAX} members.`,
+      `${ROLES} The answer has the link that accepts the invitation. It works once, for ${INVITATION_DAYS} days, and is ` +
+      'shown only here. Where mail leaves this machine, the link is also mailed to the person (`link.mailed`). To renew ' +
+      'the invitation, make another link (`POST /v1/members/:id/links`). To withdraw it, remove the member ' +
+      `(\`DELETE /v1/members/:id\`). An organization has at most ${MEMBERS_MAX} members.`,
     body: z.strictObject({
       email: bareAddress.describe('One email address without a name.'),
       name: shownLine(NAME_CHARACTERS_MAX).optional().describe('Who it is. Default: the address.'),
@@ -49,11 +53,14 @@ export const inviteMemberRoute = endpoint(
     answer: memberSchema.extend({ link: linkSchema }).meta({ id: 'InvitedMember' }),
     etag: false,
   },
-  async ({ caller, origin, body: { email, name = email, role }, reply }, { deps: { context, publicUrl } }) => {
+  async ({ caller, origin, body: { email, name = email, role }, request, reply }, { deps, signInMail }) => {
+    const { context, publicUrl } = deps;
     requireWithin(caller, MEMBER_BOUNDS);
-    const { member, link } = await inviteMember(context, origin, { email, name, role });
+    const invited = await inviteMember(context, origin, { email, name, role });
+    const { member, link } = invited;
+    const mailed = await signInMail.invite({ ...invited, organizationId: caller.organizationId }, request);
     reply.header('location', `/v1/members/${member.memberId}`);
-    return { ...serializeMember(member), link: serializeLink(link, publicUrl) };
+    return { ...serializeMember(member, context.system.now()), link: serializeLink(link, publicUrl, mailed) };
   },
 );
 
@@ -61,14 +68,18 @@ export const listMembersRoute = endpoint(
   'GET /v1/members',
   { summary: 'List members, the longest known first', answer: listSchema(memberSchema) },
   async ({ caller: { organizationId } }, { deps: { context } }) =>
-    listOf((await listMembers(context, organizationId)).map(serializeMember), false, null),
+    listOf(
+      (await listMembers(context, organizationId)).map((member) => serializeMember(member, context.system.now())),
+      false,
+      null,
+    ),
 );
 
 export const getMemberRoute = endpoint(
   'GET /v1/members/:id',
   { summary: 'Read a member', answer: memberSchema, etag: false },
   async ({ caller: { organizationId }, id }, { deps: { context } }) =>
-    serializeMember(await loadMember(context, organizationId, id)),
+    serializeMember(await loadMember(context, organizationId, id), context.system.now()),
 );
 
 export const changeMemberRoute = endpoint(
@@ -82,7 +93,7 @@ export const changeMemberRoute = endpoint(
   },
   async ({ caller, origin, id, body: { role } }, { deps: { context } }) => {
     requireWithin(caller, MEMBER_BOUNDS);
-    return serializeMember(await changeMemberRole(context, origin, { memberId: id, role }));
+    return serializeMember(await changeMemberRole(context, origin, { memberId: id, role }), context.system.now());
   },
 );
 
@@ -90,7 +101,9 @@ export const removeMemberRoute = endpoint(
   'DELETE /v1/members/:id',
   {
     summary: 'Remove a member',
-    description: 'Their sessions end within a second. What they did stays on record.',
+    description:
+      'Their sessions end within a second. What they did stays on record. If they have not joined yet, this withdraws ' +
+      'the invitation: its links stop working.',
   },
   async ({ origin, id }, { deps: { context } }) => removeMember(context, origin, { memberId: id, by: 'member' }),
 );
@@ -99,14 +112,21 @@ export const createMemberLinkRoute = endpoint(
   'POST /v1/members/:id/links',
   {
     summary: 'Make another link for a member',
-    description: 'The link before it ends. It is shown only here, and works once.',
+    description:
+      `It works once, for ${LINK_MINUTES} minutes, and is shown only here. For a member who has not joined yet it renews ` +
+      `the invitation: the link works for ${INVITATION_DAYS} days, and is mailed as the first one was. Earlier links keep ` +
+      `working; at most ${HANDED_LINKS_MAX} do at once, and one more ends the oldest.`,
     answer: linkSchema.meta({ id: 'SignInLink' }),
     etag: false,
   },
-  async ({ caller, origin, id, reply }, { deps: { context, publicUrl } }) => {
+  async ({ caller, origin, id, request, reply }, { deps: { context, publicUrl }, signInMail }) => {
+    const { organizationId } = caller;
     requireWithin(caller, MEMBER_BOUNDS);
     const link = await createSignInLink(context, origin, { memberId: id });
+    const member = await loadMember(context, organizationId, id);
+    const isInvitation = member.status === 'invited';
+    const mailed = isInvitation && (await signInMail.invite({ organizationId, member, link }, request));
     reply.header('location', `/v1/members/${id}`);
-    return serializeLink(link, publicUrl);
+    return serializeLink(link, publicUrl, mailed);
   },
 );

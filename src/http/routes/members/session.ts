@@ -76,10 +76,13 @@ const proveByLink = async ({ auth }: RouteContext, token: string, address: strin
   if (readSecret(token) !== 'link') throw linkInvalid();
   const linkHash = sha256Hex(token);
   const found = await lookUp(auth, address, () => auth.keyCache.memberOfLink(linkHash));
-  const expiresAt = found?.member.link?.expiresAt;
-  if (found === undefined || expiresAt === undefined || expiresAt <= auth.system.now().toISOString())
-    throw linkInvalid();
-  return { ...found, proof: { kind: 'link', linkHash } };
+  if (found === undefined || found.link.expiresAt <= auth.system.now().toISOString()) throw linkInvalid();
+  const { organizationId, member, link } = found;
+  return {
+    organizationId,
+    member,
+    proof: { kind: 'link', linkHash, ...(link.source === 'operator' && { operator: true }) },
+  };
 };
 
 /** @throws {DomainError} `passkey_invalid`, `invalid_request` there are none at this address, `unavailable`. */

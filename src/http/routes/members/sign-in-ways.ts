@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LINK_MINUTES, MAILED_LINKS_MAX } from '../../../domain/member/member.ts';
+import { LINK_MINUTES, MAILED_LINKS_MAX, MAILED_LINKS_PER_NETWORK_MAX } from '../../../domain/member/sign-in-link.ts';
 import { requireSameOrigin } from '../../auth/presented.ts';
 import { consumeSignInLimit } from '../../auth/rate-limits.ts';
 import { publicEndpoint } from '../../endpoint.ts';
@@ -13,9 +13,10 @@ export const mailSignInLinkRoute = publicEndpoint(
   {
     summary: 'Have a link to sign in mailed',
     description:
-      'To the member with this address, if there is one: the answer does not tell. The link works once, for ' +
-      `${LINK_MINUTES} minutes, and the one before ends. A member is mailed ${MAILED_LINKS_MAX} an hour at most. Pages of ` +
-      'this service alone may ask.',
+      'Mails a link to the member with this address, if there is one who has joined. The answer is the same for every ' +
+      `address. The link works once, for ${LINK_MINUTES} minutes, and ends no other. At most ${MAILED_LINKS_MAX} mailed ` +
+      `links of a member work at once, ${MAILED_LINKS_PER_NETWORK_MAX} of them asked for by one network; beyond that ` +
+      'nothing is mailed. Only pages of this service may send this request.',
     body: z.strictObject({ email: bareAddress.describe('One email address without a name.') }),
     examples: { 'For Ann': { email: 'ann@example.net' } },
     answer: mailedLinkSchema,
