@@ -28,6 +28,7 @@ import { isNameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
 import { type ReputationLimits, readLimits } from './domain/reputation/evaluate-reputation.ts';
 import { StartRefused } from './domain/start-refused.ts';
+import { WEBHOOKS_MAX_DEFAULT } from './domain/webhook/webhook.ts';
 
 /** What one process does. Scale out by starting processes with fewer roles. */
 const ROLES = ['api', 'projections', 'workers'] as const;
@@ -153,6 +154,8 @@ const SETTINGS = {
   submissionTlsPort: ['SUBMISSION_TLS_PORT', port(465).optional()],
   tlsCertFile: ['TLS_CERT_FILE', z.string().optional()],
   tlsKeyFile: ['TLS_KEY_FILE', z.string().optional()],
+  /** Webhooks of an organization. Those that exist above it stay. */
+  webhooksMax: ['WEBHOOKS_MAX', integer(1, 10_000).default(WEBHOOKS_MAX_DEFAULT)],
   /** The IPs that webhooks are posted from. None: any. */
   webhookSourceAddresses: [
     'WEBHOOK_SOURCE_ADDRESSES',

@@ -22,6 +22,7 @@ describe('the configuration', () => {
       eventStoreUrl: undefined,
       redisUrl: undefined,
       mail: { kind: 'capture' },
+      webhooksMax: 50,
       webhookSourceAddresses: [],
       sourceAddresses: [],
       allowPrivateMx: false,
@@ -93,6 +94,7 @@ describe('the configuration', () => {
       TLS_KEY_FILE: '/tls/key.pem',
       SUBMISSION_TLS_PORT: '465',
       POSTMASTER: 'Post <post@example.com>',
+      WEBHOOKS_MAX: '300',
       WEBHOOK_SOURCE_ADDRESSES: '192.0.2.8, 2001:db8::8',
       WEBHOOK_CERT_FILE: '/tls/webhooks.pem',
       WEBHOOK_KEY_FILE: '/tls/webhooks-key.pem',
@@ -137,6 +139,7 @@ describe('the configuration', () => {
       bouncePort: 2525,
       submissionTlsPort: 465,
       postmaster: 'post@example.com',
+      webhooksMax: 300,
       webhookSourceAddresses: ['192.0.2.8', '2001:db8::8'],
       webhookTlsFiles: { cert: '/tls/webhooks.pem', key: '/tls/webhooks-key.pem' },
       mxPort: undefined,
@@ -188,6 +191,7 @@ describe('the configuration', () => {
       AUDIT_INTERVAL: '0',
       AUDIT_CHECK_HOUR: '24',
       READINGS_ON_RECORD: '101',
+      WEBHOOKS_MAX: '0',
     });
     expect(lines.map((line) => line.slice(0, line.indexOf(':'))).sort()).toEqual(
       VARIABLES.filter(

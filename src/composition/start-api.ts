@@ -155,6 +155,7 @@ export const startApi = async (
     readModels,
     inbox: context.capturing ? createPostgresInbox({ pool }) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
+    webhooksMax: config.webhooksMax,
     retention: createPostgresRetention({ pool, codec: engines.contentsCodec }),
     ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),
     trustedProxies: config.trustedProxies,

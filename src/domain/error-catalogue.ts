@@ -154,6 +154,10 @@ export const ERROR_CATALOGUE = {
     meaning: 'The organization has as many topics as a page for recipients can show.',
     remedy: 'Delete topics that nobody sends about any more.',
   },
+  too_many_webhooks: {
+    meaning: 'The organization has as many webhooks as it can have.',
+    remedy: 'Delete webhooks that you no longer need, or ask the operator of the service for more.',
+  },
   last_owner: {
     meaning: 'The organization would have no owner left who has signed in.',
     remedy: 'Make another member an owner first, and let them sign in.',

@@ -61,6 +61,8 @@ export interface HttpDependencies {
     WebhookDeliveries,
     'list' | 'find' | 'failingSince' | 'resend' | 'startReplay' | 'findReplay' | 'listReplays' | 'cancelReplay'
   >;
+  /** Webhooks of an organization. Default: `WEBHOOKS_MAX_DEFAULT`. */
+  readonly webhooksMax?: number;
   /** Mailbox provider of a recipient domain (A-labels); absent: all mail goes to one smarthost. */
   readonly providerOf?: (domain: string) => Promise<string>;
   /** Addresses of its mail servers; absent: unknown. */

@@ -74,7 +74,7 @@ export const MANAGED_ROUTES = {
   'POST /v1/domains/:id/dkim/rotate': { ...MANAGE_LIVE, errors: CHANGED_LIVE },
   'POST /v1/domains/:id/verify': { ...MANAGE_LIVE, errors: [...CHANGED_LIVE, 'domain_already_exists'] },
 
-  'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: [...BODY, ...ONE] },
+  'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: [...BODY, ...ONE, 'too_many_webhooks'] },
   'GET /v1/webhooks': { ...LOOK, errors: LIST },
   'GET /v1/webhooks/:id': { ...LOOK, errors: ONE },
   'PATCH /v1/webhooks/:id': { ...MANAGE, errors: [...BODY, ...ONE_CHANGED] },

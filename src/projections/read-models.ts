@@ -42,7 +42,7 @@ import {
 } from './suppressions.ts';
 import { type ListTemplates, listTemplates } from './templates.ts';
 import { type ListTopics, listTopics } from './topics.ts';
-import { endpointsOf, type ListWebhooks, listWebhooks } from './webhooks.ts';
+import { countWebhooks, endpointsOf, type ListWebhooks, listWebhooks } from './webhooks.ts';
 
 export interface ReadModelsOptions extends Pick<WaitForOptions, 'awaited'> {
   readonly pool: Pool;
@@ -83,6 +83,7 @@ export const createReadModels = ({ pool, store, system, awaited }: ReadModelsOpt
   templates: { list: (by: ListTemplates) => listTemplates(pool, by) },
   webhooks: {
     list: (by: ListWebhooks) => listWebhooks(pool, by),
+    count: (organizationId: string) => countWebhooks(pool, organizationId),
     endpointsOf: (organizationId: string) => endpointsOf(pool, organizationId),
   },
   suppressions: {

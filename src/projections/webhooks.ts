@@ -74,6 +74,14 @@ export const listWebhooks = async (
   );
 };
 
+const COUNT = `
+  select count(*)::int as count from read_models.webhooks where organization_id = $1 and status <> 'deleted'`;
+
+/** Endpoints of an organization that are not deleted, of both environments. */
+export const countWebhooks = async (db: Database, organizationId: string): Promise<number> =>
+  (await db.query<{ count: number }>({ name: 'count-webhooks', text: COUNT, values: [organizationId] })).rows[0]
+    ?.count ?? 0;
+
 /** A webhook, and the replays to it of which something may be stored. */
 export interface EndpointWithReplays {
   readonly webhookId: string;

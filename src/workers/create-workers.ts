@@ -52,6 +52,7 @@ import { type Loop, supervise, type Work } from './supervise.ts';
 import { createSuppressRecipients } from './suppressions/suppress-recipients.ts';
 import { createWarmUpHolds } from './warm-ups/warm-up-holds.ts';
 import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
+import { distributeEvents } from './webhooks/distribute-events.ts';
 import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-webhook.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
@@ -169,7 +170,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     destinationLimits.apply(event);
     if (event.type === 'DestinationReleased') destinationQueues.review(event.data.operator);
   };
-  const claimForAll = (): void => readyEndpoints.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
+  const claimForAll = (): void => readyEndpoints.add(endpoints.enabled());
 
   const projections = createInMemoryProjections(store, [
     { category: webhook.category, apply: endpoints.apply, onChange: claimForAll },
@@ -198,6 +199,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
       onOwed: readyEndpoints.add,
       react: inTurn([createSuppressRecipients(deps), createSendNotices({ ...shared, caughtUp: projections.caughtUp })]),
     }),
+    'distribution of webhook events': distributeEvents(shared),
     'posting of webhooks': webhooks.posting,
     'probing of webhook endpoints': webhooks.probing,
   };

@@ -34,7 +34,7 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
     }
   });
 
-  const note = ({ owed, now }: Parameters<WebhookDeliveries['record']>[0]): void => {
+  const note = ({ owed, now }: Pick<Parameters<WebhookDeliveries['record']>[0], 'owed' | 'now'>): void => {
     for (const { id, event } of owed) {
       recorded.add(event.id);
       dues.set(id, now.getTime());
@@ -55,6 +55,10 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
       recorded.size === eventIds.size && ![...claims.values()].some((atMs) => scheduler.nowMs() - atMs < POST_MS),
     noticing: (deliveries) => ({
       ...deliveries,
+      distribute: async (distribution) => {
+        await deliveries.distribute(distribution);
+        note(distribution);
+      },
       record: async (recording) => {
         const moved = await deliveries.record(recording);
         if (moved) note(recording);

@@ -51,6 +51,8 @@ export const processVault = (ground: Ground, vault: Vault, process: Process): Va
     webhookDeliveries: {
       checkpoint: owed('finds the checkpoint of', webhookDeliveries.checkpoint),
       record: owed('records', webhookDeliveries.record),
+      owedEvents: owed('looks for events of', webhookDeliveries.owedEvents),
+      distribute: owed('distributes', webhookDeliveries.distribute),
       claim: owed('claims', webhookDeliveries.claim),
       release: owed('releases', webhookDeliveries.release),
       finish: owed('finishes', webhookDeliveries.finish),

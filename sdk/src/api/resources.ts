@@ -616,6 +616,8 @@ export const webhooks = (call: Call) => ({
   /**
    * Register a webhook; its secret is shown only once
    *
+   * An organization has at most 50 webhooks, of both environments, unless the operator of the service allows another number.
+   *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   register: (body: RegisterWebhookRequest, options?: RequestOptions) =>

@@ -19,6 +19,7 @@ import {
   CANCEL_REPLAY,
   CHECKPOINT,
   CLAIM,
+  DISTRIBUTE,
   DROP_UNTRIED,
   FAILING_SINCE,
   FIND,
@@ -26,6 +27,7 @@ import {
   FINISH,
   LIST,
   LIST_REPLAYS,
+  OWED_EVENTS,
   PENDING_OF,
   RECORD,
   RELEASE,
@@ -42,6 +44,14 @@ interface ClaimedRow {
   readonly event: CustomerEvent;
   readonly attempts: number;
   readonly replay_id: string | null;
+}
+
+interface OwedEventsRow {
+  readonly number: string;
+  readonly organization_id: string;
+  readonly events: readonly CustomerEvent[];
+  readonly webhook_ids: readonly string[];
+  readonly made: number;
 }
 
 interface ReplayRow {
@@ -80,7 +90,7 @@ interface ListedRow extends ClaimedRow {
 /** Numbers of rows are 64 bits; anything else was never given as a cursor. */
 const CURSOR = /^\d{1,18}$/;
 
-/** No name of a header holds a comma. */
+/** No name of a header and no id holds a comma. */
 const SEPARATOR = ',';
 const namesIn = (text: string): readonly string[] => (text === '' ? [] : text.split(SEPARATOR));
 
@@ -147,7 +157,7 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
   return {
     checkpoint: async () => (await query<RecordingCheckpoint>(CHECKPOINT, [])).rows[0] ?? null,
 
-    record: async ({ logId, from, to, owed, now }) => {
+    record: async ({ logId, from, to, owed, owedLater = [], now }) => {
       const { rows } = await query<{ moved: boolean }>(RECORD, [
         logId,
         from,
@@ -156,8 +166,28 @@ export const createPostgresWebhookDeliveries = ({ pool }: { readonly pool: Pool 
         owed.map(({ webhookId }) => webhookId),
         owed.map(({ event }) => JSON.stringify(event)),
         now,
+        owedLater.map(({ organizationId }) => organizationId),
+        owedLater.map(({ events }) => JSON.stringify(events)),
+        owedLater.map(({ webhookIds }) => webhookIds.join(SEPARATOR)),
       ]);
       return rows[0]?.moved === true;
+    },
+
+    owedEvents: async (after) => {
+      const [row] = (await query<OwedEventsRow>(OWED_EVENTS, [after])).rows;
+      if (row === undefined) return null;
+      const { organization_id: organizationId, webhook_ids: webhookIds, number, events, made } = row;
+      return { number, organizationId, events, webhookIds, made };
+    },
+
+    distribute: async ({ of: { number, made }, owed, isLast, now }) => {
+      await query(DISTRIBUTE, [
+        ...[number, made, isLast],
+        owed.map(({ id }) => id),
+        owed.map(({ webhookId }) => webhookId),
+        owed.map(({ event }) => JSON.stringify(event)),
+        now,
+      ]);
     },
 
     claim: async (wanted, { now, leaseUntil }) => {

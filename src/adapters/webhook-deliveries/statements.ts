@@ -33,8 +33,43 @@ export const RECORD: Statement = {
       from unnest($4::text[], $5::text[], $6::text[]) as new (id, webhook_id, event)
       where exists (select from moved)
       on conflict (id) do nothing
+    ), owed_later as (
+      insert into vault.webhook_owed_events (organization_id, events, webhook_ids)
+      select organization_id, events::json, string_to_array(webhook_ids, ',')
+      from unnest($8::text[], $9::text[], $10::text[]) as later (organization_id, events, webhook_ids)
+      where exists (select from moved)
     )
     select exists (select from moved) as moved`,
+};
+
+/** The next organization by one probe of the index, and from the first again after the last. */
+export const OWED_EVENTS: Statement = {
+  name: 'webhook_owed_events',
+  text: `
+    select number, organization_id, events, webhook_ids, made from vault.webhook_owed_events
+    where organization_id = coalesce(
+      (select min(organization_id) from vault.webhook_owed_events where organization_id > $1),
+      (select min(organization_id) from vault.webhook_owed_events))
+    order by number
+    limit 1`,
+};
+
+/** Of two processes that distribute the same events, the second finds others made, and stores nothing. */
+export const DISTRIBUTE: Statement = {
+  name: 'distribute_webhook_events',
+  text: `
+    with ended as (
+      delete from vault.webhook_owed_events where number = $1 and made = $2 and $3 returning number
+    ), moved as (
+      update vault.webhook_owed_events set made = made + cardinality($4::text[])
+      where number = $1 and made = $2 and not $3
+      returning number
+    )
+    insert into vault.webhook_deliveries (id, webhook_id, event, due_at, created_at)
+    select id, webhook_id, event::json, $7::timestamptz, $7::timestamptz
+    from unnest($4::text[], $5::text[], $6::text[]) as new (id, webhook_id, event)
+    where exists (select from ended) or exists (select from moved)
+    on conflict (id) do nothing`,
 };
 
 /** `limit` per endpoint through a lateral join: each probe reads the start of its own part of the index. */

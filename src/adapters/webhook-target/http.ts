@@ -1,5 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import type { Readable } from 'node:stream';
+import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import type { Resolver } from '../../domain/ports/resolver.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -41,12 +42,14 @@ export interface HttpWebhookTargetOptions {
   readonly lookupAll?: LookupAll;
 }
 
-/** Sockets to one origin: fewer make a busy endpoint wait for round trips, more are a flood to whoever runs it. */
+/** Sockets of one organization to one origin: fewer make a busy endpoint wait for round trips, more are a flood to whoever runs it. */
 const CONNECTIONS_PER_ORIGIN = 16;
 /** TCP and TLS to a working endpoint take less; a dead one should not use up the whole post. */
 const CONNECT_TIMEOUT_MS = 5000;
 /** Idle sockets are kept this long: shorter reconnects between bursts, longer posts into sockets the other side closed. */
 const KEEP_ALIVE_MS = 4000;
+/** Organizations with sockets of their own. Beyond these, the one that posted longest ago connects again. About 1 kB each. */
+const ORGANIZATIONS_MAX = 1_000;
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
@@ -138,7 +141,20 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Http
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
     });
   };
-  let agent = openAgent(options.clientTls);
+  let clientTls = options.clientTls;
+  const closeAgent = (agent: Agent): void => {
+    agent.close().catch(() => undefined); // it was closed already: the service stops
+  };
+  /** One for each organization. An agent that is dropped closes once its posts have ended. */
+  const agents = new LRUCache<string, Agent>({ max: ORGANIZATIONS_MAX, dispose: closeAgent });
+
+  const agentOf = (organizationId: string): Agent => {
+    const known = agents.get(organizationId);
+    if (known !== undefined) return known;
+    const agent = openAgent(clientTls);
+    agents.set(organizationId, agent);
+    return agent;
+  };
 
   const answerOf = async (response: Dispatcher.ResponseData, startedMs: number): Promise<WebhookAnswer> => ({
     status: response.statusCode,
@@ -152,7 +168,7 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Http
       method: 'POST',
       headers: { ...post.headers },
       body: post.body,
-      dispatcher: agent,
+      dispatcher: agentOf(post.organizationId),
       signal: AbortSignal.timeout(post.timeoutMs),
     });
 
@@ -187,11 +203,13 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Http
     },
 
     useTls: (tls) => {
-      agent.close().catch(() => undefined); // it was closed already: the service stops
-      agent = openAgent(tls);
+      clientTls = tls;
+      agents.clear();
     },
 
-    close: () => agent.close(),
+    close: async () => {
+      await Promise.all([...agents.values()].map((agent) => agent.close()));
+    },
   };
 };
 

@@ -20,6 +20,19 @@ export interface OwedDelivery {
   readonly replayId?: string;
 }
 
+/** Events that the same endpoints of one organization are owed, whose deliveries are not made yet. */
+export interface OwedEvents {
+  readonly organizationId: string;
+  readonly events: readonly CustomerEvent[];
+  readonly webhookIds: readonly string[];
+}
+
+export interface StoredOwedEvents extends OwedEvents {
+  readonly number: string;
+  /** Deliveries that were made already: of the first event to each endpoint, then of the second. */
+  readonly made: number;
+}
+
 /** Deliveries that one page with filters looks through. Higher: slower pages. Lower: more of them are empty. */
 export const SCANNED_MAX = 5_000;
 
@@ -130,8 +143,27 @@ export interface WebhookDeliveries {
     readonly from: Position | null;
     readonly to: Position;
     readonly owed: readonly OwedDelivery[];
+    /** Their deliveries are made by `distribute`. Default: none. */
+    readonly owedLater?: readonly OwedEvents[];
     readonly now: Date;
   }): Promise<boolean>;
+
+  /**
+   * The oldest events of one organization whose deliveries are not made yet; null: there are none. Organizations take turns.
+   * @param after id of the organization that had the turn before; '' begins with the first.
+   */
+  owedEvents(after: string): Promise<StoredOwedEvents | null>;
+
+  /**
+   * Stores the next deliveries of owed events, in one transaction. Nothing is stored when somebody else has done so.
+   * @param distribution `isLast`: all of them are made then, and the events are dropped.
+   */
+  distribute(distribution: {
+    readonly of: Pick<StoredOwedEvents, 'number' | 'made'>;
+    readonly owed: readonly OwedDelivery[];
+    readonly isLast: boolean;
+    readonly now: Date;
+  }): Promise<void>;
 
   /**
    * Takes due deliveries, oldest first and at most `limit` of each endpoint: nobody else gets them until `leaseUntil`,

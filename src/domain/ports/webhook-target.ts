@@ -8,6 +8,8 @@ export interface WebhookTarget {
 }
 
 export interface WebhookPost {
+  /** Organizations share no connections: those of one that hang are in nobody's way. */
+  readonly organizationId: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -34,6 +34,12 @@ export interface ExistingWebhook {
 
 export type Webhook = { readonly status: 'absent' } | ExistingWebhook;
 
+/**
+ * Webhooks of an organization, of both environments, unless the operator says otherwise. Each is one more post for every
+ * event: more make a small tenant's mail expensive for all, fewer make people multiply events themselves.
+ */
+export const WEBHOOKS_MAX_DEFAULT = 50;
+
 export const NO_FILTERS: WebhookFilters = { domains: [], tags: [] };
 /** Posted to the endpoint that it is about, whatever it subscribes to, and to no other. */
 export const PING = 'webhook.ping';

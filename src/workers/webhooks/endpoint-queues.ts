@@ -1,11 +1,12 @@
 import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
 import { createKeyedQueue, type Ran } from '../../async/keyed-queue.ts';
 import { retry } from '../../async/retry.ts';
+import { createSemaphore, type Semaphore } from '../../async/semaphore.ts';
 import { pause } from '../../async/with-timeout.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
-import type { Endpoints } from './endpoints.ts';
+import type { Endpoints, ReadyEndpoint } from './endpoints.ts';
 import {
   createDisableEndpoint,
   type PostWebhook,
@@ -16,15 +17,23 @@ import {
 
 /**
  * A queue per endpoint of claimed posts, so that a slow endpoint delays itself only. How much may be claimed for an
- * endpoint follows from its last answer.
+ * endpoint follows from its last answer. What one organization may have claimed, and post at the same time, is bounded:
+ * its hanging endpoints use up its own share.
  */
 export interface EndpointQueues {
   add(post: PreparedPost): void;
-  /** Deliveries that may be claimed. */
-  room(webhookId: string): number;
+  /** Those with room, in the order of their turns: the one that was claimed for longest ago comes first. */
+  inTurn<Endpoint extends ReadyEndpoint>(endpoints: Iterable<Endpoint>): readonly Endpoint[];
+  /** Divides what may be claimed among endpoints, in their order: each gets `share` at most. */
+  allot(endpoints: readonly ReadyEndpoint[], share: number): readonly Allotment[];
   isSucceeding(webhookId: string): boolean;
   /** Starts nothing new, waits for what is under way up to `limitMs`. @returns ids of what was not started. */
   close(limitMs: number): Promise<readonly string[]>;
+}
+
+/** Deliveries that may be claimed for an endpoint. */
+export interface Allotment extends ReadyEndpoint {
+  readonly limit: number;
 }
 
 export interface EndpointQueuesParts extends PostWebhook {
@@ -33,7 +42,7 @@ export interface EndpointQueuesParts extends PostWebhook {
   readonly endpoints: Pick<Endpoints, 'get'>;
   readonly logger: Logger;
   /** An endpoint that succeeds has few posts waiting. */
-  onLow(webhookId: string): void;
+  onLow(endpoint: ReadyEndpoint): void;
 }
 
 const RESULTS_MAX = 500;
@@ -46,10 +55,22 @@ type Health = 'untried' | 'succeeding' | 'failing';
 
 /**
  * Deliveries claimed for an endpoint at a time, by its last answer. Succeeding: more wait out their lease behind a slow
- * receiver, fewer cost a claim each. Untried: each may hold a socket and a claim for the whole time-out, and hundreds of
- * dead endpoints must not crowd out the others. Failing: a post each poll until one succeeds, however much is owed.
+ * receiver, fewer cost a claim each. Untried or failing: each may hold a socket and a claim for the whole time-out; one
+ * post until one succeeds, however much is owed.
  */
-const CLAIMED_MAX: Readonly<Record<Health, number>> = { untried: 4, succeeding: 128, failing: 1 };
+const CLAIMED_MAX: Readonly<Record<Health, number>> = { untried: 1, succeeding: 128, failing: 1 };
+/**
+ * Posts of one organization at the same time. More: tenants with hanging endpoints use up the sockets of the process. Fewer:
+ * a busy tenant with many endpoints waits for its own.
+ */
+const POSTS_PER_ORGANIZATION = 128;
+/**
+ * Deliveries claimed for the endpoints of one organization that are not known to succeed. More leaves its others fewer posts.
+ * Fewer than the webhooks that it may have (`WEBHOOKS_MAX_DEFAULT`): a new one waits for those that hang.
+ */
+const PROBES_PER_ORGANIZATION = 64;
+/** Deliveries claimed for one organization. More: their events fill the memory. Fewer: a busy tenant waits for claims. */
+const CLAIMED_PER_ORGANIZATION = 1_024;
 
 interface QueuedPost extends PreparedPost {
   readonly queuedMs: number;
@@ -58,8 +79,20 @@ interface QueuedPost extends PreparedPost {
 export const createEndpointQueues = (deps: EndpointQueuesParts): EndpointQueues => {
   const { system, webhookTimes, onLow } = deps;
   const health = new Map<string, Health>();
+  /** When each endpoint was last claimed for, as a number that rises. */
+  const claimedAt = new Map<string, number>();
+  const claims = createClaims();
+  /** One for each organization with endpoints, which are in memory too. */
+  const posts = new Map<string, Semaphore>();
   const notStarted: string[] = [];
   const run = createRun(deps);
+  let turn = 0;
+
+  const postsOf = (organizationId: string): Semaphore => {
+    const semaphore = posts.get(organizationId) ?? createSemaphore({ capacity: POSTS_PER_ORGANIZATION });
+    posts.set(organizationId, semaphore);
+    return semaphore;
+  };
 
   const queue = createKeyedQueue<QueuedPost, 'any'>({
     priorities: ['any'],
@@ -70,13 +103,14 @@ export const createEndpointQueues = (deps: EndpointQueuesParts): EndpointQueues 
     started: () => undefined,
     // Each claim is an item of its own: the previous one may be too old to start.
     idOf: ({ delivery: { id }, queuedMs }) => `${id} ${queuedMs}`,
-    run: async (post, webhookId) => {
-      // What waited too long is left to its lease: another process may have claimed it.
-      if (post.queuedMs < system.monotonicMs() - startWithinMs(webhookTimes)) return { done: Promise.resolve() };
-      const { succeeded, done } = await run(post);
-      health.set(webhookId, succeeded ? 'succeeding' : 'failing');
-      return { done };
-    },
+    run: (post, webhookId) =>
+      postsOf(organizationOf(post)).run(async () => {
+        // What waited too long is left to its lease: another process may have claimed it.
+        if (post.queuedMs < system.monotonicMs() - startWithinMs(webhookTimes)) return { done: Promise.resolve() };
+        const { succeeded, done } = await run(post);
+        health.set(webhookId, succeeded ? 'succeeding' : 'failing');
+        return { done };
+      }),
     system,
   });
 
@@ -84,20 +118,79 @@ export const createEndpointQueues = (deps: EndpointQueuesParts): EndpointQueues 
 
   const enqueue = async (post: PreparedPost): Promise<void> => {
     const { id, webhookId } = post.delivery;
+    const organizationId = organizationOf(post);
+    const done = claims.add(organizationId, healthOf(webhookId));
     const started = await queue.add({ ...post, queuedMs: system.monotonicMs() }, webhookId, 'any');
+    done();
     if (!started) notStarted.push(id);
-    else if (queue.waiting(webhookId) < REFILL_BELOW && healthOf(webhookId) === 'succeeding') onLow(webhookId);
+    else if (queue.waiting(webhookId) < REFILL_BELOW && healthOf(webhookId) === 'succeeding')
+      onLow({ webhookId, organizationId });
+  };
+
+  const roomOf = (webhookId: string): number => CLAIMED_MAX[healthOf(webhookId)] - queue.size(webhookId);
+
+  const inTurn = <Endpoint extends ReadyEndpoint>(endpoints: Iterable<Endpoint>): readonly Endpoint[] =>
+    [...endpoints]
+      .filter(({ webhookId }) => roomOf(webhookId) > 0)
+      .sort((one, other) => (claimedAt.get(one.webhookId) ?? 0) - (claimedAt.get(other.webhookId) ?? 0));
+
+  const allot = (endpoints: readonly ReadyEndpoint[], share: number): readonly Allotment[] => {
+    /** Claims left to each organization. */
+    const left = new Map<string, Record<Kind, number>>();
+    return endpoints.flatMap(({ webhookId, organizationId }) => {
+      const own = left.get(organizationId) ?? claims.left(organizationId);
+      left.set(organizationId, own);
+      const kind = kindOf(healthOf(webhookId));
+      const limit = Math.min(share, own[kind], roomOf(webhookId));
+      if (limit <= 0) return [];
+      own[kind] -= limit;
+      turn += 1;
+      claimedAt.set(webhookId, turn);
+      return [{ webhookId, organizationId, limit }];
+    });
   };
 
   return {
     add: (post) => void enqueue(post),
-    room: (webhookId) => Math.max(0, CLAIMED_MAX[healthOf(webhookId)] - queue.size(webhookId)),
+    inTurn,
+    allot,
     isSucceeding: (webhookId) => healthOf(webhookId) === 'succeeding',
     close: async (limitMs) => {
       const over = new AbortController();
       await Promise.race([queue.close(), pause(system, limitMs, over.signal)]);
       over.abort();
       return notStarted;
+    },
+  };
+};
+
+const organizationOf = ({ delivery }: PreparedPost): string => delivery.event.organizationId;
+
+type Kind = 'probes' | 'posts';
+const kindOf = (health: Health): Kind => (health === 'succeeding' ? 'posts' : 'probes');
+const CLAIMS_MAX: Readonly<Record<Kind, number>> = {
+  probes: PROBES_PER_ORGANIZATION,
+  posts: CLAIMED_PER_ORGANIZATION,
+};
+
+/** Counts what each organization has claimed. */
+const createClaims = () => {
+  const counts = new Map<string, Record<Kind, number>>();
+  return {
+    /** @returns what ends the claim. */
+    add: (organizationId: string, health: Health): (() => void) => {
+      const kind = kindOf(health);
+      const count = counts.get(organizationId) ?? { probes: 0, posts: 0 };
+      counts.set(organizationId, count);
+      count[kind] += 1;
+      return () => {
+        count[kind] -= 1;
+        if (count.probes + count.posts === 0) counts.delete(organizationId);
+      };
+    },
+    left: (organizationId: string): Record<Kind, number> => {
+      const { probes, posts } = counts.get(organizationId) ?? { probes: 0, posts: 0 };
+      return { probes: CLAIMS_MAX.probes - probes, posts: CLAIMS_MAX.posts - posts };
     },
   };
 };

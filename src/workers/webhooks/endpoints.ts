@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CustomerEvent, customerEvents } from '../../domain/customer-events.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import type { WebhookEvent } from '../../domain/events.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import { deliveryId, type OwedDelivery } from '../../domain/ports/webhook-deliveries.ts';
+import { deliveryId, type OwedDelivery, type OwedEvents } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookFilters } from '../../domain/webhook/events.ts';
 import { type ExistingWebhook, PING, subscribesTo, type Webhook, webhook } from '../../domain/webhook/webhook.ts';
 import type { LoadedContents } from '../../projections/events/serialize-events.ts';
@@ -97,14 +98,13 @@ interface Wanted {
   readonly endpoint: ExistingWebhook;
 }
 
-const wantedBy = (endpoints: Endpoints, events: readonly RecordedEvent[]): readonly Wanted[] =>
-  events.flatMap((event) => {
-    endpoints.apply(event);
-    if (!endpoints.hasAny(event.metadata.organizationId)) return [];
-    return customerEvents(event).flatMap((customerEvent) =>
-      endpoints.wanting(customerEvent).map((endpoint) => ({ event: customerEvent, endpoint })),
-    );
-  });
+const wantedBy = (endpoints: Endpoints, event: RecordedEvent): readonly Wanted[] => {
+  endpoints.apply(event);
+  if (!endpoints.hasAny(event.metadata.organizationId)) return [];
+  return customerEvents(event).flatMap((customerEvent) =>
+    endpoints.wanting(customerEvent).map((endpoint) => ({ event: customerEvent, endpoint })),
+  );
+};
 
 /** Those that the filters of their endpoints let through. */
 export const passing = async (
@@ -119,37 +119,133 @@ export const passing = async (
   return wanted.filter(({ event, endpoint }) => !isFiltering(endpoint) || passes(event, endpoint, loaded));
 };
 
-/** The deliveries that events owe to the endpoints as they stand at each event. Applies the events to the endpoints. */
+/** Deliveries that a page of the log makes at once, and events whose deliveries are made later. */
+export interface Owed {
+  readonly owed: readonly OwedDelivery[];
+  readonly owedLater: readonly OwedEvents[];
+}
+
+/**
+ * Deliveries that a page makes for one organization at once, unless it has as many events; events beyond are distributed
+ * later, organizations in turn. More: a fan-out delays what others are owed. Fewer: small fan-outs take the longer way.
+ */
+const OWED_AT_ONCE_MAX = 250;
+/** Pairs of event and endpoint that are looked at in one turn of the event loop. More hold up everybody, fewer cost turns. */
+const PAIRS_PER_TURN = 1_000;
+/** Events of one row. More are read again with each part of their deliveries, fewer repeat their endpoints more often. */
+const EVENTS_PER_ROW = 50;
+
+/** Gathers events that the same endpoints are owed. */
+const createOwedLater = () => {
+  const rows: OwedEvents[] = [];
+  const open = new Map<string, CustomerEvent[]>();
+  return {
+    rows,
+    add: (event: CustomerEvent, webhookIds: readonly string[]): void => {
+      const endpoints = webhookIds.join(' ');
+      const events = open.get(endpoints);
+      if (events !== undefined && events.length < EVENTS_PER_ROW) {
+        events.push(event);
+        return;
+      }
+      const first = [event];
+      open.set(endpoints, first);
+      rows.push({ organizationId: event.organizationId, events: first, webhookIds });
+    },
+  };
+};
+
+/** Collects the deliveries that events owe to the endpoints as they stand at each event. Applies the events to the endpoints. */
 export const owedBy = async (
   contents: Pick<Contents, 'heads'>,
   endpoints: Endpoints,
   events: readonly RecordedEvent[],
-): Promise<readonly OwedDelivery[]> => {
-  const owed = await passing(contents, wantedBy(endpoints, events));
-  return owed.map(({ event, endpoint: { webhookId } }) => ({ id: deliveryId(webhookId, event.id), webhookId, event }));
+): Promise<Owed> => {
+  const owed: OwedDelivery[] = [];
+  const owedLater = createOwedLater();
+  /** By organization. */
+  const counts = new Map<string, { readonly events: number; readonly deliveries: number }>();
+
+  const addEvent = (event: CustomerEvent, webhookIds: readonly string[]): void => {
+    const before = counts.get(event.organizationId) ?? { events: 0, deliveries: 0 };
+    const count = { events: before.events + 1, deliveries: before.deliveries + webhookIds.length };
+    counts.set(event.organizationId, count);
+    if (count.deliveries <= Math.max(OWED_AT_ONCE_MAX, count.events)) {
+      for (const webhookId of webhookIds) owed.push(owedDelivery(event, webhookId));
+    } else {
+      owedLater.add(event, webhookIds);
+    }
+  };
+
+  const add = (passed: readonly Wanted[]): void => {
+    for (const [event, theirs] of Map.groupBy(passed, (one) => one.event)) {
+      addEvent(
+        event,
+        theirs.map(({ endpoint: { webhookId } }) => webhookId),
+      );
+    }
+  };
+
+  let wanted: Wanted[] = [];
+  for (const event of events) {
+    for (const one of wantedBy(endpoints, event)) wanted.push(one);
+    if (wanted.length < PAIRS_PER_TURN) continue;
+    add(await passing(contents, wanted));
+    wanted = [];
+    await nextTurn();
+  }
+  add(await passing(contents, wanted));
+  return { owed, owedLater: owedLater.rows };
 };
 
-/** A set of endpoints to claim for, which can be awaited. */
+export const owedDelivery = (event: CustomerEvent, webhookId: string): OwedDelivery => ({
+  id: deliveryId(webhookId, event.id),
+  webhookId,
+  event,
+});
+
+/** An endpoint and the organization whose turn it shares. */
+export type ReadyEndpoint = Pick<ExistingWebhook, 'webhookId' | 'organizationId'>;
+
+/** A set of endpoints to claim for, which can be awaited. Organizations take turns. */
 export interface ReadyEndpoints {
-  add(webhookIds: Iterable<string>): void;
-  /** Empties it. */
-  take(): readonly string[];
+  add(endpoints: Iterable<ReadyEndpoint>): void;
+  /** Removes endpoints of the organizations whose turn it is, those that were added first. */
+  take(limits: { readonly total: number; readonly perOrganization: number }): readonly ReadyEndpoint[];
   /** Resolves when there is something to take. */
   wait(): Promise<void>;
 }
 
 export const createReadyEndpoints = (): ReadyEndpoints => {
-  const waiting = new Set<string>();
+  /** In the order of their turns: a served organization moves to the end. None is empty. */
+  const waiting = new Map<string, Map<string, ReadyEndpoint>>();
   let filled = Promise.withResolvers<void>();
+
+  const takeOf = (organizationId: string, limit: number): readonly ReadyEndpoint[] => {
+    const theirs = waiting.get(organizationId) ?? new Map<string, ReadyEndpoint>();
+    const taken = [...theirs.values().take(limit)];
+    for (const { webhookId } of taken) theirs.delete(webhookId);
+    waiting.delete(organizationId);
+    if (theirs.size > 0) waiting.set(organizationId, theirs);
+    return taken;
+  };
+
   return {
-    add: (webhookIds) => {
-      for (const id of webhookIds) waiting.add(id);
+    add: (endpoints) => {
+      for (const { webhookId, organizationId } of endpoints) {
+        const theirs = waiting.get(organizationId) ?? new Map<string, ReadyEndpoint>();
+        waiting.set(organizationId, theirs);
+        theirs.set(webhookId, { webhookId, organizationId });
+      }
       if (waiting.size > 0) filled.resolve();
     },
-    take: () => {
-      const taken = [...waiting];
-      waiting.clear();
-      filled = Promise.withResolvers<void>();
+    take: ({ total, perOrganization }) => {
+      const taken: ReadyEndpoint[] = [];
+      for (const organizationId of [...waiting.keys()]) {
+        if (taken.length === total) break;
+        taken.push(...takeOf(organizationId, Math.min(perOrganization, total - taken.length)));
+      }
+      if (waiting.size === 0) filled = Promise.withResolvers<void>();
       return taken;
     },
     wait: () => filled.promise,

@@ -65,13 +65,14 @@ export const postWebhook = async (
 ): Promise<FinishedTry> => {
   const at = system.now();
   const attempt = delivery.attempts + 1;
+  const { organizationId } = delivery.event;
   const headers = {
     ...own,
     ...POST_HEADERS,
     ...(delivery.replayId === undefined ? {} : { [REPLAY_HEADER]: delivery.replayId }),
     ...signWebhook(secrets, { id: delivery.event.id, at, body }),
   };
-  const answer = await webhookTarget.post({ url, headers, body, timeoutMs: webhookTimes.postMs });
+  const answer = await webhookTarget.post({ organizationId, url, headers, body, timeoutMs: webhookTimes.postMs });
   return {
     deliveryId: delivery.id,
     attempt,

@@ -10,13 +10,14 @@ import { type ExistingWebhook, signingSecretIds } from '../../domain/webhook/web
 import { serializeEvents } from '../../projections/events/serialize-events.ts';
 import type { Work } from '../supervise.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
-import { createReadyEndpoints, type Endpoints, type ReadyEndpoints } from './endpoints.ts';
+import { createReadyEndpoints, type Endpoints, type ReadyEndpoint, type ReadyEndpoints } from './endpoints.ts';
 import type { PostWebhook, PreparedPost } from './post-webhook.ts';
 
 /**
  * Posts what endpoints are owed: claim, prepare, post, record. The rows of the deliveries are the queue: a claim leases
  * them, and a lease that is lost is due again (at least once). What is claimed waits in a queue per endpoint, so that a
- * slow endpoint delays itself only; how much is claimed for an endpoint follows from its last answer.
+ * slow endpoint delays itself only; how much is claimed for an endpoint follows from its last answer, and for an
+ * organization is bounded. Organizations take turns: endpoints of one that hang cost others a share of a claim.
  */
 export interface PostWebhooks extends PostWebhook {
   readonly store: EventStore;
@@ -33,11 +34,10 @@ export interface PostWebhooks extends PostWebhook {
 const POLL_MS = 500;
 /** Claims of one round; the heads of their messages are in memory at the same time. */
 const CLAIMS_MAX = 512;
-/**
- * Endpoints of one round that are not known to succeed. More keep an untried one waiting until all of a round are prepared,
- * fewer cost a claim each.
- */
-const PROBED_ENDPOINTS_MAX = 64;
+/** Endpoints of one round, and of one organization in it. More keep others waiting until all are prepared, fewer cost claims. */
+const ROUND = { total: CLAIMS_MAX, perOrganization: 64 };
+/** The same of endpoints that are not known to succeed. */
+const PROBES_ROUND = { total: 64, perOrganization: 16 };
 /** On a stop, a receiver that takes longer gets the event again after the lease. */
 const STOP_GRACE_MS = 6000;
 
@@ -71,7 +71,7 @@ const prepare = async (deps: PostWebhooks, delivery: ClaimedDelivery): Promise<P
 class Stopping extends Error {}
 
 /** Claims for some endpoints and queues the posts. @returns endpoints that have more. */
-type ClaimFor = (webhookIds: readonly string[]) => Promise<readonly string[]>;
+type ClaimFor = (endpoints: readonly ReadyEndpoint[]) => Promise<readonly ReadyEndpoint[]>;
 
 const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: AbortSignal): ClaimFor => {
   const { webhookDeliveries, webhookTimes, endpoints, system, logger } = deps;
@@ -103,19 +103,19 @@ const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: Abort
       );
   };
 
-  return async (webhookIds) => {
-    const share = Math.max(1, Math.floor(CLAIMS_MAX / webhookIds.length));
-    const wanted = webhookIds
-      .filter((webhookId) => endpoints.get(webhookId) !== undefined)
-      .map((webhookId) => ({ webhookId, limit: Math.min(share, queues.room(webhookId)) }))
-      .filter(({ limit }) => limit > 0);
+  return async (ready) => {
+    const byOrganization = [...Map.groupBy(ready, ({ organizationId }) => organizationId).values()];
+    const wanted = byOrganization.flatMap((theirs) => {
+      const enabled = theirs.filter(({ webhookId }) => endpoints.get(webhookId) !== undefined);
+      return queues.allot(enabled, Math.max(1, Math.floor(CLAIMS_MAX / byOrganization.length / enabled.length)));
+    });
     if (wanted.length === 0) return [];
     const now = system.now();
     const leaseUntil = new Date(now.getTime() + webhookTimes.leaseMs);
     const claimed = await webhookDeliveries.claim(wanted, { now, leaseUntil });
     await queueAll(claimed);
     const counts = Object.groupBy(claimed, ({ webhookId }) => webhookId);
-    return wanted.flatMap(({ webhookId, limit }) => (counts[webhookId]?.length === limit ? [webhookId] : []));
+    return wanted.filter(({ webhookId, limit }) => counts[webhookId]?.length === limit);
   };
 };
 
@@ -135,36 +135,35 @@ export interface PostingWebhooks {
 
 export const createPostWebhooks = (deps: PostWebhooks): PostingWebhooks => {
   const { system, readyEndpoints, endpoints, webhookDeliveries } = deps;
-  /** Endpoints whose last claim took all that it was allowed to. */
+  /** Ids of endpoints whose last claim took all that it was allowed to. */
   const haveMore = new Set<string>();
   const stopping = new AbortController();
   const queues = createEndpointQueues({
     ...deps,
-    onLow: (webhookId) => {
-      if (haveMore.delete(webhookId)) readyEndpoints.add([webhookId]);
+    onLow: (endpoint) => {
+      if (haveMore.delete(endpoint.webhookId)) readyEndpoints.add([endpoint]);
     },
   });
   const claim = createClaim(deps, queues, stopping.signal);
   const toProbe = createReadyEndpoints();
 
-  const claimFor = async (webhookIds: readonly string[], endpointsMax: number, signal: AbortSignal): Promise<void> => {
-    for (let from = 0; from < webhookIds.length && !signal.aborted; from += endpointsMax) {
-      for (const id of await claim(webhookIds.slice(from, from + endpointsMax))) haveMore.add(id);
-    }
+  const claimFor = async (ready: readonly ReadyEndpoint[]): Promise<void> => {
+    for (const { webhookId } of await claim(ready)) haveMore.add(webhookId);
   };
 
   const posting: Work = async (signal, working) => {
     let polledMs = Number.NEGATIVE_INFINITY;
     while (!signal.aborted) {
       if (system.monotonicMs() - polledMs >= POLL_MS) {
-        readyEndpoints.add([...endpoints.enabled()].map(({ webhookId }) => webhookId));
+        readyEndpoints.add(queues.inTurn(endpoints.enabled()));
         polledMs = system.monotonicMs();
       }
-      const { true: succeeding = [], false: others = [] } = Object.groupBy(readyEndpoints.take(), (webhookId) =>
-        queues.isSucceeding(webhookId) ? 'true' : 'false',
+      const { true: succeeding = [], false: others = [] } = Object.groupBy(
+        readyEndpoints.take(ROUND),
+        ({ webhookId }) => (queues.isSucceeding(webhookId) ? 'true' : 'false'),
       );
       toProbe.add(others);
-      await claimFor(succeeding, CLAIMS_MAX, signal);
+      await claimFor(succeeding);
       working();
       await wakeUp(system, readyEndpoints, signal);
     }
@@ -175,7 +174,7 @@ export const createPostWebhooks = (deps: PostWebhooks): PostingWebhooks => {
 
   const probing: Work = async (signal, working) => {
     while (!signal.aborted) {
-      await claimFor(toProbe.take(), PROBED_ENDPOINTS_MAX, signal);
+      await claimFor(toProbe.take(PROBES_ROUND));
       working();
       await wakeUp(system, toProbe, signal);
     }

@@ -10,17 +10,19 @@ import {
 } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
-import type { OwedDelivery, RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { readFamilies } from '../../domain/read-families.ts';
 import { StartRefused } from '../../domain/start-refused.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
-import { createEndpoints, type Endpoints, owedBy } from './endpoints.ts';
+import { createEndpoints, type Endpoints, type Owed, owedBy, type ReadyEndpoint } from './endpoints.ts';
 
 /**
  * Records what webhook endpoints are owed: a row for each endpoint and customer event, in the transaction that moves the
- * checkpoint. Moving it also decides which process leads (`leadership.ts`).
+ * checkpoint. An organization that is owed much at once gets a row for each event alone, and `distribute-events.ts` makes
+ * its deliveries later: its fan-out does not delay what others are owed. Moving the checkpoint also decides which process
+ * leads (`leadership.ts`).
  */
 
 /**
@@ -46,9 +48,10 @@ export interface RecordWebhookDeliveries {
   readonly system: System;
   readonly logger: Logger;
   /** Called when these endpoints are owed something new. */
-  onOwed(webhookIds: ReadonlySet<string>): void;
+  onOwed(endpoints: readonly ReadyEndpoint[]): void;
 }
 
+const NOTHING: Owed = { owed: [], owedLater: [] };
 /** How often the checkpoint moves past what owes nothing: less often, more is read again after a start. */
 const CHECKPOINT_EVERY_MS = 1000;
 /** How often a follower reads the checkpoint: longer than the above, or two processes would take turns. */
@@ -114,18 +117,18 @@ const createRecorder = async (
   let from = checkpoint;
   let applied = checkpoint;
 
-  const moveTo = async (to: Position, owed: readonly OwedDelivery[]): Promise<boolean> => {
-    if (!(await webhookDeliveries.record({ logId, from, to, owed, now: system.now() }))) return false;
+  const moveTo = async (to: Position, owed: Owed): Promise<boolean> => {
+    if (!(await webhookDeliveries.record({ logId, from, to, ...owed, now: system.now() }))) return false;
     from = to;
     return true;
   };
 
   const apply = async ({ events, position }: Page): Promise<boolean> => {
-    const owed = await owedBy(deps.contents, endpoints, events);
+    const page = await owedBy(deps.contents, endpoints, events);
     await deps.react(events);
-    if (owed.length > 0) {
-      if (!(await moveTo(position, owed))) return false;
-      deps.onOwed(new Set(owed.map(({ webhookId }) => webhookId)));
+    if (page.owed.length + page.owedLater.length > 0) {
+      if (!(await moveTo(position, page))) return false;
+      deps.onOwed(page.owed.map(({ webhookId, event: { organizationId } }) => ({ webhookId, organizationId })));
     }
     // Not before: a page that could not be recorded must not be moved past.
     applied = position;
@@ -134,7 +137,7 @@ const createRecorder = async (
 
   return {
     apply: (page) => oneAtATime.run(() => apply(page)),
-    moveOn: () => oneAtATime.run(async () => (applied === null || applied === from ? true : moveTo(applied, []))),
+    moveOn: () => oneAtATime.run(async () => (applied === null || applied === from ? true : moveTo(applied, NOTHING))),
   };
 };
 

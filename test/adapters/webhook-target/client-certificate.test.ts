@@ -51,7 +51,7 @@ const open = (options: Partial<HttpWebhookTargetOptions>): HttpWebhookTarget =>
 
 const postTo = (target: HttpWebhookTarget): Promise<WebhookAnswer> => {
   const url = `https://hook.test:${(server.address() as AddressInfo).port}/`;
-  return target.post({ url, headers: {}, body: '{}', timeoutMs: 5_000 });
+  return target.post({ organizationId: 'org_1', url, headers: {}, body: '{}', timeoutMs: 5_000 });
 };
 
 const post = async (options: Partial<HttpWebhookTargetOptions>): Promise<WebhookAnswer> => {

@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import type { WebhookPost, WebhookTarget } from '../../../src/domain/ports/webhook-target.ts';
@@ -36,11 +36,28 @@ const server = async (listener: RequestListener): Promise<number> => {
 
 const PRIVATE = 'must lead to a public address, by https';
 
-const post = (url: string, timeoutMs = 2000): WebhookPost => ({
+const post = (url: string, timeoutMs = 2000, organizationId = 'org_1'): WebhookPost => ({
+  organizationId,
   url,
   body: '{}',
   timeoutMs,
   headers: { 'content-type': 'application/json' },
+});
+
+describe('organizations', () => {
+  test('share no connections: one whose posts hang at an origin is not in the way of another there', async () => {
+    let hanging = 0;
+    const port = await server((request, response) => {
+      request.resume();
+      if (request.url === '/hangs') hanging += 1;
+      else response.end('thanks');
+    });
+    const { post: send } = target(true);
+    for (let count = 0; count < 20; count += 1) void send(post(`http://127.0.0.1:${port}/hangs`, 60_000, 'org_1'));
+    await vi.waitFor(() => expect(hanging).toBe(16)); // all that one organization may have at an origin
+    expect((await send(post(`http://127.0.0.1:${port}/`, 60_000, 'org_2'))).status).toBe(200);
+    expect(hanging).toBe(16);
+  });
 });
 
 describe('names', () => {

@@ -44,7 +44,13 @@ const postedFrom = async (
   const from: unknown[] = [];
   for (let post = 0; post < 3; post += 1) {
     seen.length = 0;
-    const { status, text } = await target.post({ url, headers: {}, body: '{}', timeoutMs: 5_000 });
+    const { status, text } = await target.post({
+      organizationId: 'org_1',
+      url,
+      headers: {},
+      body: '{}',
+      timeoutMs: 5_000,
+    });
     from.push(status === 200 ? seen[0] : text);
   }
   await target.close();

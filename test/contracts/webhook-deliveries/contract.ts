@@ -77,6 +77,43 @@ export const webhookDeliveriesContract = (name: string, open: () => Promise<Open
         { now, leaseUntil: new Date(now.getTime() + 60_000) },
       );
 
+    test('keep events that are owed later, and make their deliveries once, organizations in turn', async () => {
+      const later = (organizationId: string, ids: readonly string[]) => ({
+        organizationId,
+        events: ids.map((id) => ({ ...event(id), organizationId })),
+        webhookIds: ['whk_1', 'whk_2'],
+      });
+      const owedLater = [later('org_1', ['evt_1', 'evt_2']), later('org_1', ['evt_3']), later('org_2', ['evt_4'])];
+      expect(await deliveries.record({ logId: LOG, from: null, to: '1', owed: [], owedLater, now: T0 })).toBe(true);
+      expect(await claim(10, T0, ['whk_1', 'whk_2'])).toEqual([]);
+
+      const [first, second] = [await deliveries.owedEvents(''), await deliveries.owedEvents('org_1')];
+      expect(first).toMatchObject({ ...owedLater[0], made: 0 });
+      expect(second).toMatchObject({ ...owedLater[2], made: 0 });
+      expect(await deliveries.owedEvents('org_2')).toEqual(first);
+      if (first === null) throw new Error('no events are owed');
+
+      const part = { of: first, owed: [owed('whk_1', 'evt_1')], isLast: false, now: T0 };
+      await deliveries.distribute(part);
+      await deliveries.distribute({ ...part, owed: [owed('whk_2', 'evt_1')] }); // by a process that is behind
+      const rest = await deliveries.owedEvents('');
+      expect(rest).toEqual({ ...first, made: 1 });
+      if (rest === null) throw new Error('no events are owed');
+      const left = [owed('whk_2', 'evt_1'), owed('whk_1', 'evt_2'), owed('whk_2', 'evt_2')];
+      await deliveries.distribute({ of: rest, owed: left, isLast: true, now: T0 });
+      await deliveries.distribute({ of: rest, owed: [owed('whk_1', 'evt_9')], isLast: true, now: T0 });
+      expect(await deliveries.owedEvents('')).toMatchObject({ ...owedLater[1], made: 0 });
+      const claimed = await claim(10, T0, ['whk_1', 'whk_2']);
+      expect(claimed.map(({ id }) => id).sort()).toEqual([owed('whk_1', 'evt_1'), ...left].map(({ id }) => id).sort());
+    });
+
+    test('store no events that are owed later when another process has moved the checkpoint', async () => {
+      await record([], null, '5');
+      const owedLater = [{ organizationId: 'org_1', events: [event('evt_1')], webhookIds: ['whk_1'] }];
+      expect(await deliveries.record({ logId: LOG, from: '4', to: '6', owed: [], owedLater, now: T0 })).toBe(false);
+      expect(await deliveries.owedEvents('')).toBeNull();
+    });
+
     test('know no checkpoint before the first recording, and the last one after it', async () => {
       expect(await deliveries.checkpoint()).toBeNull();
       expect(await record([], null, '0007')).toBe(true);

@@ -8,6 +8,7 @@ import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catal
 import { MEMBERS_MAX } from '../../../src/domain/member/member.ts';
 import { PASSKEYS_MAX } from '../../../src/domain/member/passkey.ts';
 import { type Append, StoreUnavailable, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
+import { WEBHOOKS_MAX_DEFAULT } from '../../../src/domain/webhook/webhook.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
 import { TOPICS_MAX } from '../../../src/http/routes/topics.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
@@ -156,6 +157,11 @@ const PROVOKED = {
     const page = { items: Array.from({ length: TOPICS_MAX }, () => ({})), hasMore: false, next: null };
     vi.spyOn(readModels.topics, 'list').mockResolvedValueOnce(page as never); // only counted
     return post('/v1/topics', { name: 'One more', default: 'in' });
+  },
+  too_many_webhooks: () => {
+    vi.spyOn(service.deps.readModels, 'waitFor').mockResolvedValueOnce(true);
+    vi.spyOn(service.deps.readModels.webhooks, 'count').mockResolvedValueOnce(WEBHOOKS_MAX_DEFAULT);
+    return post('/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.*'] });
   },
   cross_site_request: () => post('/v1/session', { token: 'x' }, { headers: { 'sec-fetch-site': 'cross-site' } }),
   sign_in_link_invalid: () => signInWith(service, 'http://localhost/#nothing'),

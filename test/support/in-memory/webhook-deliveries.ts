@@ -4,9 +4,11 @@ import {
   type CountedReplay,
   type FinishedTry,
   type OwedDelivery,
+  type OwedEvents,
   type RecordingCheckpoint,
   type ReplayPage,
   SCANNED_MAX,
+  type StoredOwedEvents,
   type WebhookDeliveries,
   type WebhookDelivery,
   type WebhookDeliveryState,
@@ -50,6 +52,7 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
   const rows = new Map<string, Row>();
   const failures = new Map<string, Date>();
   const replays = new Map<string, WebhookReplay>();
+  const owedEvents = new Map<string, StoredOwedEvents>();
   let added = 0;
   let recorded: RecordingCheckpoint | null = null;
 
@@ -65,6 +68,11 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
       dueAt: now,
       tries: new Map(),
     });
+  };
+
+  const addLater = (events: OwedEvents): void => {
+    added += 1;
+    owedEvents.set(String(added), { ...events, number: String(added), made: 0 });
   };
 
   const dueOf = (webhookId: string, now: Date): readonly Row[] =>
@@ -107,12 +115,28 @@ export const createInMemoryWebhookDeliveries = (): WebhookDeliveries => {
   return {
     checkpoint: async () => recorded,
 
-    record: async ({ logId, from, to, owed, now }) => {
+    record: async ({ logId, from, to, owed, owedLater = [], now }) => {
       const isWhereItWas = from === (recorded?.position ?? null) && logId === (recorded?.logId ?? logId);
       if (!isWhereItWas) return false;
       recorded = { logId, position: to };
       for (const each of owed) add(each, now);
+      owedLater.forEach(addLater);
       return true;
+    },
+
+    owedEvents: async (after) => {
+      const waiting = [...owedEvents.values()];
+      const organizations = waiting.map(({ organizationId }) => organizationId).sort();
+      const next = organizations.find((organizationId) => organizationId > after) ?? organizations[0];
+      return waiting.find(({ organizationId }) => organizationId === next) ?? null;
+    },
+
+    distribute: async ({ of: { number, made }, owed, isLast, now }) => {
+      const found = owedEvents.get(number);
+      if (found === undefined || found.made !== made) return;
+      if (isLast) owedEvents.delete(number);
+      else owedEvents.set(number, { ...found, made: made + owed.length });
+      for (const each of owed) add(each, now);
     },
 
     claim: async (wanted, { now, leaseUntil }) =>

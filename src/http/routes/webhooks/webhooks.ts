@@ -14,7 +14,12 @@ import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { deliveryId } from '../../../domain/ports/webhook-deliveries.ts';
 import { webhookStream } from '../../../domain/streams.ts';
-import { type ExistingWebhook, requireWebhook, webhook } from '../../../domain/webhook/webhook.ts';
+import {
+  type ExistingWebhook,
+  requireWebhook,
+  WEBHOOKS_MAX_DEFAULT,
+  webhook,
+} from '../../../domain/webhook/webhook.ts';
 import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -60,13 +65,51 @@ const urlProblems =
     return problem === null ? [] : [['url', `url ${problem}`]];
   };
 
+/** For the read model to show the webhooks registered before. Longer delays while it is behind, shorter counts too few. */
+const COUNT_WAIT_MS = 1_000;
+
+/**
+ * Runs registrations of organizations that have room for one more webhook. Registrations under way count, so that many at
+ * the same moment do not pass the limit together. While the read model cannot be asked, nothing is limited: shares of posts
+ * per organization still hold.
+ */
+const createWithinLimit = ({ context, readModels, webhooksMax = WEBHOOKS_MAX_DEFAULT }: HttpDependencies) => {
+  const underWay = new Map<string, number>();
+
+  const count = async (organizationId: string): Promise<number> => {
+    try {
+      await readModels.waitFor(['webhooks'], await context.store.head(), { timeoutMs: COUNT_WAIT_MS });
+      return await readModels.webhooks.count(organizationId);
+    } catch {
+      return 0;
+    }
+  };
+
+  return async <Result>(organizationId: string, register: () => Promise<Result>): Promise<Result> => {
+    const before = underWay.get(organizationId) ?? 0;
+    underWay.set(organizationId, before + 1);
+    try {
+      if ((await count(organizationId)) + before >= webhooksMax) {
+        throw new DomainError('too_many_webhooks', `an organization has at most ${webhooksMax} webhooks`);
+      }
+      return await register();
+    } finally {
+      const left = (underWay.get(organizationId) ?? 1) - 1;
+      if (left === 0) underWay.delete(organizationId);
+      else underWay.set(organizationId, left);
+    }
+  };
+};
+
 export const registerWebhookRoute = (route: RouteContext): void => {
   const { deps } = route;
+  const withinLimit = createWithinLimit(deps);
   defineEndpoint(
     route,
     'POST /v1/webhooks',
     {
       summary: 'Register a webhook; its secret is shown only once',
+      description: `An organization has at most ${WEBHOOKS_MAX_DEFAULT} webhooks, of both environments, unless the operator of the service allows another number.`,
       body,
       examples: {
         'What becomes of messages': {
@@ -87,12 +130,15 @@ export const registerWebhookRoute = (route: RouteContext): void => {
     },
     async ({ caller, origin, body: asked, reply }) => {
       const { filters, headers, ...command } = asked;
-      const { webhook, secret, revision } = await registerWebhook(deps.context, origin, {
+      const registration = {
         ...command,
         environment: caller.environment,
         filters: await filtersOf(deps, caller, filters),
         headers: headersOf(headers),
-      });
+      };
+      const { webhook, secret, revision } = await withinLimit(caller.organizationId, () =>
+        registerWebhook(deps.context, origin, registration),
+      );
       setRevision(reply, revision);
       reply.header('location', `/v1/webhooks/${webhook.webhookId}`);
       return { ...serializeWebhook(webhook), secret };

@@ -216,7 +216,7 @@ describe('GET /v1/messages/{id}/explain', () => {
     const { readModels } = database.deps;
     const without = await startService({
       ...database.deps,
-      readModels: { ...readModels, webhooks: { list: away, endpointsOf: away } },
+      readModels: { ...readModels, webhooks: { list: away, count: away, endpointsOf: away } },
     });
     const answer = await without.request({ url: `/v1/messages/${id}/explain`, key: keys.reader ?? '' });
     await without.server.close();
