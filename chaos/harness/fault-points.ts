@@ -148,6 +148,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   RecipientOpened: 'append-engagement',
   RecipientClicked: 'append-engagement',
   RecipientComplained: 'append-report',
+  RecipientReportNoted: 'append-report',
   RecipientUnsubscribed: 'append-unsubscription',
 
   DestinationSuspended: 'append-suspension',

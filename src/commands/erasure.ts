@@ -138,7 +138,7 @@ export const together = (found: readonly Found[]): Found => ({
 
 const contentIdsIn = ({ data }: RecordedEvent): readonly string[] => [
   ...('contentId' in data ? [data.contentId] : []),
-  ...('smtp' in data && data.smtp.replyId !== null ? [data.smtp.replyId] : []),
+  ...('smtp' in data && typeof data.smtp?.replyId === 'string' ? [data.smtp.replyId] : []),
   ...('linkId' in data ? [data.linkId] : []),
 ];
 

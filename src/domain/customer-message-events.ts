@@ -8,7 +8,10 @@ export interface CustomerEventKind {
   readonly facts: CustomerEventFacts;
 }
 
-type RecipientChange = Extract<MessageEvent, { readonly data: { readonly recipientId: string } }>;
+type RecipientChange = Exclude<
+  Extract<MessageEvent, { readonly data: { readonly recipientId: string } }>,
+  { readonly type: 'RecipientReportNoted' }
+>;
 
 const TYPE_OF_CHANGE: Readonly<Record<RecipientChange['type'], CustomerEventType>> = {
   RecipientDelivered: 'message.delivered',
@@ -48,6 +51,8 @@ export const messageKinds = (event: MessageEvent): readonly CustomerEventKind[] 
       return scheduledKinds('message.rescheduled', data);
     case 'RecipientsHeld':
       return []; // of a campaign it would be a million: what its domain or organization was told is one
+    case 'RecipientReportNoted':
+      return []; // it changes nothing
     case 'AttemptStarted':
       return data.recipientIds.map((recipientId) => ({
         type: 'message.sending',

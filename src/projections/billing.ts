@@ -107,6 +107,7 @@ export const billingProjection = defineProjection<MessageEvent | BillingPeriodEv
     RecipientOpened: 'ignored',
     RecipientClicked: 'ignored',
     RecipientComplained: 'ignored',
+    RecipientReportNoted: 'ignored',
     RecipientUnsubscribed: 'ignored',
     QuotaWarned: 'ignored',
     QuotaExceeded: 'ignored',

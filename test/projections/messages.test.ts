@@ -58,7 +58,7 @@ describe('the list of messages', () => {
     RecipientClicked: { clicked: true },
     RecipientComplained: { complained: true },
     RecipientUnsubscribed: { unsubscribed: true },
-  } as const satisfies Record<Exclude<keyof typeof LATER_EVENTS, 'RecipientsHeld'>, object>;
+  } as const satisfies Record<Exclude<keyof typeof LATER_EVENTS, 'RecipientsHeld' | 'RecipientReportNoted'>, object>;
 
   for (const [type, expected] of Object.entries(becomes)) {
     const event = LATER_EVENTS[type as keyof typeof becomes];

@@ -23,6 +23,7 @@ describe('statistics', () => {
     RecipientOpened: { opened: 1, opens: 1 },
     RecipientClicked: { clicked: 1, clicks: 2 },
     RecipientComplained: { complained: 1 },
+    RecipientReportNoted: {},
     RecipientUnsubscribed: { unsubscribed: 1 },
   };
   const nothing = {

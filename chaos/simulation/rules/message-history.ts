@@ -105,6 +105,8 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   RecipientOpened: engagement,
   RecipientClicked: engagement,
   RecipientComplained: ({ ended }, { data }) => (ended.has(data.recipientId) ? null : 'comes before the delivery'),
+  RecipientReportNoted: ({ tried }, { data }) =>
+    tried.has(data.recipientId) ? null : 'is about a recipient to whom nothing was sent',
   RecipientUnsubscribed: ({ unsubscribed }, { data }) => {
     if (unsubscribed.has(data.recipientId)) return 'comes twice';
     unsubscribed.add(data.recipientId);
@@ -113,7 +115,7 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
 };
 
 const countOf = ({ type, data }: MessageEvent): number => {
-  if (type === 'RecipientsHeld') return 0;
+  if (type === 'RecipientsHeld' || type === 'RecipientReportNoted') return 0;
   if ('recipientIds' in data) return data.recipientIds.length;
   return 'recipients' in data ? data.recipients.length : 1;
 };

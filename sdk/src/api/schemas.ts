@@ -3256,7 +3256,7 @@ export interface ExplainMessageAnswer {
       type: string;
       id: string | null;
     };
-    type: 'requested' | 'key_checked' | 'domain_checked' | 'rendered' | 'html_checked' | 'analyzed' | 'accepted' | 'scheduled' | 'rescheduled' | 'held' | 'attempt_started' | 'outcome_unknown' | 'delivered' | 'deferred' | 'bounced' | 'expired' | 'failed' | 'suppressed' | 'cancelled' | 'opened' | 'clicked' | 'complained' | 'unsubscribed' | 'webhook_owed' | 'webhook_tried';
+    type: 'requested' | 'key_checked' | 'domain_checked' | 'rendered' | 'html_checked' | 'analyzed' | 'accepted' | 'scheduled' | 'rescheduled' | 'held' | 'attempt_started' | 'outcome_unknown' | 'delivered' | 'deferred' | 'bounced' | 'expired' | 'failed' | 'suppressed' | 'cancelled' | 'opened' | 'clicked' | 'complained' | 'report_noted' | 'unsubscribed' | 'webhook_owed' | 'webhook_tried';
     sentence: string;
     recipient?: {
       id: string;

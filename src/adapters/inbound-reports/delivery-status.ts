@@ -1,6 +1,6 @@
 import type { ReportedFailure } from '../../domain/bounce/report.ts';
 import { type Fields, firstField, readFields } from './mail-parts.ts';
-import { hostName, quotedReply, readable, reportedAddress } from './quoted-reply.ts';
+import { hostName, mailAddress, quotedReply, readable, reportedAddress } from './quoted-reply.ts';
 import { saidByAddress } from './text-report.ts';
 
 /** A message goes to 50; more are told of where it was multiplied on its way, or by somebody who tries how much we read. */
@@ -15,6 +15,19 @@ const withoutType = (text: string): string => text.replace(DIAGNOSTIC_TYPE, '');
 const addressesOf = (fields: Fields): readonly string[] => {
   const named = ['original-recipient', 'final-recipient', 'x-actual-recipient'];
   return [...new Set(named.flatMap((name) => reportedAddress(firstField(fields, name) ?? '')))];
+};
+
+const localPart = (address: string): string => address.slice(0, address.lastIndexOf('@'));
+
+/**
+ * The address that failed. Sendmail keeps the one that it was given as `Final-Recipient` and names what an alias led to
+ * beside it; the same local part there is the same mailbox, with the name of its host.
+ */
+const failedOf = (fields: Fields): readonly string[] => {
+  const final = mailAddress(firstField(fields, 'final-recipient') ?? '');
+  const actual = mailAddress(firstField(fields, 'x-actual-recipient') ?? '');
+  const isSame = actual.some((one) => final.some((other) => localPart(one) === localPart(other)));
+  return actual.length === 0 || isSame ? final : actual;
 };
 
 /** What a report says to people of one recipient; '': nothing. */
@@ -68,7 +81,15 @@ const failureOf = (fields: Fields, said: Said): ReportedFailure | null => {
   const enhanced = enhancedOf(status.trim(), quoted.enhanced);
   const mx = hostName(withoutType(firstField(fields, 'remote-mta') ?? '')) ?? quoted.mx;
   const isPermanent = quoted.code === 0 ? enhanced?.startsWith('5') === true : quoted.code >= 500;
-  return { addresses, isPermanent, code: quoted.code, enhanced, mx, text: readable(diagnostic) };
+  return {
+    addresses,
+    failed: failedOf(fields),
+    isPermanent,
+    code: quoted.code,
+    enhanced,
+    mx,
+    text: readable(diagnostic),
+  };
 };
 
 const withText = (failure: ReportedFailure, said: string): ReportedFailure =>

@@ -26,6 +26,15 @@ export const reportedAddress = (text: string): readonly string[] => {
   return [...new Set([...canonical(decoded), ...canonical(decoded.replace(XTEXT, character))])];
 };
 
+/** Types of addresses that mail is sent to (RFC 3464 §2.1.2, RFC 6533 §3). Others name mailboxes of a system of its own. */
+const MAIL_TYPE = /^(?:rfc822|utf-8)\s*;/i;
+
+/** As `reportedAddress`; none also where the type says that it is no address of mail. */
+export const mailAddress = (text: string): readonly string[] => {
+  const field = text.slice(0, FIELD_CHARACTERS_MAX).trim();
+  return TYPE.test(field) && !MAIL_TYPE.test(field) ? [] : reportedAddress(field);
+};
+
 /** What a text quotes of a server's reply. */
 export interface QuotedReply {
   /** 0: none. */

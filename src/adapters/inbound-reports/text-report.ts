@@ -82,15 +82,18 @@ const failedByExim = ({ headers }: MailParts, head: string): readonly ReportedFa
     const text = own ?? (addresses.length === 1 ? head : '');
     const { code, enhanced, mx } = quotedReply(text);
     const isPermanent = code === 0 ? !AFTER_TRIES.test(text) : code >= 500;
-    return { addresses: each, isPermanent, code, enhanced, mx, text: readable(text) };
+    return { addresses: each, failed: each, isPermanent, code, enhanced, mx, text: readable(text) };
   });
 };
+
+/** Whom to write to about it is not who failed. */
+const isNoOffice = (address: string): boolean => !/^(?:postmaster|mailer-daemon|abuse)@/.test(address);
 
 const failureOf = ({ addresses, text }: Segment, head: string): ReportedFailure => {
   const near = quotedReply(text);
   const { code, enhanced, mx } = near.code === 0 && near.enhanced === null ? quotedReply(head) : near;
   const isPermanent = code === 0 ? enhanced?.startsWith('5') === true || FOR_GOOD.test(head) : code >= 500;
-  return { addresses, isPermanent, code, enhanced, mx, text: readable(text) };
+  return { addresses, failed: addresses.filter(isNoOffice), isPermanent, code, enhanced, mx, text: readable(text) };
 };
 
 /** Lines break anywhere. */

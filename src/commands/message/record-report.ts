@@ -1,14 +1,15 @@
 import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
 import {
+  type AttributedFailure,
   attributeFailures,
   type InboundReport,
-  type ReportedFailure,
   type ReturnedRecipient,
   recipientsNamed,
 } from '../../domain/bounce/report.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { boundReply } from '../../domain/message/content-parts.ts';
+import { REPORT_DOUBTS } from '../../domain/message/events.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import { isLinkToken, readLinkToken } from '../../domain/message/recipient-link.ts';
 import { recordReport as decideRecordReport, type ReportedRecipient } from '../../domain/message/record-report.ts';
@@ -130,7 +131,8 @@ export const REPORT_OUTCOMES = [
   'bounced_late',
   'complained',
   'unsubscribed',
-  /** It is known already. */
+  /** Noted, without effect. */
+  ...REPORT_DOUBTS,
   'unchanged',
   /** It is about none of the message's recipients. */
   'unmatched',
@@ -141,7 +143,8 @@ export type ReportOutcome = (typeof REPORT_OUTCOMES)[number];
 
 /** Of several recipients the one that had been delivered decides. */
 const outcomeOf = (events: readonly MessageEvent[]): ReportOutcome => {
-  if (events.length === 0) return 'unchanged';
+  const doubts = events.flatMap(({ type, data }) => (type === 'RecipientReportNoted' ? data.doubt : []));
+  if (doubts.length === events.length) return doubts[0] ?? 'unchanged';
   if (events.some(({ type }) => type === 'RecipientComplained')) return 'complained';
   const isLate = events.some(({ type, data }) => type === 'RecipientBounced' && data.late === true);
   return isLate ? 'bounced_late' : 'bounced';
@@ -154,8 +157,8 @@ export interface RecordReport {
 }
 
 const addressesIn = (report: InboundReport['report']): readonly string[] => {
-  if (report.kind === 'failures') return report.failures.flatMap(({ addresses }) => addresses);
-  return report.kind === 'complaint' ? report.addresses : [];
+  const named = report.kind === 'failures' ? report.failures : [report];
+  return named.flatMap((each) => ('addresses' in each ? each.addresses : []));
 };
 
 /** Recipients that it can be about, each with its address if the report names it. The vault need not hold it any more. */
@@ -179,19 +182,20 @@ interface Reported {
 /** What the log is to hold of failures, and their texts, which it is not to hold. */
 const reportFailures = (
   { state }: Loaded<ExistingMessage>,
-  failures: readonly { readonly recipientId: string; readonly failure: ReportedFailure }[],
+  failures: readonly AttributedFailure[],
   erased: ErasedContent | null,
   { uuid, randomBytes }: Pick<System, 'uuid' | 'randomBytes'>,
 ): Reported => {
   const { organizationId, accepted } = state;
-  const each = failures.map(({ recipientId, failure }) => {
+  const each = failures.map(({ recipientId, failure, isBehind }) => {
     const { code, enhanced, mx, text, isPermanent } = failure;
     const replyId = uuid();
     const { body, root } = boundReply(accepted.messageId, text, randomBytes(SALT_BYTES));
     // What is erased before it is stored is bound to nothing.
     const smtp = { code, enhanced, mx, tls: null, replyId, ...(erased === null && { replyRoot: root }) };
     const category = classifyReply(failure);
-    const reported: ReportedRecipient = { kind: 'failure', recipientId, isPermanent, smtp, category };
+    const doubt = isBehind ? { doubt: 'address_behind' as const } : {};
+    const reported: ReportedRecipient = { kind: 'failure', recipientId, isPermanent, smtp, category, ...doubt };
     return { reported, reply: { id: replyId, organizationId, body: erased ?? body } };
   });
   return { reported: each.map(({ reported }) => reported), replies: each.map(({ reply }) => reply) };
@@ -242,7 +246,7 @@ export const recordReport = async (context: Context, command: RecordReport): Pro
     decide: (before) =>
       decideRecordReport(
         before,
-        returned.isVouched ? reported : reported.map((each) => ({ ...each, shared: true as const })),
+        returned.isVouched ? reported : reported.map((each) => ({ ...each, doubt: 'unconfirmed' as const })),
       ),
     known: returned.message,
   });

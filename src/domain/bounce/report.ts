@@ -4,6 +4,11 @@ import { canonicalAddress } from '../email-address.ts';
 export interface ReportedFailure {
   /** As `canonicalAddress` writes them; none: the report names no recipient. */
   readonly addresses: readonly string[];
+  /**
+   * The address that failed in the end, in each way that it can be meant. Behind an alias or a list it is another one than
+   * the one that was written to. None: the report does not say, so it is the one that was written to.
+   */
+  readonly failed: readonly string[];
   /** Another try would come to the same; false: it was given up after tries, or the reason is not known. */
   readonly isPermanent: boolean;
   /** Reply code (RFC 5321 §4.2), 0 where none is told. */
@@ -44,6 +49,8 @@ export interface ReturnedRecipient {
 export interface AttributedFailure {
   readonly recipientId: string;
   readonly failure: ReportedFailure;
+  /** Another address failed: one that the recipient's is an alias for, or a list of. */
+  readonly isBehind: boolean;
 }
 
 const isAbout = (addresses: readonly string[], { address }: ReturnedRecipient): boolean =>
@@ -56,18 +63,25 @@ export const recipientsNamed = (
 ): readonly ReturnedRecipient[] =>
   candidates.length === 1 ? candidates : candidates.filter((each) => isAbout(addresses, each));
 
+/** 0: the recipient's own address failed; 1: the report does not say which; 2: another one did. */
+const distanceOf = ({ failed }: ReportedFailure, { address }: ReturnedRecipient): 0 | 1 | 2 => {
+  if (failed.length === 0) return 1;
+  return address !== null && failed.includes(canonicalAddress(address)) ? 0 : 2;
+};
+
 /**
- * Whom the failures of a report are about. With one recipient in question it is that one, under whatever address it is
- * known where it failed (forwarding, an alias); otherwise those that are named. A failure without an address is about no recipient.
+ * Whom the failures of a report are about. With one recipient in question it is that one, by whatever address it is named;
+ * otherwise those that are named. A failure without an address is about no recipient. Of several failures of one recipient
+ * that of its own address counts: a dead member of a list says nothing about the list.
  */
 export const attributeFailures = (
   candidates: readonly ReturnedRecipient[],
   failures: readonly ReportedFailure[],
-): readonly AttributedFailure[] => {
-  const failureOf = (recipient: ReturnedRecipient): ReportedFailure | undefined =>
-    failures.find(({ addresses }) => isAbout(addresses, recipient));
-  return candidates.flatMap((recipient) => {
-    const failure = failureOf(recipient) ?? (candidates.length === 1 ? failures[0] : undefined);
-    return failure === undefined ? [] : [{ recipientId: recipient.id, failure }];
+): readonly AttributedFailure[] =>
+  candidates.flatMap((recipient) => {
+    const named = failures.filter(({ addresses }) => isAbout(addresses, recipient));
+    const own = named.length === 0 && candidates.length === 1 ? failures : named;
+    const [failure] = own.toSorted((one, other) => distanceOf(one, recipient) - distanceOf(other, recipient));
+    if (failure === undefined) return [];
+    return [{ recipientId: recipient.id, failure, isBehind: distanceOf(failure, recipient) === 2 }];
   });
-};

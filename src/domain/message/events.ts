@@ -43,7 +43,8 @@ const attempted = { ...about, recipientId: z.string(), attempt: z.number().int()
 /** The category of the reply; absent if nothing was replied that could be classified. */
 const category = z.enum(BOUNCE_CATEGORIES).optional();
 /**
- * Said by a report that any of several recipients who had one copy together could have written: it suppresses nobody.
+ * Reports that any of several recipients of one copy could have written were recorded so by earlier versions: they suppress
+ * nobody. Now they are `RecipientReportNoted`.
  */
 const shared = z.literal(true).optional();
 const ended = { ...about, recipientId: z.string(), reason: z.string() };
@@ -79,6 +80,13 @@ export const HOLD_REASONS = [
   'warm_up',
 ] as const;
 export type HoldReason = (typeof HOLD_REASONS)[number];
+
+/**
+ * Why a report changes nothing: any of several recipients of one copy could have written it, or it is about an address
+ * behind the recipient's, which may be an alias or a list with members that got the mail.
+ */
+export const REPORT_DOUBTS = ['unconfirmed', 'address_behind'] as const;
+export type ReportDoubt = (typeof REPORT_DOUBTS)[number];
 
 export const messageEvents = {
   MessageAccepted: z.object({
@@ -184,6 +192,16 @@ export const messageEvents = {
     linkId: z.string(),
   }),
   RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
+  /** A report that leaves the recipient as it is. The first of each kind is recorded. */
+  RecipientReportNoted: z.object({
+    ...about,
+    recipientId: z.string(),
+    report: z.enum(['failure', 'complaint']),
+    doubt: z.enum(REPORT_DOUBTS),
+    /** Of a failure. */
+    smtp: smtpFacts.optional(),
+    category,
+  }),
   /** The recipient wants no more of it: `one_click` (RFC 8058), on the page of the link, or by a mail (RFC 2369 §3.2). */
   RecipientUnsubscribed: z.object({
     ...about,

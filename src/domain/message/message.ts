@@ -30,12 +30,13 @@ export interface ExistingMessage {
 
 export type Message = { readonly status: 'absent' } | ExistingMessage;
 
-/** How many customer events a message event makes: one per recipient it concerns, none for a hold. */
+/** How many customer events a message event makes: one per recipient it concerns, none if it leaves all of them as they are. */
 export const customerEventCount = ({ type, data }: MessageEvent): number => {
   switch (type) {
     case 'MessageAccepted':
       return data.recipients.length;
     case 'RecipientsHeld':
+    case 'RecipientReportNoted':
       return 0;
     case 'MessageScheduled':
     case 'MessageRescheduled':
@@ -196,6 +197,12 @@ const evolveExisting = (
       return engaged(state, data, data.machine === undefined ? 'clickedAt' : 'machineClickedAt', updatedAt);
     case 'RecipientComplained':
       return changeRecipients(state, [data.recipientId], () => ({ complained: true, updatedAt }));
+    case 'RecipientReportNoted': {
+      const { recipientId, report, doubt } = data;
+      return changeRecipients(state, [recipientId], ({ reportsNoted }) => ({
+        reportsNoted: [...reportsNoted, { report, doubt }],
+      }));
+    }
     case 'RecipientUnsubscribed': {
       const said = { at: updatedAt, position };
       const changes = data.topicId === undefined ? { unsubscribed: said } : { leftTopic: said };

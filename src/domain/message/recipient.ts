@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { Said } from '../suppression/suppression.ts';
-import type { HoldReason, RecipientKind, SmtpFacts } from './events.ts';
+import type { HoldReason, RecipientKind, ReportDoubt, SmtpFacts } from './events.ts';
 
 /** Status of a recipient. A message's status follows from those of its recipients. */
 export const RECIPIENT_STATUSES = [
@@ -62,6 +62,8 @@ export interface Recipient {
   /** The outcome of an attempt is unknown: a copy may have arrived, whatever later attempts came to. */
   readonly inDoubt: boolean;
   readonly complained: boolean;
+  /** Reports that left it as it is, each kind once. */
+  readonly reportsNoted: readonly { readonly report: 'failure' | 'complaint'; readonly doubt: ReportDoubt }[];
   /** From all mail like this, the last time; null: never. */
   readonly unsubscribed: Said | null;
   /** Unsubscribed from the message's topic alone, the last time; null: never. */
@@ -98,6 +100,7 @@ export const acceptedRecipient = (
   attempts: 0,
   inDoubt: false,
   complained: false,
+  reportsNoted: [],
   unsubscribed: null,
   leftTopic: null,
   deliveredAt: null,

@@ -1,11 +1,11 @@
 import type { BounceCategory } from '../bounce/categories.ts';
 import type { MessageEvent } from '../events.ts';
-import type { SmtpFacts } from './events.ts';
+import type { ReportDoubt, SmtpFacts } from './events.ts';
 import { type ExistingMessage, type Message, numbered, type UnnumberedEvent } from './message.ts';
 import type { Recipient } from './recipient.ts';
 
-/** A report about one recipient. `shared`: other recipients of the same copy could have caused it. */
-export type ReportedRecipient = { readonly recipientId: string; readonly shared?: true } & (
+/** A report about one recipient. `doubt`: why it changes nothing; absent: it is proved to be about this recipient. */
+export type ReportedRecipient = { readonly recipientId: string; readonly doubt?: ReportDoubt } & (
   | {
       readonly kind: 'failure';
       readonly isPermanent: boolean;
@@ -17,27 +17,38 @@ export type ReportedRecipient = { readonly recipientId: string; readonly shared?
 
 const REASON = 'a report says that it could not be delivered';
 
-/**
- * A recipient without an attempt cannot bounce, nor one that has ended otherwise. A shared report does not end a recipient
- * that waits for another attempt: a co-recipient must not be able to prevent its delivery.
- */
+/** A recipient without an attempt cannot bounce, nor one that has ended otherwise. */
 const canBounce = (
   { status }: Recipient,
-  { isPermanent, shared }: Extract<ReportedRecipient, { readonly kind: 'failure' }>,
-): boolean =>
-  status === 'delivered' || (isPermanent && (status === 'sending' || (status === 'deferred' && shared !== true)));
+  { isPermanent }: Extract<ReportedRecipient, { readonly kind: 'failure' }>,
+): boolean => status === 'delivered' || (isPermanent && (status === 'sending' || status === 'deferred'));
 
 /** A copy arrived, or may have. */
 const canComplain = ({ status, inDoubt, complained }: Recipient): boolean =>
   !complained && (status === 'delivered' || status === 'sending' || status === 'bounced' || inDoubt);
+
+/** Once for each kind: nobody can fill the log by sending a report again. */
+const notedOf = (
+  about: { readonly messageId: string; readonly contentId: string; readonly recipientId: string },
+  recipient: Recipient,
+  reported: ReportedRecipient & { readonly doubt: ReportDoubt },
+): readonly UnnumberedEvent[] => {
+  const { kind: report, doubt } = reported;
+  const isPossible = reported.kind === 'complaint' ? canComplain(recipient) : canBounce(recipient, reported);
+  const isNoted = recipient.reportsNoted.some((each) => each.report === report && each.doubt === doubt);
+  if (!isPossible || isNoted) return [];
+  const said = reported.kind === 'failure' ? { smtp: reported.smtp, category: reported.category } : {};
+  return [{ type: 'RecipientReportNoted', data: { ...about, report, doubt, ...said } }];
+};
 
 const eventsOf = (
   { accepted: { messageId, contentId }, attempts }: ExistingMessage,
   recipient: Recipient,
   reported: ReportedRecipient,
 ): readonly UnnumberedEvent[] => {
-  const { recipientId } = reported;
-  const about = { messageId, contentId, recipientId, ...(reported.shared === true ? { shared: true as const } : {}) };
+  const { recipientId, doubt } = reported;
+  const about = { messageId, contentId, recipientId };
+  if (doubt !== undefined) return notedOf(about, recipient, { ...reported, doubt });
   if (reported.kind === 'complaint') {
     return canComplain(recipient) ? [{ type: 'RecipientComplained', data: about }] : [];
   }
@@ -48,7 +59,7 @@ const eventsOf = (
   return [{ type: 'RecipientBounced', data }];
 };
 
-/** Records reports about recipients, however late. Repeated reports, and those that cannot be true, change nothing. */
+/** Records reports about recipients, however late. Repeated reports, and those that cannot be true, are not recorded. */
 export const recordReport = (state: Message, reported: readonly ReportedRecipient[]): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
   // Only the first report about a recipient counts.

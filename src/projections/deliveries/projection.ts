@@ -186,6 +186,7 @@ export const deliveriesProjection = defineProjection<MessageEvent, Changes>({
     RecipientOpened: 'ignored',
     RecipientClicked: 'ignored',
     RecipientComplained: 'ignored',
+    RecipientReportNoted: 'ignored',
     RecipientUnsubscribed: 'ignored',
   },
   begin,

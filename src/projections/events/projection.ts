@@ -147,6 +147,7 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     RecipientOpened: ofMessage,
     RecipientClicked: ofMessage,
     RecipientComplained: ofMessage,
+    RecipientReportNoted: 'ignored',
     RecipientUnsubscribed: ofMessage,
     KeyCreated: ofOrganization,
     KeyUpdated: ofOrganization,

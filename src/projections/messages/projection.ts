@@ -220,6 +220,7 @@ export const messagesProjection = defineProjection<MessageEvent, Changes>({
     RecipientOpened: engaged({ opened: true }),
     RecipientClicked: engaged({ clicked: true }),
     RecipientComplained: set({ complained: true }),
+    RecipientReportNoted: 'ignored',
     RecipientUnsubscribed: set({ unsubscribed: true }),
   },
   begin,

@@ -143,6 +143,7 @@ export const reputationProjection = defineProjection<MessageEvent | ReputationEv
     RecipientOpened: 'ignored',
     RecipientClicked: 'ignored',
     RecipientComplained: complain,
+    RecipientReportNoted: 'ignored',
     RecipientUnsubscribed: 'ignored',
     SendingWarned: 'ignored',
     SendingSlowed: 'ignored',

@@ -156,6 +156,7 @@ export const statsProjection = defineProjection<MessageEvent, StatsChanges>({
     RecipientOpened: engaged,
     RecipientClicked: engaged,
     RecipientComplained: once('complained'),
+    RecipientReportNoted: 'ignored',
     RecipientUnsubscribed: once('unsubscribed'),
   },
   begin,

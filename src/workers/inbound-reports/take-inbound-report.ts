@@ -37,6 +37,9 @@ const SENTENCES: Readonly<Record<ReportOutcome, string>> = {
   bounced_late: RECORDED,
   complained: RECORDED,
   unsubscribed: RECORDED,
+  unconfirmed:
+    'an inbound report was noted and changed nothing: another recipient of the same copy could have written it',
+  address_behind: 'an inbound report was noted and changed nothing: it is about an address behind the recipient',
   unchanged: 'an inbound report changed nothing',
   unmatched: 'an inbound report names no recipient of the message',
   forged: 'an inbound report does not prove that it is about a message of this service',

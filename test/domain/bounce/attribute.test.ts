@@ -7,6 +7,7 @@ const bob = { id: 'rcp_2', address: 'bob@example.org' };
 const erased = { id: 'rcp_3', address: null };
 const failing = (...addresses: readonly string[]): ReportedFailure => ({
   addresses,
+  failed: addresses,
   isPermanent: true,
   code: 550,
   enhanced: '5.1.1',
@@ -19,7 +20,9 @@ describe('a failure', () => {
   test('is of the recipient that the report names, however the address is written', () => {
     const failures = [failing('eve@example.org'), failing('other@example.net', 'ann@example.org')];
     const found = attributeFailures([ann, bob], failures);
-    expect(found).toEqual([{ recipientId: 'rcp_1', failure: failures[1] }]);
+    expect(found).toMatchObject([
+      { recipientId: 'rcp_1', failure: { addresses: ['other@example.net', 'ann@example.org'] } },
+    ]);
   });
   test('of several is of each, once', () => {
     const failures = [failing('bob@example.org'), failing('ann@example.org'), failing('ann@example.org')];
@@ -31,14 +34,25 @@ describe('a failure', () => {
     expect(attributeFailures([ann, erased], [failing('bob@example.org')])).toEqual([]);
     expect(attributeFailures([ann, bob], [])).toEqual([]);
   });
-  test('is of the only recipient, under whatever address it failed', () => {
-    expect(ids(attributeFailures([ann], [failing('forwarded@example.net')]))).toEqual(['rcp_1']);
-    expect(ids(attributeFailures([erased], [failing()]))).toEqual(['rcp_3']);
+  test('is of the only recipient where the report does not say who failed', () => {
+    const found = attributeFailures([erased], [failing()]);
+    expect(found).toMatchObject([{ recipientId: 'rcp_3', isBehind: false }]);
   });
-  test('is of the one whose copy it was, whomever it names', () => {
-    expect(ids(attributeFailures([bob], [failing('ann@example.org')]))).toEqual(['rcp_2']);
-    const found = attributeFailures([bob], [failing('x@example.net'), failing('bob@example.org')]);
-    expect(found[0]?.failure.text).toBe('bob@example.org');
+  test('of another address is of one behind the only recipient', () => {
+    const found = attributeFailures([ann], [failing('forwarded@example.net')]);
+    expect(found).toMatchObject([{ recipientId: 'rcp_1', isBehind: true }]);
+  });
+  test('of a member is not of the list that the report names as original recipient', () => {
+    const member = { ...failing('ann@example.org', 'dead@example.net'), failed: ['dead@example.net'] };
+    expect(attributeFailures([ann, bob], [member])).toMatchObject([{ recipientId: 'rcp_1', isBehind: true }]);
+    const own = failing('ann@example.org');
+    expect(attributeFailures([ann, bob], [member, own])).toEqual([
+      { recipientId: 'rcp_1', failure: own, isBehind: false },
+    ]);
+  });
+  test('of the one whose copy it was counts before those of others', () => {
+    const found = attributeFailures([bob], [failing('x@example.net'), failing(), failing('bob@example.org')]);
+    expect(found).toMatchObject([{ failure: { text: 'bob@example.org' }, isBehind: false }]);
   });
   test('is of nobody where nobody can be meant', () => {
     expect(attributeFailures([], [failing('bob@example.org')])).toEqual([]);

@@ -1,5 +1,6 @@
 import { describe, test } from 'vitest';
 import type { MessageEvent } from '../../../src/domain/events.ts';
+import type { ReportDoubt } from '../../../src/domain/message/events.ts';
 import { type Message, message } from '../../../src/domain/message/message.ts';
 import { type ReportedRecipient, recordReport } from '../../../src/domain/message/record-report.ts';
 import {
@@ -49,6 +50,10 @@ const bounced = (recipientId: string, sequence: number, late: { readonly late?: 
     reason: 'a report says that it could not be delivered',
   },
 });
+const noted = (recipientId: string, sequence: number, why: { readonly doubt: ReportDoubt }): MessageEvent => ({
+  type: 'RecipientReportNoted',
+  data: { ...about, recipientId, sequence, report: 'failure', smtp: smtpReply(550), category: 'no_mailbox', ...why },
+});
 const ended = (type: 'RecipientExpired' | 'RecipientCancelled' | 'RecipientSuppressed' | 'RecipientFailed') =>
   ({ type, data: { ...about, recipientId: 'rcp_1', sequence: 3, reason: 'over' } }) satisfies MessageEvent;
 const complained: MessageEvent = { type: 'RecipientComplained', data: { ...about, recipientId: 'rcp_1', sequence: 4 } };
@@ -78,13 +83,28 @@ describe('a report that a recipient was given up', () => {
     when(reporting(failure('rcp_1'))).thenState({ recipients: [{ status: 'bounced', nextAttemptAt: null }] });
     when(reporting(failure('rcp_1', false))).thenNothing();
   });
-  test('ends nobody who waits for another attempt, where others who had the same copy could have written it', () => {
+  test.each(['unconfirmed', 'address_behind'] as const)('that is %s is noted once, and nothing changes', (doubt) => {
+    const note = noted('rcp_1', 7, { doubt });
     const { when } = given(two);
-    const shared = { shared: true } as const;
-    when(reporting({ ...failure('rcp_2'), ...shared })).thenNothing();
-    when(reporting({ ...failure('rcp_1'), ...shared })).thenState({
-      recipients: [{ status: 'bounced' }, { status: 'deferred' }],
+    when(reporting({ ...failure('rcp_1'), doubt })).thenEvents(note);
+    when(reporting({ ...failure('rcp_1'), doubt })).thenState({
+      recipients: [{ status: 'delivered', category: null }, { status: 'deferred' }],
+      nextSequence: 7,
     });
+    given([...two, note])
+      .when(reporting({ ...failure('rcp_1'), doubt }))
+      .thenNothing();
+    given([...two, note])
+      .when(reporting(failure('rcp_1')))
+      .thenEvents(bounced('rcp_1', 7, { late: true }));
+  });
+  test('that cannot be true is not noted either', () => {
+    given([...sent, ended('RecipientExpired')])
+      .when(reporting({ ...failure('rcp_1'), doubt: 'unconfirmed' }))
+      .thenNothing();
+    given([messageAccepted()])
+      .when(reporting({ ...failure('rcp_1'), doubt: 'unconfirmed' }, { ...complaint('rcp_1'), doubt: 'unconfirmed' }))
+      .thenNothing();
   });
   test('may come before the outcome of the attempt, which then comes too late', () => {
     given(sent)
@@ -133,6 +153,15 @@ describe('a complaint', () => {
     given([...sent, delivered('rcp_1', 3), complained])
       .when(reporting(complaint('rcp_1')))
       .thenNothing();
+  });
+  test('that a recipient of the same copy could have written is noted once, and sets no mark', () => {
+    const unconfirmed = { ...complaint('rcp_1'), doubt: 'unconfirmed' } as const;
+    const { when } = given([...sent, delivered('rcp_1', 3)]);
+    when(reporting(unconfirmed)).thenEvents({
+      type: 'RecipientReportNoted',
+      data: { ...about, recipientId: 'rcp_1', sequence: 4, report: 'complaint', doubt: 'unconfirmed' },
+    });
+    when(reporting(unconfirmed)).thenState({ recipients: [{ status: 'delivered', complained: false }] });
   });
   test('leaves how the recipient stands', () => {
     given([...sent, delivered('rcp_1', 3)])

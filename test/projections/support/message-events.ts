@@ -47,6 +47,7 @@ export const LATER_EVENTS = {
     data: { ...one, first: true, count: 2, client: 'chrome', network: 'other', link: 0, linkId: 'link-1' },
   },
   RecipientComplained: { type: 'RecipientComplained', data: one },
+  RecipientReportNoted: { type: 'RecipientReportNoted', data: { ...one, report: 'failure', doubt: 'address_behind' } },
   RecipientUnsubscribed: { type: 'RecipientUnsubscribed', data: { ...one, method: 'page' } },
 } satisfies { readonly [Type in Later]: Extract<MessageEvent, { readonly type: Type }> };
 

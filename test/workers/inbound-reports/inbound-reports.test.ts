@@ -8,7 +8,7 @@ import { messageStream } from '../../../src/domain/streams.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import { suppressions } from '../suppressions/happenings.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport, openReceiving } from './receiving.ts';
-import { openReturning as open, send } from './returning.ts';
+import { envelopeOf, named, openReturning as open, send } from './returning.ts';
 
 const ANN = 'ann@example.org';
 const BOB = 'bob@example.org';
@@ -81,7 +81,7 @@ describe('a delivery report', () => {
       { address: 'stranger@example.net' },
       { address: ANN },
     );
-    expect(await service.bring(from, report)).toBe(250);
+    expect(await service.bring(from, named(report, await envelopeOf(service, from)))).toBe(250);
     expect(await statuses(service, id)).toEqual(['bounced', 'delivered', 'bounced']);
     expect((await service.message(id)).recipients.map(({ category }) => category)).toEqual([
       ...['no_mailbox', null, 'mailbox_full'],
@@ -179,7 +179,8 @@ describe('a complaint', () => {
     await service.bring(`fbl@${BOUNCE_DOMAIN}`, complaintReport(quoted)); // redacted: of one of two
     expect((await service.message(plain.id)).recipients).toMatchObject([{ complained: false }, { complained: false }]);
     await service.bring(`fbl@${BOUNCE_DOMAIN}`, complaintReport(quoted, `Original-Rcpt-To: <${BOB}>\n`));
-    expect((await service.message(plain.id)).recipients).toMatchObject([{ complained: false }, { complained: true }]);
+    expect((await service.message(plain.id)).recipients).toMatchObject([{ complained: false }, { complained: false }]);
+    expect((await service.history(plain.id)).at(-1)).toBe('RecipientReportNoted');
   });
 
   test('that only names a Message-ID of ours proves nothing', async () => {

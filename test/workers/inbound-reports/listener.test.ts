@@ -6,7 +6,7 @@ import { talkSmtp } from '../../submission/support/smtp-talk.ts';
 import { makeTlsPair } from '../../submission/support/tls-pair.ts';
 import { statuses, until } from '../delivering.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport, openReceiving } from './receiving.ts';
-import { openReturning, send } from './returning.ts';
+import { envelopeOf, named, openReturning, send } from './returning.ts';
 
 const ANN = 'ann@example.org';
 
@@ -111,9 +111,11 @@ describe('the metrics of inbound reports', () => {
   test('count them by outcome', async () => {
     const service = await openReturning();
     const { from } = await send(service, [ANN, 'bob@example.org']);
+    const envelopeId = await envelopeOf(service, from);
     const mails = [
       deliveryReport({ address: ANN }),
-      deliveryReport({ address: ANN }),
+      named(deliveryReport({ address: ANN }), envelopeId),
+      named(deliveryReport({ address: ANN }), envelopeId),
       deliveryReport({ address: ANN, action: 'delayed', status: '4.4.1' }),
       deliveryReport({ address: 'stranger@example.net' }),
       complaintReport('Subject: x', 'Original-Rcpt-To: <bob@example.org>\n'),
@@ -123,8 +125,8 @@ describe('the metrics of inbound reports', () => {
     for (const mail of mails) expect(await service.bring(from, mail)).toBe(250);
     await service.bring(`b${'0'.repeat(48)}@${BOUNCE_DOMAIN}`, deliveryReport({ address: ANN }));
     expect(service.outcomes).toEqual([
-      ...['bounced_late', 'unchanged', 'not_given_up', 'unmatched', 'complained', 'automatic_reply', 'not_a_report'],
-      'forged',
+      ...['unconfirmed', 'bounced_late', 'unchanged', 'not_given_up', 'unmatched', 'unconfirmed', 'automatic_reply'],
+      ...['not_a_report', 'forged'],
     ]);
     expect(service.logger.outcomes()).toEqual(service.outcomes);
   });

@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { organizationSecret } from '../../../src/commands/organization.ts';
+import { type ReturnToken, readReturnPath, returnPath } from '../../../src/domain/message/return-path.ts';
 import { type Delivering, openDelivering, statuses, until } from '../delivering.ts';
 import { BOUNCE_DOMAIN, openReceiving } from './receiving.ts';
 
@@ -22,4 +24,20 @@ export const send = async (
   await until(async () => expect(new Set(await statuses(service, id))).toEqual(new Set(['delivered'])));
   const { from = '', raw = '' } = service.sink.mails[before] ?? {};
   return { id, from, raw };
+};
+
+/** The report with what it names the envelope by. */
+export const named = (report: string, envelopeId: string): string =>
+  report.replace('Reporting-MTA:', `Original-Envelope-Id: ${envelopeId}\r\nReporting-MTA:`);
+
+/** What servers are told of the copy that came to this address, whatever else is changed about it. */
+export const envelopeOf = async (
+  service: Delivering,
+  from: string,
+  changed: Partial<ReturnToken> = {},
+): Promise<string> => {
+  const token = readReturnPath(from.split('@')[0] ?? '');
+  if (token === null) throw new Error('no address of ours');
+  const secret = await organizationSecret(service.context.secrets, service.organizationId);
+  return returnPath(secret, { ...token, purpose: 'envelope', ...changed });
 };

@@ -107,7 +107,7 @@ describe('the erasure of a person', () => {
     await attempt(id, 'delivered');
     await erase();
     await rounds(2);
-    const token = readReturnPath(returnPath(made.secret(), { purpose: 'bounce', messageId: id, recipientIndex: null }));
+    const token = readReturnPath(returnPath(made.secret(), { purpose: 'bounce', messageId: id, recipientIndex: 0 }));
     const failure = {
       isPermanent: true,
       code: 550,
@@ -115,7 +115,7 @@ describe('the erasure of a person', () => {
       mx: 'mx.example.net',
       text: `<${ADDRESS}> gone`,
     };
-    const report = { kind: 'failures', failures: [{ ...failure, addresses: [ADDRESS] }] } as const;
+    const report = { kind: 'failures', failures: [{ ...failure, failed: [ADDRESS], addresses: [ADDRESS] }] } as const;
     const mail = { report, envelopeId: null, quoted: { localParts: [], linkTokens: [] } };
     expect(await recordReport(made.context(), { token, mail })).toBe('bounced_late');
     await click(id, recipients[0]?.id ?? '', 1);

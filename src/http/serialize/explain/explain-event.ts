@@ -89,6 +89,18 @@ const bouncedSentence = (data: Of<'RecipientBounced'>, view: View, late: boolean
   return `${refused} It is not tried again.${securityOf(view, smtp)}`;
 };
 
+/** What a report says that changed nothing, and why it did not. */
+const notedSentence = ({ recipientId, report, doubt, smtp }: Of<'RecipientReportNoted'>, view: View): string => {
+  const who = view.nameOf([recipientId]);
+  const said = smtp === undefined ? '' : saidOf(view.smtpOf(smtp));
+  const why = said === '' ? '' : `: ${said}`;
+  if (doubt === 'address_behind') {
+    return `A report says that an address behind ${who} could not be reached${why}. Others behind it may have received it, so nothing changes.`;
+  }
+  const what = report === 'complaint' ? `${who} reported it as spam` : `it could not be delivered to ${who}${why}`;
+  return `A report says that ${what}. Another recipient of the same copy could have sent the report, so nothing changes.`;
+};
+
 /** One entry per event type; a missing one does not compile. */
 const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
   MessageAccepted: ({ recipients, stream, expiresAt }, view) => {
@@ -151,6 +163,11 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
     type: 'complained',
     sentence: `${view.nameOf([data.recipientId])} reported it as spam.${sharedOf(data)}`,
     facts: {},
+  }),
+  RecipientReportNoted: (data, view) => ({
+    type: 'report_noted',
+    sentence: notedSentence(data, view),
+    facts: data.smtp === undefined ? {} : { smtp: view.smtpOf(data.smtp) },
   }),
   RecipientUnsubscribed: ({ recipientId, method, topicId }, view) => {
     const from = topicId === undefined ? '' : ` from topic ${topicId}`;

@@ -35,6 +35,7 @@ export const STEP_TYPES = [
   'opened',
   'clicked',
   'complained',
+  'report_noted',
   'unsubscribed',
   'webhook_owed',
   'webhook_tried',
@@ -157,7 +158,8 @@ export const explained = (happenings: readonly Happening[]): readonly Happening[
 
 const quotedBy = ({ data }: Happening): readonly string[] => {
   if ('linkId' in data) return [data.linkId];
-  return 'smtp' in data && data.smtp.replyId !== null ? [data.smtp.replyId] : [];
+  const replyId = 'smtp' in data ? data.smtp?.replyId : undefined;
+  return typeof replyId === 'string' ? [replyId] : [];
 };
 
 /** Contents to be loaded before a message can be explained. */

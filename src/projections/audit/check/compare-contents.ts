@@ -52,9 +52,17 @@ const contentOf = (event: RecordedEvent): readonly Bound[] => {
   return root === undefined ? [] : [{ what: 'content', event, messageId, contentId, root }];
 };
 
+const REPLYING: ReadonlySet<string> = new Set([
+  'RecipientDelivered',
+  'RecipientDeferred',
+  'RecipientBounced',
+  'RecipientReportNoted',
+]);
+
 const replyOf = (event: RecordedEvent): readonly Bound[] => {
-  if (!['RecipientDelivered', 'RecipientDeferred', 'RecipientBounced'].includes(event.type)) return [];
-  const { messageId, smtp } = event.data as { readonly messageId: string; readonly smtp: SmtpFacts };
+  if (!REPLYING.has(event.type)) return [];
+  const { messageId, smtp } = event.data as { readonly messageId: string; readonly smtp?: SmtpFacts };
+  if (smtp === undefined) return [];
   const { replyId, replyRoot: root } = smtp;
   return replyId === null || root === undefined ? [] : [{ what: 'reply', event, messageId, contentId: replyId, root }];
 };

@@ -31,8 +31,9 @@ const attempted = (more: Partial<SmtpFacts> = {}) => ({
   attempt: 1,
   smtp: smtp(more),
 });
-const engaged = { ...about, sequence: 9, recipientId: 'rcp_1', first: true as const, count: 2 };
-const ended = { ...about, sequence: 9, recipientId: 'rcp_1', reason: 'because of this' };
+const one = { ...about, sequence: 9, recipientId: 'rcp_1' };
+const engaged = { ...one, first: true as const, count: 2 };
+const ended = { ...one, reason: 'because of this' };
 
 /** Every event there is, with what its sentence has to say. */
 const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & { type: Type }, RegExp] } = {
@@ -113,12 +114,13 @@ const SAID: { readonly [Type in MessageEvent['type']]: readonly [MessageEvent & 
     },
     /ada@example\.net followed a link, for the first time: https:\/\/shop\.test\/ \(with Firefox\)\./,
   ],
-  RecipientComplained: [
-    { type: 'RecipientComplained', data: { ...about, sequence: 9, recipientId: 'rcp_1' } },
-    /ada@example\.net reported it as spam/,
+  RecipientComplained: [{ type: 'RecipientComplained', data: one }, /ada@example\.net reported it as spam/],
+  RecipientReportNoted: [
+    { type: 'RecipientReportNoted', data: { ...one, report: 'failure', doubt: 'address_behind' } },
+    /an address behind ada@example\.net could not be reached\. Others behind it may have received it/,
   ],
   RecipientUnsubscribed: [
-    { type: 'RecipientUnsubscribed', data: { ...about, sequence: 9, recipientId: 'rcp_1', method: 'one_click' } },
+    { type: 'RecipientUnsubscribed', data: { ...one, method: 'one_click' } },
     /ada@example\.net unsubscribed, with the button/,
   ],
 };
