@@ -61,7 +61,7 @@ export const topicStream = (topicId: string): StreamName => streamOf('topic', to
 export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);
 export const erasureStream = (erasureId: string): StreamName => streamOf('erasure', erasureId);
 export const templateStream = (templateId: string): StreamName => streamOf('template', templateId);
-/** @param destination a mailbox provider, or `@` and a recipient domain. */
+/** @param destination a mailbox provider, `@` and a recipient domain, or either behind the id of a sending domain. */
 export const destinationStream = (destination: string): StreamName => streamOf('destination', destination);
 /** @param senderId of a domain or an organization. */
 export const reputationStream = (senderId: string): StreamName => streamOf('reputation', senderId);

@@ -34,22 +34,24 @@ export const destinationsProjection = defineProjection<DestinationEvent, Folded<
 export interface ListSuspensions {
   /** Those that last longer than this; ISO 8601. */
   readonly now: string;
+  /** Sending domains whose own suspensions are listed too. */
+  readonly domainIds: readonly string[];
   readonly limit: number;
   readonly after: ListCursor | null;
 }
 
 const LIST = `
   select state from read_models.destinations
-  where suspended_until > $1 and operator not like '@%' and ($2::timestamptz is null or (since, operator) < ($2, $3::text))
+  where suspended_until > $1 and (operator not like '%@%' or split_part(operator, '@', 1) = any($5)) and ($2::timestamptz is null or (since, operator) < ($2, $3::text))
   order by since desc, operator desc
   limit $4`;
 
-/** Suspended providers, newest first. Not recipient domains, which would show whom others write to. */
+/** Suspended providers, newest first. Not recipient domains, which would show whom others write to, nor other senders. */
 export const listSuspensions = async (
   db: Database,
-  { now, limit, after }: ListSuspensions,
+  { now, domainIds, limit, after }: ListSuspensions,
 ): Promise<ListPage<Suspension>> => {
-  const values = [now, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit)];
+  const values = [now, after?.createdAt ?? null, after?.id ?? null, rowsToAsk(limit), domainIds];
   const { rows } = await db.query<{ state: Destination }>({ name: 'list-suspensions', text: LIST, values });
   return pageOf(
     rows.flatMap(({ state }) => state.suspension ?? []),

@@ -1421,7 +1421,7 @@ export const destinations = (call: Call) => ({
   /**
    * List suspended destinations, newest first
    *
-   * A destination that does not answer or asks for less mail is suspended for a minute, then longer each time, up to half an hour. Its messages wait and expire at the end of their time to live; other destinations are not affected. Domains that wait because of their own DNS or policy are not listed: see `GET /v1/messages/{id}/explain`.
+   * A destination that does not answer or asks for less mail is suspended for a minute, then longer each time, up to half an hour. Its messages wait and expire at the end of their time to live; other destinations are not affected. Domains that wait because of their own DNS or policy are not listed: see `GET /v1/messages/{id}/explain`. A destination that has asked senders of one organization alone for less mail is suspended for each of these sending domains by itself, and listed for their organization as `dom_…@google.com`.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */

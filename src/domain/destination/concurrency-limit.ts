@@ -45,6 +45,14 @@ export interface AfterAttempt {
   readonly bounds: ConcurrencyBounds;
 }
 
+/** Half of it, but not less than one attempt at a time. */
+const halved = (state: ConcurrencyLimit, nowMs: number): ConcurrencyLimit => ({
+  ...state,
+  limit: Math.max(1, state.limit / 2),
+  isSlowStart: false,
+  reducedAtMs: nowMs,
+});
+
 const suspended = (state: ConcurrencyLimit, { now, nowMs, random }: AfterAttempt): ConcurrencyLimit => ({
   limit: 1,
   isSlowStart: false,
@@ -69,7 +77,7 @@ export const adjustConcurrency = (state: ConcurrencyLimit, after: AfterAttempt):
       return { ...state, suspension: null };
     case 'busy':
       if (state.limit < 2) return suspended(state, after);
-      return { ...state, limit: Math.max(1, state.limit / 2), isSlowStart: false, reducedAtMs: nowMs };
+      return halved(state, nowMs);
     case 'refusing':
     case 'unreachable':
       return suspended(state, after);
@@ -77,3 +85,7 @@ export const adjustConcurrency = (state: ConcurrencyLimit, after: AfterAttempt):
       return feedback satisfies never;
   }
 };
+
+/** A request to slow down that only one sender has met: there are fewer attempts, and no suspension. */
+export const slowDown = (state: ConcurrencyLimit, after: AfterAttempt): ConcurrencyLimit =>
+  isSuspended(state, after.now) || isCounted(state, after) ? state : halved(state, after.nowMs);

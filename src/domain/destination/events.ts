@@ -4,7 +4,10 @@ import { z } from 'zod';
 export const destinationEvents = {
   /** Nothing is sent until then, unless it is released before. */
   DestinationSuspended: z.object({
-    /** Mailbox provider, `google.com`, or one recipient domain alone, `@example.com`. */
+    /**
+     * Mailbox provider, `google.com`; one recipient domain alone, `@example.com`; or either as it answers one sending domain,
+     * `dom_…@google.com`.
+     */
     operator: z.string(),
     /** Recipient domain whose mail led to it. */
     domain: z.string(),

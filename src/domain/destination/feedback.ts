@@ -72,6 +72,11 @@ const feedbackOfOne = (said: AttemptOutcome): Feedback | null => {
   return said.outcome === 'deferred' ? feedbackOfDeferred(said) : null;
 };
 
+const asksToSlow = (said: Deferred): boolean => {
+  const feedback = feedbackOfDeferred(said);
+  return feedback === 'busy' || feedback === 'refusing' || feedback === 'unreachable';
+};
+
 /** The limit does not grow on answers slower than this: more attempts make a slow server slower. */
 const SLOW_MS = 2_000;
 
@@ -83,6 +88,13 @@ export const feedbackOf = (outcomes: readonly AttemptOutcome[], tookMs: number):
   if (all.includes('flowing')) return tookMs > SLOW_MS ? 'slow' : 'flowing';
   return all.includes('unreachable') ? 'unreachable' : null;
 };
+
+/**
+ * Whether a request to slow down may be about the sender: it came after MAIL had named the sending domain. A reply to a
+ * connection, a greeting or a session command can only be about this service or the server itself.
+ */
+export const mayBlameSender = (outcomes: readonly AttemptOutcome[]): boolean =>
+  outcomes.every((said) => said.outcome !== 'deferred' || !asksToSlow(said) || wasSetUp(said));
 
 /**
  * Whether a reply says that there were too many messages in a time. Other requests to slow down change the concurrency: a

@@ -15,6 +15,22 @@ export const ownDestination = (domain: string): string => `@${domain}`;
 export const isOwnDestination = (name: string): boolean => name.startsWith('@');
 
 /**
+ * A provider as it answers one sending domain, `dom_…@google.com`: a fault that only this sender has had so far. Mail of
+ * other senders goes on.
+ */
+export const senderDestination = (domainId: string, destination: string): string => `${domainId}@${destination}`;
+
+/** Reads the name of a destination. `domainId` is null unless it is one sending domain's. */
+export const partsOfDestination = (
+  name: string,
+): { readonly domainId: string | null; readonly destination: string } => {
+  const at = name.indexOf('@');
+  return at < 1
+    ? { domainId: null, destination: name }
+    : { domainId: name.slice(0, at), destination: name.slice(at + 1) };
+};
+
+/**
  * Whether a domain with servers at these addresses shares the suspension of its provider: one that has none of those that
  * were tried may be served by others. @param addresses none: it is not known.
  */

@@ -33,6 +33,7 @@ export interface KeyCacheQueries {
   /** Its DNS records as last checked. */
   domainRecordsOf(domainId: string): DomainRecords;
   domainNamesOf(organizationId: string): readonly string[];
+  domainIdsOf(organizationId: string): readonly string[];
   /** By its name; null: the first that is verified. @returns undefined: the organization has none. */
   domainNamed(organizationId: string, name: string | null): Caller['domain'] | undefined;
   /** Highest rate limits that keys of the organization may have; null: no ceilings. */
@@ -189,6 +190,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     domainRecordsOf,
     domainNamed,
     domainNamesOf: (organizationId) => [...domainsOf(organizationId).keys()],
+    domainIdsOf: (organizationId) => [...domainsOf(organizationId).values()],
     ceilingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.ceilings : null;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { releaseDestination } from '../../commands/destination.ts';
-import type { Suspension } from '../../domain/destination/suspension.ts';
+import { partsOfDestination, type Suspension } from '../../domain/destination/suspension.ts';
 import { endpoint } from '../endpoint.ts';
 import { listEndpoint } from '../lists.ts';
 import { type SerializedSuspension, suspensionSchema } from '../schemas/destination.ts';
 
-/** Name of a mailbox provider in A-labels, or `@` and a recipient domain. */
-export const DESTINATION = /^@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
+/** Name of a mailbox provider in A-labels, or `@` and a recipient domain; for one sending domain, its id is in front. */
+export const DESTINATION = /^(?:dom_[a-z2-7]{26}@)?@?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?$/;
 
 const SENTENCES = {
   busy: 'It asked for less mail for now, even one message at a time.',
@@ -16,13 +16,18 @@ const SENTENCES = {
     'What the domain itself says is in the way: its DNS, its MTA-STS policy or its TLSA records. Its mailbox provider is not meant.',
 } as const;
 
+const messageOf = ({ operator, reason }: Suspension): string =>
+  partsOfDestination(operator).domainId === null ? SENTENCES[reason] : ONE_SENDER;
+
+const ONE_SENDER = 'It asked for less mail from this sending domain. It takes mail from other senders.';
+
 export const serializeSuspension = (suspension: Suspension): SerializedSuspension => {
   const { operator, reason, since, until, times, code, enhanced, mx } = suspension;
   return {
     object: 'suspended_destination',
     destination: operator,
     reason,
-    message: SENTENCES[reason],
+    message: messageOf(suspension),
     since,
     until,
     times,
@@ -38,13 +43,17 @@ export const listDestinationsRoute = listEndpoint(
       'A destination that does not answer or asks for less mail is suspended for a minute, then longer each ' +
       'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
       'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
-      'see `GET /v1/messages/{id}/explain`.',
+      'see `GET /v1/messages/{id}/explain`. A destination that has asked senders of one organization alone for less ' +
+      'mail is suspended for each of these sending domains by itself, and listed for their organization as ' +
+      '`dom_…@google.com`.',
     of: 'destinations',
     item: suspensionSchema,
     ids: DESTINATION,
   },
-  async (by, _caller, { deps }) => {
-    const page = await deps.readModels.destinations.suspended({ now: deps.context.system.now().toISOString(), ...by });
+  async (by, { organizationId }, { deps, auth }) => {
+    const domainIds = auth.keyCache.domainIdsOf(organizationId);
+    const now = deps.context.system.now().toISOString();
+    const page = await deps.readModels.destinations.suspended({ now, domainIds, ...by });
     return { ...page, items: page.items.map(serializeSuspension) };
   },
 );
@@ -78,9 +87,10 @@ export const releaseDestinationRoute = endpoint(
     examples: { 'A destination': { destination: 'example.net' } },
     answer: releasedSchema,
   },
-  async ({ origin, body: { destination } }, { deps }) => ({
-    object: 'released_destination',
-    destination,
-    released: await releaseDestination(deps.context, origin, destination),
-  }),
+  async ({ caller: { organizationId }, origin, body: { destination } }, { deps, auth }) => {
+    const { domainId } = partsOfDestination(destination);
+    const isOthers = domainId !== null && !auth.keyCache.domainIdsOf(organizationId).includes(domainId);
+    const released = !isOthers && (await releaseDestination(deps.context, origin, destination));
+    return { object: 'released_destination' as const, destination, released };
+  },
 );

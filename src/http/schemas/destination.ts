@@ -5,7 +5,8 @@ export const suspensionSchema = z.strictObject({
   object: z.literal('suspended_destination'),
   /**
    * A mailbox provider, whose recipient domains wait together if they share the servers that were tried; or one
-   * recipient domain alone, `@example.com`.
+   * recipient domain alone, `@example.com`. With the id of a sending domain in front, `dom_…@google.com`, it is suspended
+   * for this sender alone.
    */
   destination: z.string(),
   reason: z.enum(['busy', 'unreachable', 'refused', 'recipient_domain']),

@@ -1,7 +1,7 @@
 import type { Semaphore } from '../../async/semaphore.ts';
 import { type Loaded, load } from '../../commands/execute.ts';
 import type { Environment } from '../../domain/environment.ts';
-import { type Message, message } from '../../domain/message/message.ts';
+import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
@@ -28,6 +28,8 @@ export interface Deliver extends DeliverParts {
   /** Bounds the messages in memory, by `sizeBytes`. */
   readonly bytesInFlight: Semaphore;
   readonly unrecorded: UnrecordedOutcomes;
+  /** Whether its destination is suspended for its sending domain. It is looked at again a minute later. */
+  isKeptBack(message: ExistingMessage): boolean;
 }
 
 /** An attempt that was made; it is over when `reported` is recorded (`recordOutcome`). */
@@ -56,7 +58,7 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
   const known = await loadMessage(parts, due.messageId);
   const { state } = known;
   if (state.status === 'absent') return null;
-  if (parts.isHeldAfterRestore?.(state) === true) {
+  if (parts.isHeldAfterRestore?.(state) === true || (due.isExpired !== true && parts.isKeptBack(state))) {
     parts.recentlyQueued.addNotDue(due, parts.system.now().toISOString());
     return null;
   }

@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { KeyLimits } from '../../async/keyed-queue.ts';
 import {
+  type AfterAttempt,
   adjustConcurrency,
   CONCURRENCY_BOUNDS,
   type ConcurrencyLimit,
   initialConcurrency,
+  slowDown,
 } from '../../domain/destination/concurrency-limit.ts';
 import { type Feedback, feedbackOf } from '../../domain/destination/feedback.ts';
 import {
@@ -23,9 +25,11 @@ import type { System } from '../../domain/ports/system.ts';
 import { createDestinationRateLimits } from './destination-rate-limits.ts';
 import type { Destinations } from './due.ts';
 import { createProvenServers } from './proven-servers.ts';
+import { createSenderSuspensions, type Sender, type SenderSuspensions } from './sender-suspensions.ts';
 
 /** The outcomes of an attempt. */
 export interface AttemptResult {
+  readonly sender: Sender;
   /** Destination in whose queue it waited. */
   readonly provider: string;
   readonly domain: string;
@@ -42,9 +46,10 @@ export interface AttemptResult {
  * Each outcome counts for the destination that it is about, which need not be the one in whose queue the mail waited:
  * MX records can name the hosts of any other provider. A provider is slowed or suspended by the answers of its own servers,
  * or their absence, at addresses that were tried, and only domains with such an address share its suspension. A domain whose
- * own DNS or policy is wrong becomes a destination of its own (`@example.com`) until its mail is answered again.
+ * own DNS or policy is wrong becomes a destination of its own (`@example.com`) until its mail is answered again. What may be
+ * about the sender suspends no provider (`sender-suspensions.ts`).
  */
-export interface DestinationLimits extends KeyLimits {
+export interface DestinationLimits extends KeyLimits, Pick<SenderSuspensions, 'isSuspendedFor'> {
   /** Destination in whose queue mail for a domain waits now. */
   destinationOf(domain: string, destinations: Destinations): Promise<string>;
   /** @returns suspensions to record. */
@@ -100,6 +105,7 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
   const limits = new LRUCache<string, ConcurrencyLimit>({ max: DESTINATIONS_MAX });
   /** Addresses of suspended destinations that were tried; a destination without an entry is suspended as a whole. */
   const tried = new LRUCache<string, Set<string>>({ max: DESTINATIONS_MAX });
+  const senders = createSenderSuspensions(system);
   const proven = createProvenServers(system);
   /** Domains whose mail was answered by servers of another than their provider, and that provider: they left its queue. */
   const elsewhere = new LRUCache<string, string>({ max: DESTINATIONS_MAX });
@@ -148,20 +154,17 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
     return new Map([...groups].map(([destination, group]) => [destination, group.map(({ outcome }) => outcome)]));
   };
 
-  /** @returns null: this does not suspend it. */
-  const reportTo = (
+  /** All senders are affected. @returns null: this does not suspend it. */
+  const adjust = (
     provider: string,
     outcomes: readonly AttemptOutcome[],
-    { domain, tookMs, beganMs }: AttemptResult,
+    domain: string,
+    attempt: AfterAttempt,
   ): SuspendDestination | null => {
-    const feedback = feedbackOf(outcomes, tookMs);
-    rateLimits.report({ provider, outcomes, feedback, beganMs });
-    if (feedback === null) return null;
+    const { feedback } = attempt;
     const addresses = addressesOf(outcomes);
-    proven.note(provider, addresses, isGood(feedback));
     const before = limitOf(provider);
-    const times = { now: now(), nowMs: system.monotonicMs(), beganMs };
-    const after = adjustConcurrency(before, { ...times, feedback, random: random(system), bounds: CONCURRENCY_BOUNDS });
+    const after = adjustConcurrency(before, attempt);
     set(provider, after);
     if (after.suspension === null || after.suspension.times === before.suspension?.times) {
       if (!isGood(feedback)) addTried(provider, addresses);
@@ -169,6 +172,26 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
     }
     setTried(provider, addresses);
     return { ...suspensionOf(provider, domain, feedback, outcomes), ...after.suspension };
+  };
+
+  /** @returns null: this does not suspend it. */
+  const reportTo = (
+    provider: string,
+    outcomes: readonly AttemptOutcome[],
+    { sender, domain, tookMs, beganMs }: AttemptResult,
+  ): SuspendDestination | null => {
+    const feedback = feedbackOf(outcomes, tookMs);
+    rateLimits.report({ provider, outcomes, feedback, beganMs });
+    if (feedback === null) return null;
+    proven.note(provider, addressesOf(outcomes), isGood(feedback));
+    if (isGood(feedback)) senders.forget(provider, sender);
+    const times = { now: now(), nowMs: system.monotonicMs(), beganMs };
+    const attempt = { ...times, feedback, random: random(system), bounds: CONCURRENCY_BOUNDS };
+    if (feedback !== 'busy' || !senders.isAboutSender(provider, sender, outcomes))
+      return adjust(provider, outcomes, domain, attempt);
+    set(provider, slowDown(limitOf(provider), attempt));
+    const suspension = senders.slowDown(provider, sender, attempt);
+    return suspension && { ...suspensionOf(provider, domain, feedback, outcomes), ...suspension };
   };
 
   /** After a good answer the domain's mail joins its provider's queue again. */
@@ -208,6 +231,8 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
       return isCovered(tried.get(provider), await serversOf(domain)) ? provider : ownDestination(domain);
     },
 
+    isSuspendedFor: senders.isSuspendedFor,
+
     report: (result) => {
       const suspensions = [...byDestination(result)].flatMap(
         ([provider, outcomes]) => reportTo(provider, outcomes, result) ?? [],
@@ -216,7 +241,9 @@ export const createDestinationLimits = (system: System, logger: Logger): Destina
       return suspensions;
     },
 
-    apply: ({ type, data }) => {
+    apply: (event) => {
+      if (senders.apply(event)) return;
+      const { type, data } = event;
       if (type === 'DestinationReleased') {
         limits.delete(data.operator);
         tried.delete(data.operator);

@@ -4,6 +4,7 @@ import { retry } from '../../async/retry.ts';
 import { createSemaphore } from '../../async/semaphore.ts';
 import { pause } from '../../async/with-timeout.ts';
 import type { SuspendDestination } from '../../domain/destination/suspension.ts';
+import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
 import { type Attempted, type DeliverParts, deliver } from './deliver.ts';
 import type { DestinationLimits } from './destination-concurrency-limits.ts';
@@ -119,7 +120,10 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
 
   const noteLimits = async (due: Due, provider: string, beganMs: number, attempted: Attempted): Promise<void> => {
     if (due.destination === null || due.isExpired === true) return;
+    const { domainId } = attempted.claim.message.state.accepted;
+    const { organizationId } = attempted.claim.message.state;
     const suspensions = destinationLimits.report({
+      sender: { domainId, organizationId },
       provider,
       beganMs,
       domain: due.destination,
@@ -133,7 +137,9 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
   const run = async (due: Due, provider: string): Promise<Ran> => {
     const beganMs = system.monotonicMs();
     try {
-      const attempted = await deliver(deps, due, cutOff.signal);
+      const isKeptBack = ({ accepted }: ExistingMessage): boolean =>
+        due.destination !== null && destinationLimits.isSuspendedFor(provider, accepted.domainId);
+      const attempted = await deliver({ ...deps, isKeptBack }, due, cutOff.signal);
       if (attempted === null) return { done: Promise.resolve() };
       // The message counts as recorded once its outcome is, whatever becomes of the suspension.
       const noted = noteLimits(due, provider, beganMs, attempted).catch(leaveToSweep);

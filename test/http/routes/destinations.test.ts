@@ -72,6 +72,20 @@ describe('suspended destinations', () => {
     expect(await release({ destination: '@their-customer.example' })).toMatchObject({ body: { released: true } });
   });
 
+  test('for one sending domain are listed and released by its own organization alone', async () => {
+    const other = await service.makeOrganization();
+    const otherDomain = await service.makeDomain(other, 'other.test');
+    const otherAdmin = (await service.makeKey(other, otherDomain)).value;
+    const destination = `${otherDomain}@third.example`;
+    await suspend(destination, inMinutes(10));
+    expect(JSON.stringify((await list()).body)).not.toContain('third.example');
+    const seen = (await service.request({ url: '/v1/destinations', key: otherAdmin })).json();
+    expect(namesIn(seen)).toContain(destination);
+    expect(JSON.stringify(seen)).toContain('It asked for less mail from this sending domain');
+    expect((await release({ destination })).body.released).toBe(false);
+    expect((await release({ destination }, otherAdmin)).body.released).toBe(true);
+  });
+
   test('stay suspended until the time of the first report, whatever later ones say', async () => {
     const [{ until }] = (await list('?limit=1')).body.data;
     await suspend('second.example', inMinutes(60));

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { SmtpFacts } from '../../../src/domain/message/events.ts';
 import type { AttemptOutcome } from '../../../src/domain/message/record-attempt.ts';
 import { createDestinationLimits } from '../../../src/workers/delivery/destination-concurrency-limits.ts';
 import { createSteppableSystem } from '../../support/system.ts';
@@ -19,8 +20,9 @@ const open = () => {
   const system = createSteppableSystem();
   const logger = createRecordingLogger();
   const destinationLimits = createDestinationLimits(system, logger);
-  const answer = (said: AttemptOutcome, beganMs: number, provider = 'b.test') =>
+  const answer = (said: AttemptOutcome, beganMs: number, provider = 'b.test', by = 'one') =>
     destinationLimits.report({
+      sender: { domainId: `dom_${by}`, organizationId: `org_${by.replace(/\d/, '')}` },
       provider,
       domain: provider,
       outcomes: [said],
@@ -106,5 +108,93 @@ describe('a destination', () => {
     };
     destinationLimits.apply(released as Parameters<typeof destinationLimits.apply>[0]);
     expect(destinationLimits.waitMsOf('b.test')).toBe(0);
+  });
+});
+
+describe('a destination that asks one sender to slow down', () => {
+  const deferredAt = (stage: NonNullable<SmtpFacts['stage']>): AttemptOutcome => ({
+    ...TOO_MANY,
+    category: 'reputation',
+    smtp: { ...smtp, code: 421, enhanced: '4.7.0', stage },
+  });
+  const openSenders = () => {
+    const { system, destinationLimits, answer } = open();
+    return {
+      system,
+      destinationLimits,
+      say: async (said: AttemptOutcome, by: string) => {
+        await system.advance(10);
+        const suspensions = answer(said, system.monotonicMs(), 'b.test', by);
+        return suspensions.map(({ operator }) => operator);
+      },
+    };
+  };
+
+  test('is suspended for the sending domain alone', async () => {
+    const { destinationLimits, say } = openSenders();
+    expect(await say(deferredAt('mail'), 'one')).toEqual([]);
+    expect(await say(deferredAt('mail'), 'one')).toEqual(['dom_one@b.test']);
+    expect(destinationLimits.isSuspendedFor('b.test', 'dom_one')).toBe(true);
+    expect(destinationLimits.isSuspendedFor('b.test', 'dom_two')).toBe(false);
+    expect(destinationLimits.isSuspendedFor('c.test', 'dom_one')).toBe(false);
+    expect(destinationLimits.concurrencyOf('b.test')).toBe(1);
+  });
+
+  test.each(['mail', 'recipient', 'content'] as const)(
+    'at %s, with several domains of one organization',
+    async (stage) => {
+      const { destinationLimits, say } = openSenders();
+      for (const by of ['one1', 'one2', 'one3', 'one1', 'one2', 'one3']) await say(deferredAt(stage), by);
+      expect(destinationLimits.concurrencyOf('b.test')).toBe(1);
+      expect(destinationLimits.isSuspendedFor('b.test', 'dom_one3')).toBe(true);
+    },
+  );
+
+  test('is suspended for everybody once another organization sees it too', async () => {
+    const { destinationLimits, say } = openSenders();
+    await say(deferredAt('mail'), 'one');
+    await say(deferredAt('mail'), 'one');
+    expect(await say(deferredAt('mail'), 'two')).toEqual(['b.test']);
+    expect(destinationLimits.concurrencyOf('b.test')).toBe(0);
+  });
+
+  test('counts what another organization saw for ten minutes', async () => {
+    const { system, destinationLimits, say } = openSenders();
+    await say(deferredAt('mail'), 'one');
+    await say(deferredAt('mail'), 'one');
+    await system.advance(11 * MINUTE_MS);
+    expect(await say(deferredAt('mail'), 'two')).toEqual([]);
+    expect(destinationLimits.concurrencyOf('b.test')).toBe(1);
+  });
+
+  test.each(['connect', 'session'] as const)(
+    'at %s, before it knows the sender, is suspended for everybody',
+    async (stage) => {
+      const { destinationLimits, say } = openSenders();
+      await say(deferredAt(stage), 'one');
+      expect(await say(deferredAt(stage), 'one')).toEqual(['b.test']);
+      expect(destinationLimits.concurrencyOf('b.test')).toBe(0);
+    },
+  );
+
+  test('forgets it after a good answer to the sender', async () => {
+    const { system, destinationLimits, say } = openSenders();
+    await say(deferredAt('mail'), 'one');
+    await say(TAKEN, 'one');
+    expect(await say(deferredAt('mail'), 'one')).toEqual([]);
+    expect(await say(deferredAt('mail'), 'one')).toEqual(['dom_one@b.test']);
+    await system.advance(2 * MINUTE_MS);
+    expect(destinationLimits.isSuspendedFor('b.test', 'dom_one')).toBe(false);
+  });
+
+  test('is told to other processes, and released', () => {
+    const { destinationLimits } = open();
+    const apply = (type: string, data: object): void => destinationLimits.apply({ type, data } as never);
+    const operator = 'dom_one@b.test';
+    apply('DestinationSuspended', { operator, times: 1, until: '2999-01-01T00:00:00.000Z' });
+    expect(destinationLimits.isSuspendedFor('b.test', 'dom_one')).toBe(true);
+    expect(destinationLimits.concurrencyOf('b.test')).toBeGreaterThan(0);
+    apply('DestinationReleased', { operator });
+    expect(destinationLimits.isSuspendedFor('b.test', 'dom_one')).toBe(false);
   });
 });

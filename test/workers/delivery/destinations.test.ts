@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { releaseDestination } from '../../../src/commands/destination.ts';
 import { load } from '../../../src/commands/execute.ts';
+import { sendMessage } from '../../../src/commands/message/send-message.ts';
+import { createOrganization } from '../../../src/commands/organization.ts';
 import { destination } from '../../../src/domain/destination/suspension.ts';
+import { TTL_SECONDS_DEFAULT } from '../../../src/domain/message/retry-schedule.ts';
 import type { MailTransport, OutgoingMail, RecipientOutcome } from '../../../src/domain/ports/mail-transport.ts';
 import { destinationStream } from '../../../src/domain/streams.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
+import { callerWith } from '../../support/controls/api-key.ts';
 import { statuses, until } from '../delivering.ts';
 import { openService } from '../service.ts';
 
@@ -15,6 +19,7 @@ type Answer = Pick<RecipientOutcome, 'outcome' | 'code' | 'stage'> &
 const TAKEN: Answer = { outcome: 'delivered', code: 250, stage: 'content' };
 const SILENT: Answer = { outcome: 'deferred', code: 0, stage: 'connect' };
 /** RFC 3463 §3.4: system not accepting network messages. */
+const SENDER_DEFERRED: Answer = { outcome: 'deferred', code: 421, enhanced: '4.7.0', stage: 'mail' };
 const TOO_BUSY: Answer = { outcome: 'deferred', code: 451, enhanced: '4.3.2', stage: 'recipient' };
 
 const domainIn = ({ envelope }: OutgoingMail): string => envelope.to[0]?.address.split('@')[1] ?? '';
@@ -43,7 +48,27 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
     .start();
   const suspensionOf = async (provider: string) =>
     (await load(service.dependencies.store, destination, destinationStream(provider))).state.suspension;
-  return { ...service, service, sent, answers, suspensionOf };
+  const { context } = service;
+  const organizationId = await createOrganization(context, { name: 'Other', ceilings: null });
+  /** From a domain of another organization. */
+  const sendAsOther = async (to: string): Promise<string> => {
+    const domain = { id: 'dom_2', name: 'other.test', verified: true };
+    const { message } = await sendMessage(
+      context,
+      { actor: 'operator', organizationId, environment: 'live', requestId: null, correlationId: 't', causationId: 't' },
+      callerWith({ keyId: 'key_2', organizationId, permissions: ['send'], domain }),
+      {
+        ...{ body: null, idempotencyKey: null },
+        draft: {
+          ...{ from: { address: 'shop@other.test' }, recipients: [{ address: to, kind: 'to' }], replyTo: [] },
+          ...{ subject: 'Hello', text: 'Hello', headers: {}, attachments: [], tags: [], metadata: {} },
+          ...{ stream: 'transactional', ttlSeconds: TTL_SECONDS_DEFAULT },
+        },
+      },
+    );
+    return message.accepted.messageId;
+  };
+  return { ...service, service, sent, answers, suspensionOf, sendAsOther };
 };
 
 describe('mail to many destinations', () => {
@@ -99,7 +124,9 @@ describe('mail to many destinations', () => {
       const id = await service.send(to, 'live', 'Hello', { unsubscribe: 'managed' });
       await until(async () => expect(await statuses(service, id)).toEqual(['deferred', 'delivered']));
     }
-    await until(async () => expect(await suspensionOf('busy.example')).toMatchObject({ reason: 'busy', code: 451 }));
+    await until(async () =>
+      expect(await suspensionOf('dom_1@busy.example')).toMatchObject({ reason: 'busy', code: 451 }),
+    );
   });
 
   test('of a domain with wrong DNS waits by itself: other domains of its provider go on', async () => {
@@ -121,15 +148,38 @@ describe('mail to many destinations', () => {
     await until(async () => expect(await statuses(service, second)).toEqual(['delivered']));
   });
 
-  test('slows down, and stops in the end, for a server that says it is too busy', async () => {
-    const { service, suspensionOf } = await openMany({ 'gone.example': () => TOO_BUSY });
-    for (const user of ['ann', 'bob']) {
-      const id = await service.send(`${user}@gone.example`);
+  test('slows down, and stops in the end, for a server that says to all senders that it is too busy', async () => {
+    const { service, suspensionOf, sendAsOther } = await openMany({ 'gone.example': () => TOO_BUSY });
+    for (const send of [service.send, sendAsOther]) {
+      const id = await send('ann@gone.example');
       await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
     }
     await until(async () =>
       expect(await suspensionOf('example')).toMatchObject({ reason: 'busy', code: 451, enhanced: '4.3.2', times: 1 }),
     );
+  });
+
+  test('goes on for other senders when a server wants less of one sender, whose mail waits', async () => {
+    const replies: Answer[] = [SENDER_DEFERRED, SENDER_DEFERRED];
+    const { service, sent, suspensionOf, sendAsOther } = await openMany({
+      'gone.example': () => replies.shift() ?? TAKEN,
+    });
+    for (const user of ['ann', 'bob']) {
+      const id = await service.send(`${user}@gone.example`);
+      await until(async () => expect(await statuses(service, id)).toEqual(['deferred']));
+    }
+    await until(async () =>
+      expect(await suspensionOf('dom_1@example')).toMatchObject({ reason: 'busy', code: 421, domain: 'gone.example' }),
+    );
+    expect(await suspensionOf('example')).toBeNull();
+    const waits = await service.send('eve@gone.example');
+    const other = await sendAsOther('ann@gone.example');
+    await until(async () => expect(await statuses(service, other)).toEqual(['delivered']));
+    expect(await statuses(service, waits)).toEqual(['accepted']);
+    expect(sent).toHaveLength(3);
+    service.system.shift(3 * MINUTE_MS);
+    const after = await service.send('later@gone.example');
+    await until(async () => expect(await statuses(service, after)).toEqual(['delivered']));
   });
 
   test('leaves at once when its destination is released', async () => {

@@ -10,6 +10,7 @@ import {
   isSuspended,
   ownDestination,
   type Suspension,
+  senderDestination,
 } from '../../../domain/destination/suspension.ts';
 import type { OutboxEvent } from '../../../domain/events.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
@@ -118,7 +119,7 @@ type Found = readonly (readonly [domain: string, suspension: Suspension])[];
  */
 export const suspensionsOf = async (
   { context, providerOf, serversOf }: HttpDependencies,
-  { recipients, environment }: ExistingMessage,
+  { accepted, recipients, environment }: ExistingMessage,
   now: string,
 ): Promise<ReadonlyMap<string, Suspension>> => {
   if (providerOf === undefined || environment === 'test') return new Map();
@@ -137,7 +138,12 @@ export const suspensionsOf = async (
   };
 
   const lookUp = async (domain: string): Promise<Found> => {
-    const suspension = (await suspensionIn(ownDestination(domain))) ?? (await ofProvider(domain));
+    const forSender = async (name: string) => suspensionIn(senderDestination(accepted.domainId, name));
+    const suspension =
+      (await suspensionIn(ownDestination(domain))) ??
+      (await ofProvider(domain)) ??
+      (await forSender(ownDestination(domain))) ??
+      (await forSender(await providerOf(domain)));
     return suspension === null ? [] : [[domain, suspension]];
   };
   const inTimeOrNothing = (domain: string): Promise<Found> =>

@@ -1,5 +1,5 @@
 import { classifyReply } from '../../../domain/bounce/classify.ts';
-import { isOwnDestination, type Suspension } from '../../../domain/destination/suspension.ts';
+import { isOwnDestination, partsOfDestination, type Suspension } from '../../../domain/destination/suspension.ts';
 import type { HoldReason } from '../../../domain/message/events.ts';
 import { type Held, isOpen, type Recipient } from '../../../domain/message/recipient.ts';
 import { holdsBack, type Reputation } from '../../../domain/reputation/reputation.ts';
@@ -108,8 +108,10 @@ const inTheWayOf = ({ operator, domain, reason, since, mx }: Suspension): string
     const about = mx === null ? '' : `, about ${mx},`;
     return `The DNS records or policies of ${domain}${about} leave no server for its mail, and deliveries are suspended since ${time}`;
   }
-  const whose = isOwnDestination(operator) ? domain : operator;
-  return `The mail servers of ${whose} ${SUSPENDED[reason]}, and deliveries are suspended since ${time}`;
+  const { domainId, destination } = partsOfDestination(operator);
+  const whose = isOwnDestination(destination) ? domain : destination;
+  const ofWhom = domainId === null ? '' : ' from this sending domain';
+  return `The mail servers of ${whose} ${SUSPENDED[reason]}${ofWhom}, and deliveries are suspended since ${time}`;
 };
 
 const suspendedOf = (who: string, suspension: Suspension): Why => {

@@ -131,6 +131,13 @@ describe('an explanation says why a recipient waits', () => {
       'The DNS records or policies of example.net, about nosuch.mail.example, leave no server for its mail, ' +
         'and deliveries are suspended since 2026-11-21 12:00:00 UTC: ada@example.net is tried when that ends, at 2026-11-21 12:45:00 UTC.',
     );
+    const forSender = { operator: 'dom_1@mail.example', reason: 'busy' } as const;
+    const [sender] = explain(recorded([accepted, started, event]), {
+      suspensions: new Map([['example.net', { ...suspension, ...forSender }]]),
+    }).waiting_because;
+    expect(sender?.sentence).toContain(
+      'The mail servers of mail.example asked for less mail for now from this sending domain',
+    );
     const sooner = new Map([['example.net', { ...suspension, until: minute(20) }]]);
     const [other] = explain(recorded([accepted, started, event]), { suspensions: sooner }).waiting_because;
     expect(other).toMatchObject({ reason: 'told_to_wait', next_attempt_at: minute(30) });
