@@ -4,7 +4,7 @@ import { applyBatch } from '../../src/projections/batch.ts';
 import { Fenced } from '../../src/projections/checkpoints.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { retryParked } from '../../src/projections/retry-parked.ts';
-import { keyCreated, keyRevoked, keyRotated } from '../support/controls/api-key.ts';
+import { keyCreated, keyRevoked, keyRotated, keyUpdated } from '../support/controls/api-key.ts';
 import { silentLogger } from '../support/logger.ts';
 import { NOW } from '../support/specification.ts';
 import { openApplied } from './support/applied.ts';
@@ -63,6 +63,17 @@ describe('an event that cannot be applied', () => {
       { revision: 1, error: behind },
       { revision: 2, error: behind },
     ]);
+  });
+
+  test('holds back later events of a stream whose first events were applied', async () => {
+    const { given, keys, parked, pool } = await open();
+    await given('apiKey-key_1', [keyCreated()]);
+    await given('apiKey-key_1', [keyUpdated({ name: 'no\u0000good' })]);
+    await given('apiKey-key_1', [{ type: 'KeyRevoked', data: { keyId: 'key_1' } }]);
+    expect(await keys()).toEqual([{ key_id: 'key_1', status: 'active' }]);
+    expect(await parked()).toMatchObject([{ revision: 1 }, { revision: 2 }]);
+    const { rows } = await pool.query("select state->>'name' as name from read_models.api_keys");
+    expect(rows).toEqual([{ name: keyCreated().data.name }]);
   });
 
   test('is applied by a retry once that can be done, and all behind it in order', async () => {

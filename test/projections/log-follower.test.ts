@@ -61,6 +61,20 @@ test('every consumer gets every event once and in order, whether others are ahea
   );
 });
 
+test('a consumer that joins inside a page that others have read gets only what follows its position', async () => {
+  const { store, append, streams } = openLog();
+  await append(5);
+  const follower = createLogFollower({ store, system });
+  const first = await follower.next('', ALL);
+  const positions = first?.events.map(({ position }) => position) ?? [];
+  expect(positions).toHaveLength(5);
+  for (const [at, position] of positions.slice(0, -1).entries()) {
+    const batch = await follower.next(position, ALL);
+    expect(batch?.events.map(({ stream }) => stream)).toEqual(streams().slice(at + 1));
+  }
+  await follower.close();
+});
+
 test('a follower that is behind does not pause while pages are full', async () => {
   const { store, append } = openLog();
   await append(1700);

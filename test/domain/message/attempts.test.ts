@@ -167,6 +167,12 @@ describe('a message whose domain was deleted', () => {
       recipients: [{ status: 'delivered' }, { status: 'failed' }, { status: 'failed', nextAttemptAt: null }],
     });
   });
+  test('fails for who is due while others are being sent to: their attempt decides for them', () => {
+    const failed = { ...about, reason: 'the domain that it was to be sent from was deleted' };
+    given([two, attemptStarted(1, ['rcp_1'], { sequence: 3, leaseUntil: LEASE_UNTIL })])
+      .when(startGone())
+      .thenEvents({ type: 'RecipientFailed', data: { ...failed, recipientId: 'rcp_2', sequence: 4 } });
+  });
   test('is left alone while it is being sent, and its attempt noted when the lease has ended', () => {
     const { when } = given([messageAccepted(), attemptStarted(1, ['rcp_1'])]);
     when(startGone()).thenNothing();
