@@ -25,6 +25,7 @@ import {
 } from './routes/domains.ts';
 import { readEventsRoute } from './routes/events/read-events.ts';
 import { getInvoiceRoute, listInvoicesRoute } from './routes/invoices.ts';
+import { analyzeMessageRoute } from './routes/messages/analyze-message.ts';
 import { cancelMessagesRoute } from './routes/messages/cancel-messages.ts';
 import { explainMessageRoute } from './routes/messages/explain-message.ts';
 import { listMessagesRoute } from './routes/messages/list-messages.ts';
@@ -37,7 +38,7 @@ import {
   rescheduleMessageRoute,
 } from './routes/messages/messages.ts';
 import { sendBatchRoute } from './routes/messages/send-batch.ts';
-import { analyzeMessageRoute, sendMessageRoute } from './routes/messages/send-message.ts';
+import { sendMessageRoute } from './routes/messages/send-message.ts';
 import { savePreferencesRoute, showPreferencesPageRoute } from './routes/recipients/preferences.ts';
 import { showUnsubscribePageRoute, unsubscribeRecipientRoute } from './routes/recipients/unsubscribe.ts';
 import { viewMailRoute } from './routes/recipients/view-mail.ts';

@@ -12,6 +12,7 @@ import { type BodyBudget, type Reservation, SMALL_BODY_BYTES_MAX } from '../http
 import type { HttpDependencies } from '../http/dependencies.ts';
 import { originOf } from '../http/request-origin.ts';
 import { ROUTES } from '../http/route-table.ts';
+import { htmlPolicyOf } from '../http/routes/messages/html-rules.ts';
 import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-message.ts';
 import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
@@ -181,12 +182,13 @@ export const submitMessage = async (context: SubmissionContext, submission: Subm
   if (typeof mail === 'string') throw new DomainError('invalid_request', `the message cannot be read: ${mail}`);
   touch();
   const submitted = sendBodyOf(mail, submission.envelope);
-  const body = await readSubmitted(deps.htmlChecker, submitted, { organizationId });
+  const html = htmlPolicyOf({ deps, auth }, 'smtp', { organizationId });
+  const body = await readSubmitted(html, submitted, { organizationId });
   const caller = await reauthenticate(auth, submission.principal); // reading it all took a while
   const sender = await withFreshDomain(auth.keyCache, caller);
   touch();
   const { beyond, idempotencyKey } = submitted;
-  const request = await sendRequestOf({ deps, auth }, sender, body, { beyond });
+  const request = await sendRequestOf({ deps, auth }, sender, body, { beyond, html });
   submission.late.throwIfAborted();
   const sent = await sendMessage(
     deps.context,

@@ -10,12 +10,10 @@ import {
   isReplyTo,
 } from '../domain/message/draft.ts';
 import type { RepeatedHeader, StoredAlternative } from '../domain/ports/contents.ts';
-import type { HtmlChecker } from '../domain/ports/html-checker.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/ports/mail-parser.ts';
+import { BODY_CHARACTERS_MAX, type HtmlPolicy, isHtmlAlone } from '../http/routes/messages/html-rules.ts';
 import {
   type BeyondBody,
-  BODY_CHARACTERS_MAX,
-  isHtmlAlone,
   type SendBody,
   SUBJECT_CHARACTERS_MAX,
   sendBody,
@@ -229,13 +227,13 @@ const submittedBody = sendBody.extend({
 
 /** Validates it as a body of HTTP. @throws {DomainError} `invalid_request`, `invalid_html`. */
 export const readSubmitted = async (
-  checker: HtmlChecker,
+  policy: HtmlPolicy,
   { body, problems }: SubmittedBody,
   sender: Pick<Caller, 'organizationId'>,
 ): Promise<SendBody> => {
   const read = submittedBody.safeParse(body);
   const shape = read.success ? [] : problemsIn(read.error.issues, body, 'body');
-  const all = [...problems, ...shape, ...(await sendProblems(checker, RECIPIENTS_MAX)(body, sender))];
+  const all = [...problems, ...shape, ...(await sendProblems(policy, RECIPIENTS_MAX)(body, sender))];
   if (all.length === 0 && read.success) return read.data;
   const code = isHtmlAlone(all) ? 'invalid_html' : 'invalid_request';
   throw new DomainError(code, 'the message is invalid: see details', { details: detailsOf(all) });

@@ -15,6 +15,7 @@ const UNCHANGED = {
   name: undefined,
   contentDays: undefined,
   analysis: undefined,
+  htmlValidation: undefined,
   timezone: undefined,
   sessionIdleMinutes: undefined,
   sessionHours: undefined,

@@ -531,6 +531,12 @@ export interface UpdateOrganizationRequest {
   content_retention_days?: number | undefined;
   /** The `analysis` of a message that names none, whether sent by HTTP or by SMTP. */
   default_analysis?: 'off' | 'warn' | 'block' | undefined;
+  /** Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: valid html alone. `browser`: any that a browser shows, unchanged; the problems are recorded as findings of the message. An absent entry keeps its rule. */
+  html_validation?: {
+    api?: 'strict' | 'browser' | undefined;
+    compat?: 'strict' | 'browser' | undefined;
+    smtp?: 'strict' | 'browser' | undefined;
+  } | undefined;
   /** IANA time zone of statistics that name none. */
   timezone?: string | undefined;
   /** After this long without a request a session of a member is over, those that are open too. */
@@ -595,7 +601,7 @@ export interface SentMessage {
 }
 
 export interface Finding {
-  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
+  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-attribute-repeated' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
   severity: 'info' | 'warning' | 'error';
   message: string;
   field: string;
@@ -711,6 +717,8 @@ export interface MessageContent {
     content_type: string;
     content: string;
   }[];
+  /** What is known against it: by its analysis, or, without one, why its html is not valid. */
+  findings: Finding[];
   attachments: ({
     filename: string;
     content_type: string;
@@ -1872,7 +1880,7 @@ export interface TemplateAnalysis {
 }
 
 export interface TemplateFinding {
-  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
+  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-attribute-repeated' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
   severity: 'info' | 'warning' | 'error';
   message: string;
   field: string;
@@ -3927,6 +3935,12 @@ export interface GetOrganizationAnswer {
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
+  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  html_validation: {
+    api: 'strict' | 'browser';
+    compat: 'strict' | 'browser';
+    smtp: 'strict' | 'browser';
+  };
   timezone: string;
   /** After this long without a request a session of a member is over. */
   session_idle_minutes: number;
@@ -3993,6 +4007,12 @@ export interface UpdateOrganizationAnswer {
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
+  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  html_validation: {
+    api: 'strict' | 'browser';
+    compat: 'strict' | 'browser';
+    smtp: 'strict' | 'browser';
+  };
   timezone: string;
   /** After this long without a request a session of a member is over. */
   session_idle_minutes: number;
@@ -4018,6 +4038,12 @@ export interface SetLegalHoldAnswer {
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
+  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  html_validation: {
+    api: 'strict' | 'browser';
+    compat: 'strict' | 'browser';
+    smtp: 'strict' | 'browser';
+  };
   timezone: string;
   /** After this long without a request a session of a member is over. */
   session_idle_minutes: number;
@@ -4043,6 +4069,12 @@ export interface SetContentsRolesAnswer {
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
+  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  html_validation: {
+    api: 'strict' | 'browser';
+    compat: 'strict' | 'browser';
+    smtp: 'strict' | 'browser';
+  };
   timezone: string;
   /** After this long without a request a session of a member is over. */
   session_idle_minutes: number;

@@ -183,6 +183,7 @@ export const htmlFacts = (source: string): HtmlFacts => {
   const texts = createTextCollector();
   const images: ImageFact[] = [];
   const spans: Span[] = [];
+  const repeatedAttributes: ElementFact[] = [];
 
   const start = (tag: StartTag, { visibility: outer, kind }: Surroundings): Surroundings => {
     const { name } = tag;
@@ -213,11 +214,13 @@ export const htmlFacts = (source: string): HtmlFacts => {
       if (name === 'a') links.end();
     },
     text: takeText,
+    repeatedAttribute: (name, offset) => repeatedAttributes.push({ what: name, offset }),
   });
   links.end();
   return {
     source,
     problems: problems(),
+    repeatedAttributes,
     depth,
     links: links.links,
     images,

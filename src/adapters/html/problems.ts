@@ -75,8 +75,15 @@ const SPACE = /[\t\n\f\r ]/;
 /** The name of a tag that begins inside another one. */
 const SWALLOWED_NAME = /[a-z][^\t\n\f\r />]*/iy;
 
+interface TagProblemHandler {
+  readonly report: Report;
+  /** As of `StandardTokenHandler`. */
+  readonly forgive: (name: string) => void;
+  readonly repeatedAttribute: ((name: string, offset: number) => void) | undefined;
+}
+
 /** Problems within tags, placed where the author sees them, which is not always where the standard notices them. */
-export const createTagProblems = (html: string, report: Report, forgive: (name: string) => void) => {
+export const createTagProblems = (html: string, { report, forgive, repeatedAttribute }: TagProblemHandler) => {
   /** Codes reported already for the current tag. */
   const reported = new Set<string>();
   /** Offset of the last one. */
@@ -112,10 +119,11 @@ export const createTagProblems = (html: string, report: Report, forgive: (name: 
   };
 
   /** The standard notices it behind the name. */
-  const duplicate = (end: number): void => {
+  const repeated = (end: number): void => {
+    if (repeatedAttribute === undefined) return;
     let start = end;
     while (start > 0 && !BEFORE_NAME.test(html.charAt(start - 1))) start -= 1;
-    report(start, `duplicate attribute ${shownName(html.slice(start, end).toLowerCase())}`);
+    repeatedAttribute(shownName(html.slice(start, end).toLowerCase()), start);
   };
 
   return {
@@ -124,7 +132,7 @@ export const createTagProblems = (html: string, report: Report, forgive: (name: 
       const garbageMessage = GARBAGE_PROBLEMS.get(code);
       if (message !== undefined) report(offset, message);
       else if (garbageMessage !== undefined) garbage(code, garbageMessage, offset);
-      else if (code === 'duplicate-attribute') duplicate(offset);
+      else if (code === 'duplicate-attribute') repeated(offset);
     },
     /** `<div<p>`: the name to go on with, when the tag is complete. */
     tagName: (name: string, offset: number): string => {

@@ -10,6 +10,8 @@ import type { Attribute } from './tokens.ts';
 export interface HtmlVisitor<Data> extends ElementVisitor<Data> {
   /** All text between two tags or comments, with its character references decoded. Absent: it is not read. */
   readonly text?: (run: TextRun, outer: Data) => void;
+  /** An attribute whose name its tag has already. Absent: nobody asks. @param offset of its name. */
+  readonly repeatedAttribute?: (name: string, offset: number) => void;
 }
 
 export interface TextRun {
@@ -77,7 +79,13 @@ export const readHtml = <Data>(
 ): HtmlReading => {
   const { report, problems } = createProblemList(html);
   const nesting = createNesting(report, visitor);
-  const structure: StandardTokenHandler = { ...nesting, report, text: undefined, other: nothing };
+  const structure: StandardTokenHandler = {
+    ...nesting,
+    report,
+    repeatedAttribute: visitor.repeatedAttribute,
+    text: undefined,
+    other: nothing,
+  };
   const handler = visitor.text === undefined ? structure : withText(structure, nesting.outer, visitor.text);
   const start = html.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
   const isReadable = html.isWellFormed() && !html.includes('\0');

@@ -8,6 +8,8 @@ export interface StandardTokenHandler extends TokenHandler {
   readonly report: Report;
   /** An end tag of this name is not a problem: its start tag was reported. */
   forgive(name: string): void;
+  /** An attribute whose name its tag has already: the first one counts. Absent: they are not collected. */
+  readonly repeatedAttribute: ((name: string, offset: number) => void) | undefined;
   /** @param isInText the input ends in an element whose content is text. */
   endOfInput(offset: number, isInText: boolean): void;
 }
@@ -25,7 +27,7 @@ export interface Rest {
  */
 export const readStandardTokens = (html: string, rest: Rest, handler: StandardTokenHandler): void => {
   const { report } = handler;
-  const tags = createTagProblems(html, report, handler.forgive);
+  const tags = createTagProblems(html, handler);
   const startOf = ({ location }: Token.Token): number => rest.start + (location?.startOffset ?? 0);
   const endOf = ({ location }: Token.Token): number => rest.start + (location?.endOffset ?? 0);
   let { hasContent } = rest;

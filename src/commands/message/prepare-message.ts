@@ -1,6 +1,6 @@
 import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { inTurns } from '../../async/turns.ts';
-import type { Analysis } from '../../domain/analysis/analysis.ts';
+import type { Analysis, Finding } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
@@ -30,6 +30,8 @@ export interface SendRequest {
     /** Its errors refuse the message. */
     readonly blocks: boolean;
   };
+  /** What the strict rule says against html that is accepted all the same. Absent: nothing. */
+  readonly findings?: readonly Finding[];
   /** Its topic, or why it cannot have that topic. Absent: none. */
   readonly topic?: ExistingTopic | DomainError;
 }
@@ -70,10 +72,10 @@ const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: Messag
   Buffer.byteLength(text) +
   [...attachments, ...alternatives].reduce((sum, { content }) => sum + Math.floor((content.length * 3) / 4), 0);
 
-const told = ({ analysed }: SendRequest): Pick<MessageBody, 'analysis'> => {
-  if (analysed === undefined) return {};
-  const { score, verdict, findings } = analysed.analysis;
-  return { analysis: { score, verdict, findings } };
+const judgementIn = ({ analysed, findings = [] }: SendRequest): Pick<MessageBody, 'analysis' | 'findings'> => {
+  if (analysed === undefined) return findings.length === 0 ? {} : { findings };
+  const { score, verdict, findings: all } = analysed.analysis;
+  return { analysis: { score, verdict, findings: all } };
 };
 
 const refusalOf = ({ refusal, topic }: SendRequest): DomainError | null =>
@@ -128,7 +130,7 @@ export const prepareMessage = async (
   }));
   const now = system.now();
   const leavesMs = scheduledAt === null ? now.getTime() : Date.parse(scheduledAt);
-  const salted = await withSalts(system, { kind: 'message', messageId, ...rest, recipients, ...told(request) });
+  const salted = await withSalts(system, { kind: 'message', messageId, ...rest, recipients, ...judgementIn(request) });
   return {
     contents: {
       id: contentId,

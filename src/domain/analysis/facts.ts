@@ -56,6 +56,8 @@ export interface Span {
 export interface HtmlFacts {
   readonly source: string;
   readonly problems: readonly HtmlProblem[];
+  /** Names of attributes that their tag has already. */
+  readonly repeatedAttributes: readonly ElementFact[];
   /** In the order of the source, as all lists here. */
   readonly links: readonly LinkFact[];
   readonly images: readonly ImageFact[];

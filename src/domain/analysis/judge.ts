@@ -1,7 +1,8 @@
+import type { HtmlProblem } from '../ports/html-checker.ts';
 import { type Analysis, FINDINGS_MAX, type Finding, type Verdict } from './analysis.ts';
 import { attachments } from './checks/attachments.ts';
 import { authentication, lookalikes, sender, subject, unsubscribe } from './checks/headers.ts';
-import { activeContent, hiddenText, size, validHtml } from './checks/html.ts';
+import { activeContent, hiddenText, invalidHtml, size, validHtml } from './checks/html.ts';
 import { imageHeavy, images } from './checks/images.ts';
 import { linkHosts, linkTargets, linkTexts } from './checks/links.ts';
 import { encodingDamage, secrets, templateMarkers, textPart } from './checks/texts.ts';
@@ -71,10 +72,16 @@ const findingOf = ({ rule, field, message, at }: Discovery, places: PlacesByFiel
   return { rule, severity, message: sentence(message(), more), field, ...(place === undefined ? {} : place), fix };
 };
 
+const listedOf = ({ count, first }: RuleCount, places: PlacesByField): readonly Finding[] =>
+  first.map((found, index) => findingOf(found, places, index === first.length - 1 ? count - first.length : 0));
+
+/** Findings about html that was accepted although the strict rule refuses it. */
+export const htmlFindings = (problems: readonly HtmlProblem[]): readonly Finding[] =>
+  listedOf({ count: problems.length, first: invalidHtml(problems).slice(0, FINDINGS_PER_RULE_MAX) }, {});
+
 const findingsOf = (counts: ReadonlyMap<RuleName, RuleCount>, places: PlacesByField): readonly Finding[] =>
   SEVERITIES.flatMap((severity) => RULE_NAMES.filter((rule) => RULES[rule].severity === severity)).flatMap((rule) => {
-    const { count, first } = counts.get(rule) ?? { count: 0, first: [] };
-    return first.map((found, index) => findingOf(found, places, index === first.length - 1 ? count - first.length : 0));
+    return listedOf(counts.get(rule) ?? { count: 0, first: [] }, places);
   });
 
 const bounded = (findings: readonly Finding[]): readonly Finding[] => {

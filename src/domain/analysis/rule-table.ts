@@ -12,7 +12,7 @@ export interface Rule {
 }
 
 /** Rises with every change of the table or of what a rule finds, so that two scores can be compared. */
-export const RULES_VERSION = 2;
+export const RULES_VERSION = 3;
 
 const rule = (severity: Severity, points: number, pointsMax: number, fix: string): Rule => ({
   severity,
@@ -80,6 +80,7 @@ export const RULE_TABLE = {
   'text-missing': rule('info', 1, 1, 'Give `text` if the derived one is not good enough.'),
 
   'html-invalid': rule('error', 10, 40, 'Correct the HTML there.'),
+  'html-attribute-repeated': rule('warning', 2, 10, 'Write the attribute once: readers use the first.'),
   'html-clipped': rule('warning', 10, 10, 'Shorten the HTML: move styles and comments out, or link to the rest.'),
   'html-deep': rule('warning', 5, 5, 'Nest fewer tables and elements.'),
   'html-lang-missing': rule('info', 1, 1, 'Add `lang` to the html element, for screen readers and translation.'),

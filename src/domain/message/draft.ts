@@ -4,7 +4,8 @@ import type { Tracking } from '../tracking/tracking.ts';
 import type { RecipientKind } from './events.ts';
 
 /** A send request whose shape is checked and whose addresses are parsed; nothing has an id yet. */
-export interface MessageDraft extends Omit<MessageBody, 'kind' | 'messageId' | 'recipients' | 'analysis' | 'salts'> {
+export interface MessageDraft
+  extends Omit<MessageBody, 'kind' | 'messageId' | 'recipients' | 'analysis' | 'findings' | 'salts'> {
   readonly recipients: readonly (Mailbox & { readonly kind: RecipientKind })[];
   readonly stream: 'transactional' | 'bulk';
   /** ISO 8601; absent: at once. */

@@ -6,6 +6,15 @@ import { rateLimitsSchema } from '../rate-limits.ts';
 /** What an analysis of a message is for: nothing, to be told, or to refuse a message with errors. */
 export const ANALYSIS_POLICIES = ['off', 'warn', 'block'] as const;
 
+/** `strict`: valid html alone is accepted. `browser`: whatever a browser shows, unchanged. */
+export const HTML_RULES = ['strict', 'browser'] as const;
+export type HtmlRule = (typeof HTML_RULES)[number];
+
+const htmlRule = z.enum(HTML_RULES);
+/** By the entry that a message came through. */
+const htmlValidation = z.object({ api: htmlRule, compat: htmlRule, smtp: htmlRule });
+export type HtmlEntry = keyof z.output<typeof htmlValidation>;
+
 /** Longer than a year would keep personal data that nobody asks for any more. */
 export const CONTENT_DAYS_MAX = 365;
 
@@ -21,6 +30,7 @@ const settings = z.object({
   contentDays: z.number().int().min(0).max(CONTENT_DAYS_MAX),
   /** Of sends that name none. */
   analysis: z.enum(ANALYSIS_POLICIES),
+  htmlValidation,
   /** IANA name. */
   timezone: z.string(),
   /** After this long without a request a session of a member is over. */

@@ -7,7 +7,13 @@ import { MASKED_ROLES, type MaskedRole } from '../member/events.ts';
 import type { Revision } from '../ports/event-store.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { CATEGORIES } from '../streams.ts';
-import { type OrganizationSettings, SESSION_HOURS, SESSION_IDLE_MINUTES } from './events.ts';
+import {
+  type HtmlEntry,
+  type HtmlRule,
+  type OrganizationSettings,
+  SESSION_HOURS,
+  SESSION_IDLE_MINUTES,
+} from './events.ts';
 
 export type ActiveOrganization = Extract<Organization, { readonly status: 'active' }>;
 
@@ -16,6 +22,8 @@ export const DEFAULT_SETTINGS = {
   contactId: null,
   contentDays: 30,
   analysis: 'off',
+  // The specification asks for valid html of the API; other services and mail servers take any.
+  htmlValidation: { api: 'strict', compat: 'browser', smtp: 'browser' },
   timezone: 'UTC',
   sessionIdleMinutes: SESSION_IDLE_MINUTES.max,
   sessionHours: SESSION_HOURS.max,
@@ -131,14 +139,28 @@ export const setCeilings = (state: Organization, ceilings: RateLimits | null): r
 
 /** What is undefined stays as it is. */
 export type SettingChanges = {
-  readonly [Field in keyof OrganizationSettings]: OrganizationSettings[Field] | undefined;
+  readonly [Field in Exclude<keyof OrganizationSettings, 'htmlValidation'>]: OrganizationSettings[Field] | undefined;
+} & {
+  /** An entry that is undefined keeps its rule. */
+  readonly htmlValidation: { readonly [Entry in HtmlEntry]?: HtmlRule | undefined } | undefined;
 };
+
+const htmlValidationOf = (
+  { htmlValidation: before }: OrganizationSettings,
+  { htmlValidation: changes }: SettingChanges,
+): OrganizationSettings['htmlValidation'] => ({
+  api: changes?.api ?? before.api,
+  compat: changes?.compat ?? before.compat,
+  smtp: changes?.smtp ?? before.smtp,
+});
 
 /** Changes settings. The same again is nothing. @throws {DomainError} `not_found`. */
 export const updateOrganization = (state: Organization, changes: SettingChanges): readonly OrganizationEvent[] => {
   const { organizationId, settings } = requireOrganization(state);
-  const different = Object.entries(changes).filter(
-    ([field, value]) => value !== undefined && value !== settings[field as keyof OrganizationSettings],
+  const wanted = { ...changes, htmlValidation: htmlValidationOf(settings, changes) };
+  const different = Object.entries(wanted).filter(
+    ([field, value]) =>
+      value !== undefined && canonicalJson(value) !== canonicalJson(settings[field as keyof OrganizationSettings]),
   );
   if (different.length === 0) return [];
   return [{ type: 'OrganizationUpdated', data: { organizationId, ...Object.fromEntries(different) } }];

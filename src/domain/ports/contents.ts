@@ -1,4 +1,4 @@
-import type { Analysis } from '../analysis/analysis.ts';
+import type { Analysis, Finding } from '../analysis/analysis.ts';
 import type { SaltedPart } from '../audit/content-proof.ts';
 import type { TemplateContent } from '../template/content.ts';
 
@@ -80,15 +80,24 @@ export interface MessageBody {
   readonly unsubscribe?: UnsubscribeWays | 'managed';
   /** What the sender was answered, where they asked for it: a replay answers the same. */
   readonly analysis?: ToldAnalysis;
+  /** What the strict rule says against its html, where the message was accepted all the same and not analyzed. */
+  readonly findings?: readonly Finding[];
   /** It lets its recipient sign in: nobody else is shown what it says. */
   readonly confidential?: true;
   /** Of its parts (`domain/message/content-parts.ts`) in their order, base64url; absent: no event is bound to them. */
   readonly salts?: readonly string[];
 }
 
+/** What is known against a message, by its analysis or by the check of its html. */
+export const findingsOf = ({ analysis, findings = [] }: MessageBody): readonly Finding[] =>
+  analysis?.findings ?? findings;
+
 /** What lists, events and webhooks show of a message: the body without its parts that can be large. */
 export interface MessageHead
-  extends Omit<MessageBody, 'html' | 'text' | 'alternatives' | 'attachments' | 'analysis' | 'shown' | 'salts'> {
+  extends Omit<
+    MessageBody,
+    'html' | 'text' | 'alternatives' | 'attachments' | 'analysis' | 'findings' | 'shown' | 'salts'
+  > {
   readonly attachments: readonly Omit<StoredAttachment, 'content'>[];
 }
 
@@ -200,7 +209,7 @@ export interface MessageContents {
 /** What is no message is its own head. */
 export const headOf = (body: StoredBody): StoredHead => {
   if (body.kind !== 'message') return body;
-  const { html, text, alternatives, attachments, analysis, shown, salts, ...head } = body;
+  const { html, text, alternatives, attachments, analysis, findings, shown, salts, ...head } = body;
   return { ...head, attachments: attachments.map(({ content, ...attachment }) => attachment) };
 };
 

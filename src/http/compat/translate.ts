@@ -3,6 +3,7 @@ import type { SentBatch } from '../../commands/message/send-batch.ts';
 import type { SentMessage } from '../../commands/message/send-message.ts';
 import { type Details, DomainError } from '../../domain/domain-error.ts';
 import type { Call, RouteContext } from '../endpoint.ts';
+import { htmlPolicyOf } from '../routes/messages/html-rules.ts';
 import { type AcceptBatch, acceptBatch, BATCH_MESSAGES_MAX } from '../routes/messages/send-batch.ts';
 import { isSent } from '../routes/messages/send-body.ts';
 import { readSend, type SendRequestBody } from '../routes/messages/send-by-template.ts';
@@ -81,13 +82,13 @@ interface Vendored {
 
 /** Validates a translated message; what could not be translated is told with what is wrong with the rest. */
 const readTranslated = async (
-  { deps: { htmlChecker } }: RouteContext,
+  route: RouteContext,
   caller: Call<unknown, unknown>['caller'],
   { fields, problems }: Required<Taken>,
   nameOf: (path: string) => string,
 ): Promise<SendRequestBody> => {
   try {
-    const body = await readSend(htmlChecker, fields, caller);
+    const body = await readSend(htmlPolicyOf(route, 'compat', caller), fields, caller);
     requireNone(problems);
     return body;
   } catch (error) {
@@ -111,7 +112,7 @@ export const sendOne = async (
 ): Promise<SentMessage> => {
   const nameOf = (path: string): string => vendorPath(path, names);
   const body = await readTranslated(route, call.caller, translate(requireObject(call.body)), nameOf);
-  return acceptSend(withTextualValues(route), call, body).catch((error: unknown) => {
+  return acceptSend(withTextualValues(route), call, body, 'compat').catch((error: unknown) => {
     throw inNames(error, nameOf);
   });
 };
@@ -161,7 +162,7 @@ export const sendMany = async (route: RouteContext, call: SendCall, batch: Batch
   );
   const body = { messages, mode: strict ? 'strict' : 'partial' };
   try {
-    const sent = await acceptBatch(withTextualValues(route), call, { messages: items, strict, body });
+    const sent = await acceptBatch(withTextualValues(route), call, { messages: items, strict, entry: 'compat', body });
     return sent.map((one) => (one instanceof DomainError ? (inNames(one, nameOf) as DomainError) : one));
   } catch (error) {
     throw inNames(error, nameOf);

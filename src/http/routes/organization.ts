@@ -10,6 +10,7 @@ import { MASKED_ROLES, maskedRoleSchema } from '../../domain/member/events.ts';
 import {
   ANALYSIS_POLICIES,
   CONTENT_DAYS_MAX,
+  HTML_RULES,
   SESSION_HOURS,
   SESSION_IDLE_MINUTES,
 } from '../../domain/organization/events.ts';
@@ -29,6 +30,7 @@ const serializeOrganization = ({
   contact,
   content_retention_days: settings.contentDays,
   default_analysis: settings.analysis,
+  html_validation: { ...settings.htmlValidation },
   timezone: settings.timezone,
   session_idle_minutes: settings.sessionIdleMinutes,
   session_hours: settings.sessionHours,
@@ -50,6 +52,8 @@ export const getOrganizationRoute = endpoint(
 
 const NAME_CHARACTERS_MAX = 100;
 
+const htmlRule = z.enum(HTML_RULES).optional();
+
 const changes = z.strictObject({
   name: shownLine(NAME_CHARACTERS_MAX).optional().describe('What the organization is called.'),
   contact: bareAddress
@@ -66,6 +70,13 @@ const changes = z.strictObject({
     .enum(ANALYSIS_POLICIES)
     .optional()
     .describe('The `analysis` of a message that names none, whether sent by HTTP or by SMTP.'),
+  html_validation: z
+    .strictObject({ api: htmlRule, compat: htmlRule, smtp: htmlRule })
+    .optional()
+    .describe(
+      'Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: valid html alone. `browser`: any ' +
+        'that a browser shows, unchanged; the problems are recorded as findings of the message. An absent entry keeps its rule.',
+    ),
   timezone: timeZone().optional().describe('IANA time zone of statistics that name none.'),
   session_idle_minutes: z
     .int()
@@ -92,6 +103,7 @@ export const updateOrganizationRoute = endpoint(
       'Keep contents for a week': { content_retention_days: 7 },
       'Refuse messages with errors': { default_analysis: 'block' },
       'Sessions of a working day': { session_idle_minutes: 60, session_hours: 12 },
+      'Accept any html from /v1': { html_validation: { api: 'browser' } },
       'Days of statistics as in Berlin': { timezone: 'Europe/Berlin' },
     },
     answer: organizationSchema,
@@ -103,6 +115,7 @@ export const updateOrganizationRoute = endpoint(
       contact,
       contentDays: body.content_retention_days,
       analysis: body.default_analysis,
+      htmlValidation: body.html_validation,
       timezone,
       sessionIdleMinutes: body.session_idle_minutes,
       sessionHours: body.session_hours,

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import { type Contents, isRemoved, type MessageBody, type StoredHead } from '../../domain/ports/contents.ts';
+import {
+  type Contents,
+  findingsOf,
+  isRemoved,
+  type MessageBody,
+  type StoredHead,
+} from '../../domain/ports/contents.ts';
+import { findingSchema } from './finding.ts';
 
 /** Whether the content of a message is still stored: all that says so, and what is answered once it is not. */
 export const contentStateSchema = z
@@ -57,6 +64,9 @@ export const messageContentSchema = z
     alternatives: z
       .array(z.strictObject({ content_type: z.string(), content: z.string() }))
       .describe('Other forms of the message, base64; only mail submitted by SMTP has them.'),
+    findings: z
+      .array(findingSchema)
+      .describe('What is known against it: by its analysis, or, without one, why its html is not valid.'),
     attachments: z.array(
       z.strictObject({
         filename: z.string(),
@@ -93,6 +103,7 @@ export const serializeMessageContent = (messageId: string, body: MessageBody): S
   headers: serializeHeaders(body),
   unsubscribe: serializeUnsubscribe(body),
   alternatives: (body.alternatives ?? []).map(({ contentType, content }) => ({ content_type: contentType, content })),
+  findings: findingsOf(body).map((finding) => ({ ...finding })),
   attachments: body.attachments.map(({ filename, contentType, contentId, content }) => ({
     filename,
     content_type: contentType,

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { maskedRoleSchema } from '../../domain/member/events.ts';
-import { ANALYSIS_POLICIES } from '../../domain/organization/events.ts';
+import { ANALYSIS_POLICIES, HTML_RULES } from '../../domain/organization/events.ts';
 import { rateLimitsSchema } from '../../domain/rate-limits.ts';
 import { timeSchema } from './envelope.ts';
+
+const htmlRule = z.enum(HTML_RULES);
 
 export const organizationSchema = z.strictObject({
   id: z.string(),
@@ -11,6 +13,9 @@ export const organizationSchema = z.strictObject({
   contact: z.string().nullable().describe('Where the service writes to the organization; null: nowhere.'),
   content_retention_days: z.int(),
   default_analysis: z.enum(ANALYSIS_POLICIES),
+  html_validation: z
+    .strictObject({ api: htmlRule, compat: htmlRule, smtp: htmlRule })
+    .describe('Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows.'),
   timezone: z.string(),
   session_idle_minutes: z.int().describe('After this long without a request a session of a member is over.'),
   session_hours: z.int().describe('After this long it is over however often it is used.'),

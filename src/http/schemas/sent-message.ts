@@ -1,27 +1,15 @@
 import { z } from 'zod';
 import type { SentMessage } from '../../commands/message/send-message.ts';
 import { type Analysis, FINDINGS_MAX } from '../../domain/analysis/analysis.ts';
-import { RULE_TABLE, type RuleName } from '../../domain/analysis/rule-table.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { MessageBody, ToldAnalysis } from '../../domain/ports/contents.ts';
 import { type ErrorAnswer, refusalAnswer } from '../errors/error-response.ts';
 import { errorSchema, timeSchema } from './envelope.ts';
+import { findingSchema } from './finding.ts';
 import { messageHeadSchemas, recipientKindSchema } from './message.ts';
 
 const SCORE_MAX = 100;
-
-export const findingSchema = z
-  .strictObject({
-    rule: z.enum(Object.keys(RULE_TABLE) as [RuleName, ...RuleName[]]),
-    severity: z.enum(['info', 'warning', 'error']),
-    message: z.string(),
-    field: z.string(),
-    line: z.int().min(1).optional(),
-    column: z.int().min(1).optional(),
-    fix: z.string(),
-  })
-  .meta({ id: 'Finding' });
 
 export const analysisSchema = z
   .strictObject({

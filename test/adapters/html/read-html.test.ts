@@ -57,6 +57,10 @@ describe('what mail is written in is valid', () => {
   it.each([
     'plain text, 1 < 2 && 3 > 2',
     '<p>Hello</p>',
+    '<a href="x" href="y">z</a>',
+    '<td STYLE="a" class=b style="c">z',
+    '<p id="a"id="b">x',
+    `<p ${Array.from({ length: 100 }, (_, index) => `a${index}`).join(' ')} a7>x`,
     '<!DOCTYPE html><html><head><title>x</title></head><body><p>x</p></body></html>',
     '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd"><html xmlns="http://www.w3.org/1999/xhtml"><body>x</body></html>',
     '<?xml version="1.0" encoding="utf-8"?><p>x</p>',

@@ -23,8 +23,12 @@ type Options = Omit<SubmissionOptions, 'hasTls'> & {
 };
 
 /** The API with an organization that sends from `example.test`, and mail taken by SMTP beside it. */
-export const startSubmitting = async ({ tls, tlsBegins, ...options }: Options = {}, overrides: Overrides = {}) => {
-  const service: Service = await startService(overrides);
+export const startSubmitting = async (
+  { tls, tlsBegins, ...options }: Options = {},
+  overrides: Overrides = {},
+  check?: Parameters<typeof startService>[1],
+) => {
+  const service: Service = await startService(overrides, check);
   const organizationId = await service.makeOrganization();
   const domainId = await service.makeDomain(organizationId, 'example.test');
   const makeKey = (more: Parameters<Service['makeKey']>[2] = {}) => service.makeKey(organizationId, domainId, more);

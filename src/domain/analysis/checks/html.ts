@@ -1,15 +1,23 @@
-import { type Check, discovery, type HiddenTextFact, type HtmlFacts } from '../facts.ts';
+import type { HtmlProblem } from '../../ports/html-checker.ts';
+import { type Check, type Discovery, discovery, type HiddenTextFact, type HtmlFacts } from '../facts.ts';
 
 /** Rules about the HTML as a whole: what is invalid, too large, stripped by readers, or hidden from people. */
 
 /** Elements within elements; some readers give up before this, and no mail needs it. */
 const DEPTH_MAX = 100;
 
-/** What a send would refuse, and what is right and makes trouble all the same. */
+/** Html that the strict rule refuses. */
+export const invalidHtml = (problems: readonly HtmlProblem[]): readonly Discovery[] =>
+  problems.map(({ line, column, message }) =>
+    discovery('html-invalid', 'html', `not valid HTML: ${message}`, { line, column }),
+  );
+
+/** Html that the strict rule refuses, and html that is valid and makes trouble all the same. */
 export const validHtml: Check = function* ({ html }) {
   if (html === null) return;
-  for (const { line, column, message } of html.problems) {
-    yield discovery('html-invalid', 'html', `not valid HTML: ${message}`, { line, column });
+  yield* invalidHtml(html.problems);
+  for (const { what, offset } of html.repeatedAttributes) {
+    yield discovery('html-attribute-repeated', 'html', () => `the attribute ${what} is written twice in a tag`, offset);
   }
   if (html.depth > DEPTH_MAX) yield discovery('html-deep', 'html', `elements are nested ${html.depth} deep`);
   if (html.root?.lang === '') {

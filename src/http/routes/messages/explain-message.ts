@@ -15,7 +15,7 @@ import {
 import type { OutboxEvent } from '../../../domain/events.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
 import { isOpen } from '../../../domain/message/recipient.ts';
-import type { MessageBody } from '../../../domain/ports/contents.ts';
+import { findingsOf, type MessageBody } from '../../../domain/ports/contents.ts';
 import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
 import { deliveryId, type WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
 import { type Reputation, reputation } from '../../../domain/reputation/reputation.ts';
@@ -195,6 +195,7 @@ const circumstancesOf = async (
     templateAlias: made.status === 'absent' ? null : made.alias,
     hadHtml: body?.html !== undefined,
     analysis: body?.analysis ?? null,
+    findings: body === null ? [] : findingsOf(body),
   };
 };
 

@@ -7,6 +7,7 @@ import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/messa
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { domainOf } from '../../../domain/email-address.ts';
+import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import type { AuthContext } from '../../auth/authenticate.ts';
 import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
@@ -14,6 +15,7 @@ import { endpoint, type RouteContext } from '../../endpoint.ts';
 import { ERROR_STATUSES } from '../../errors/error-response.ts';
 import { batchSchema, serializeBatch } from '../../schemas/sent-message.ts';
 import { detailsOf, PROBLEMS_MAX, type Problem } from '../../validation/problems.ts';
+import { htmlPolicyOf } from './html-rules.ts';
 import { readSend, type SendRequestBody } from './send-by-template.ts';
 import {
   completeRequestOf,
@@ -136,17 +138,18 @@ const createSenderReader = ({ deps, auth }: RouteContext, caller: Caller) => {
 const readAll = (
   route: RouteContext,
   caller: Caller,
-  messages: readonly unknown[],
+  { messages, entry }: Pick<AcceptBatch, 'messages' | 'entry'>,
 ): Promise<readonly (SendRequest | DomainError)[]> => {
-  const { htmlChecker, context } = route.deps;
+  const { context } = route.deps;
+  const html = htmlPolicyOf(route, entry, caller);
   const use = route.templates.of(caller.organizationId);
   const senderFor = createSenderReader(route, caller);
   return mapConcurrently(messages, { system: context.system, concurrency: LANES }, async (sent) => {
     if (sent instanceof DomainError) return sent;
     try {
-      const asked = await readSend(htmlChecker, sent, caller);
+      const asked = await readSend(html, sent, caller);
       const { sender, topicOf } = await senderFor(asked);
-      return { ...(await completeRequestOf(route, sender, { use, topicOf }, asked)), domain: sender.domain };
+      return { ...(await completeRequestOf(route, sender, { use, topicOf, html }, asked)), domain: sender.domain };
     } catch (error) {
       if (error instanceof DomainError) return error;
       throw error;
@@ -174,6 +177,8 @@ export interface AcceptBatch {
   readonly messages: readonly unknown[];
   /** One that is refused refuses all. */
   readonly strict: boolean;
+  /** Decides which html is accepted. */
+  readonly entry: HtmlEntry;
   /** The request as it came: its digests are recorded. */
   readonly body: BatchBody;
 }
@@ -185,11 +190,11 @@ export interface AcceptBatch {
 export const acceptBatch = async (
   route: RouteContext,
   { caller, callerNow, origin, request, reply }: SendCall,
-  { messages, strict, body: asSent }: AcceptBatch,
+  { messages, strict, entry, body: asSent }: AcceptBatch,
 ): Promise<SentBatch> => {
   const key = idempotencyKey(request);
   await consumeForAll(route.auth, messages.length, request, reply);
-  const items = await readAll(route, caller, messages);
+  const items = await readAll(route, caller, { messages, entry });
   if (strict) requireAll(items);
   await callerNow(); // validation may have taken long
   const command = { items, strict, body: asSent, idempotencyKey: key };
@@ -224,6 +229,6 @@ export const sendBatchRoute = endpoint(
     const { messages, mode } = call.body;
     // Its schema has just passed.
     const body = call.request.body as BatchBody;
-    return serializeBatch(await acceptBatch(route, call, { messages, strict: mode === 'strict', body }));
+    return serializeBatch(await acceptBatch(route, call, { messages, strict: mode === 'strict', entry: 'api', body }));
   },
 );

@@ -5,9 +5,10 @@ import { isListUnsubscribe, isReplyTo, type MessageDraft } from '../../../domain
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import { ANALYSIS_POLICIES } from '../../../domain/organization/events.ts';
 import type { StoredAttachment } from '../../../domain/ports/contents.ts';
-import { HTML_DEPTH_MAX, type HtmlChecker } from '../../../domain/ports/html-checker.ts';
+import { HTML_DEPTH_MAX } from '../../../domain/ports/html-checker.ts';
 import { headerText, text, timeField } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';
+import { BODY_CHARACTERS_MAX, type HtmlPolicy, htmlProblems } from './html-rules.ts';
 import {
   ATTACHMENTS_MAX,
   attachments,
@@ -23,8 +24,6 @@ import {
 
 /** RFC 5322 §2.1.1. */
 export const SUBJECT_CHARACTERS_MAX = 998;
-/** Mail programs truncate larger bodies, and validation takes time in proportion. */
-export const BODY_CHARACTERS_MAX = 1_000_000;
 const RECIPIENTS_MAX = 50;
 const DUPLICATES = 'An address given twice is two recipients: each is shown, counted and billed, and may get a copy.';
 /** Seven days. */
@@ -109,24 +108,6 @@ const countOf = (addresses: unknown): number => {
   return addresses === undefined ? 0 : 1;
 };
 
-/** Organization whose share of the worker threads is used. */
-type Sender = Pick<Caller, 'organizationId'>;
-
-const HTML_PROBLEM = 'html must be valid HTML: ';
-
-const htmlProblems = async (
-  checker: HtmlChecker,
-  html: unknown,
-  { organizationId }: Sender,
-): Promise<readonly Problem[]> => {
-  if (typeof html !== 'string' || html.length > BODY_CHARACTERS_MAX) return [];
-  const problems = await checker.check(html, organizationId);
-  return problems.map(({ line, column, message }) => [
-    'html',
-    `${HTML_PROBLEM}line ${line}, column ${column}: ${message}`,
-  ]);
-};
-
 /** Fields that write a header; the header cannot be given beside its field. */
 const WRITERS: Readonly<Record<string, (headerName: string) => boolean>> = {
   reply_to: isReplyTo,
@@ -174,13 +155,9 @@ const crossProblems = (sent: Sent, recipientsMax: number): readonly Problem[] =>
 
 /** Finds problems of a send that its schema cannot find: across fields, and in its HTML. */
 export const sendProblems =
-  (checker: HtmlChecker, recipientsMax = RECIPIENTS_MAX) =>
-  async (body: unknown, sender: Sender): Promise<readonly Problem[]> =>
-    isSent(body) ? [...crossProblems(body, recipientsMax), ...(await htmlProblems(checker, body.html, sender))] : [];
-
-/** Whether all problems are about the HTML. */
-export const isHtmlAlone = (problems: readonly Problem[]): boolean =>
-  problems.every(([, sentence]) => sentence.startsWith(HTML_PROBLEM));
+  (policy: HtmlPolicy, recipientsMax = RECIPIENTS_MAX) =>
+  async (body: unknown, sender: Pick<Caller, 'organizationId'>): Promise<readonly Problem[]> =>
+    isSent(body) ? [...crossProblems(body, recipientsMax), ...(await htmlProblems(policy, body.html, sender))] : [];
 
 const requireSize = ({ html = '', text: plain = '', attachments: files, alternatives = [] }: MessageDraft): void => {
   const bytes =

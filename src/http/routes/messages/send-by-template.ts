@@ -4,10 +4,10 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import type { Mailbox } from '../../../domain/ports/contents.ts';
-import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import { detailsOf, type Problem, problemsIn } from '../../validation/problems.ts';
 import { localeField, variablesField } from '../templates/template-fields.ts';
-import { isHtmlAlone, isSent, type SendBody, type Sent, sendBody, sendProblems } from './send-body.ts';
+import { type HtmlPolicy, isHtmlAlone } from './html-rules.ts';
+import { isSent, type SendBody, type Sent, sendBody, sendProblems } from './send-body.ts';
 import { mailbox } from './send-fields.ts';
 
 /** A send whose text is rendered from a template: it names the template instead of subject, html and text. */
@@ -51,9 +51,9 @@ const templateProblems = (sent: Sent): readonly Problem[] => {
 
 /** Finds problems of a send that its schema cannot find. */
 export const sendRequestProblems =
-  (checker: HtmlChecker) =>
+  (policy: HtmlPolicy) =>
   async (body: unknown, caller: Pick<Caller, 'organizationId'>): Promise<readonly Problem[]> => [
-    ...(await sendProblems(checker)(body, caller)),
+    ...(await sendProblems(policy)(body, caller)),
     ...(isSent(body) ? templateProblems(body) : []),
   ];
 
@@ -65,14 +65,14 @@ const PROBLEMS_MAX = 20;
  * @throws {DomainError} `invalid_request`, `invalid_html`.
  */
 export const readSend = async (
-  checker: HtmlChecker,
+  policy: HtmlPolicy,
   sent: unknown,
   sender: Pick<Caller, 'organizationId'>,
 ): Promise<SendRequestBody> => {
   if (!isSent(sent)) throw new DomainError('invalid_request', 'a message must be an object');
   const body = sendRequestBody.safeParse(sent);
   const shape = body.success ? [] : problemsIn(body.error.issues, sent, 'body');
-  const problems = [...shape, ...(await sendRequestProblems(checker)(sent, sender))];
+  const problems = [...shape, ...(await sendRequestProblems(policy)(sent, sender))];
   if (problems.length === 0 && body.success) return body.data;
   const code = isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request';
   throw new DomainError(code, 'the message is invalid: see details', { details: detailsOf(problems, PROBLEMS_MAX) });

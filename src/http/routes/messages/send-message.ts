@@ -1,27 +1,22 @@
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import { requireFromDomain, type SendRequest } from '../../../commands/message/prepare-message.ts';
+import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { type SentMessage, sendMessage } from '../../../commands/message/send-message.ts';
 import type { UseTemplate } from '../../../commands/template/use-template.ts';
 import { usableTopic } from '../../../commands/topic.ts';
-import { RULES_VERSION } from '../../../domain/analysis/rule-table.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { domainOf } from '../../../domain/email-address.ts';
+import type { HtmlEntry } from '../../../domain/organization/events.ts';
 import type { DomainFacts } from '../../../domain/ports/analyzer.ts';
-import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
 import type { ExistingTopic } from '../../../domain/topic/topic.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { type Call, defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
-import {
-  analysisSchema,
-  sentMessageSchema,
-  serializeAnalysis,
-  serializeSentMessage,
-} from '../../schemas/sent-message.ts';
-import { type BeyondBody, draftOf, isHtmlAlone, type SendBody } from './send-body.ts';
+import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
+import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';
+import { findingsIn, type HtmlPolicy, htmlPolicyOf, isHtmlAlone } from './html-rules.ts';
+import { type BeyondBody, draftOf, type SendBody } from './send-body.ts';
 import { completeSend, type SendRequestBody, sendRequestBody, sendRequestProblems } from './send-by-template.ts';
 
 const PRINTABLE = /^[\x20-\x7e]{1,255}$/;
@@ -97,6 +92,7 @@ export const createTopicReader = (
 
 interface MoreOfSend {
   readonly beyond?: BeyondBody;
+  readonly html: HtmlPolicy;
   /** Shared by the messages of a batch. */
   readonly topicOf?: TopicReader;
 }
@@ -106,12 +102,12 @@ export const sendRequestOf = async (
   { deps, auth }: Pick<RouteContext, 'deps' | 'auth'>,
   caller: Caller,
   body: SendBody,
-  { beyond, topicOf = createTopicReader(deps, caller) }: MoreOfSend = {},
+  { beyond, html, topicOf = createTopicReader(deps, caller) }: MoreOfSend,
 ): Promise<SendRequest> => {
   const draft = draftOf(body, beyond);
   const about = body.topic === undefined ? {} : { topic: await topicOf(body.topic) };
   const policy = body.analysis ?? auth.keyCache.settingsOf(caller.organizationId).analysis;
-  if (policy === 'off') return { draft, ...about };
+  if (policy === 'off') return { draft, ...about, findings: await findingsIn(html, draft.html, caller) };
   const domain = await domainFactsFor(auth.keyCache, caller);
   return {
     draft,
@@ -127,7 +123,7 @@ export const sendRequestOf = async (
 export const completeRequestOf = async (
   route: Pick<RouteContext, 'deps' | 'auth'>,
   caller: Caller,
-  { use, ...once }: Pick<MoreOfSend, 'topicOf'> & { readonly use: UseTemplate },
+  { use, ...once }: Omit<MoreOfSend, 'beyond'> & { readonly use: UseTemplate },
   asked: SendRequestBody,
 ): Promise<SendRequest> => {
   const { body, template, refusal } = await completeSend(use, caller, asked);
@@ -142,17 +138,19 @@ export type SendCall = Pick<Call<unknown, unknown>, 'caller' | 'callerNow' | 'or
 /**
  * Accepts one message of a request, once, if it came with an `Idempotency-Key`.
  * @param body what the request asks for, validated.
+ * @param entry decides which html is accepted.
  * @throws {DomainError} by the catalogue.
  */
 export const acceptSend = async (
   route: RouteContext,
   { caller, callerNow, origin, request, reply }: SendCall,
   body: SendRequestBody,
+  entry: HtmlEntry,
 ): Promise<SentMessage> => {
   const key = idempotencyKey(request);
   const sender = await senderOf(route.auth.keyCache, caller, body.from?.address);
   const use = route.templates.of(caller.organizationId);
-  const asked = await completeRequestOf(route, sender, { use }, body);
+  const asked = await completeRequestOf(route, sender, { use, html: htmlPolicyOf(route, entry, caller) }, body);
   await callerNow(); // the analysis may have taken long
   const command = { ...asked, body: request.body, idempotencyKey: key };
   const sent = await sendMessage(route.deps.context, origin, sender, command);
@@ -209,7 +207,6 @@ export const SEND_BOUNDS: JsonBounds = {
 };
 
 export const sendMessageRoute = (route: RouteContext): void => {
-  const { htmlChecker } = route.deps;
   defineEndpoint(
     route,
     'POST /v1/messages/send',
@@ -219,44 +216,12 @@ export const sendMessageRoute = (route: RouteContext): void => {
       examples: SEND_EXAMPLES,
       answer: sentMessageSchema,
       bounds: SEND_BOUNDS,
-      problems: sendRequestProblems(htmlChecker),
+      problems: (body, caller) => sendRequestProblems(htmlPolicyOf(route, 'api', caller))(body, caller),
       codeOf: (problems) => (isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request'),
     },
     async (call) => {
-      const sent = await acceptSend(route, call, call.body);
+      const sent = await acceptSend(route, call, call.body, 'api');
       return serializeSentMessage(sent.message, sent.body);
     },
   );
 };
-
-/** Invalid HTML is a finding here, not a refusal. */
-const UNCHECKED: HtmlChecker = { check: async () => [], close: async () => undefined };
-
-const DESCRIPTION = `Takes the body of a send, sends nothing and stores nothing. The same message gets the same answer:
-nothing is looked up. A finding is an \`error\` where the message should not leave as it is, a \`warning\` where it will
-suffer, an \`info\` where it is worth knowing; the verdict is \`fail\` with any error, \`warn\` with any warning.
-The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
-${RULES_VERSION}.`;
-
-export const analyzeMessageRoute = endpoint(
-  'POST /v1/messages/analyze',
-  {
-    summary: 'Analyse a message without sending it',
-    description: DESCRIPTION,
-    body: sendRequestBody,
-    examples: SEND_EXAMPLES,
-    answer: analysisSchema,
-    bounds: SEND_BOUNDS,
-    problems: sendRequestProblems(UNCHECKED),
-  },
-  async ({ caller, body }, route) => {
-    const { analyzer } = route.deps;
-    const complete = await completeSend(route.templates.of(caller.organizationId), caller, body);
-    if (complete.refusal !== null) throw complete.refusal;
-    const draft = draftOf(complete.body);
-    const sender = await senderOf(route.auth.keyCache, caller, draft.from.address);
-    requireFromDomain(sender, draft.from.address);
-    const domain = await domainFactsFor(route.auth.keyCache, sender);
-    return serializeAnalysis(await analyzer.analyze({ draft, domain }, caller.organizationId));
-  },
-);

@@ -1,3 +1,4 @@
+import type { Finding } from '../../../domain/analysis/analysis.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { ExistingMessage } from '../../../domain/message/message.ts';
 import type { ToldAnalysis } from '../../../domain/ports/contents.ts';
@@ -16,6 +17,8 @@ export interface Circumstances {
   /** It had HTML, which is always checked. */
   readonly hadHtml: boolean;
   readonly analysis: ToldAnalysis | null;
+  /** About the html, of the analysis or of the check. */
+  readonly findings: readonly Finding[];
 }
 
 const PROVED: Readonly<Record<VerificationMethod, string>> = {
@@ -84,7 +87,7 @@ export const explainRequest = (view: View, circumstances: Circumstances): readon
     sentence,
     facts,
   });
-  const { analysis, hadHtml, keyName } = circumstances;
+  const { analysis, findings, hadHtml, keyName } = circumstances;
   const repeat = accepted.idempotent ? SAFE_TO_REPEAT : UNSAFE_TO_REPEAT;
   const named = requestId === null ? 'The request' : `Request ${requestId}`;
   return [
@@ -95,9 +98,16 @@ export const explainRequest = (view: View, circumstances: Circumstances): readon
     step('key_checked', keySentence(view, circumstances), senderFacts(view, keyName)),
     step('domain_checked', domainSentence(view, circumstances), { domain_id: accepted.domainId }),
     ...templateSteps(view, circumstances).map((one) => step('rendered', one.sentence, one.facts)),
-    ...(hadHtml ? [step('html_checked', 'Its HTML was checked and is valid.')] : []),
+    ...(hadHtml ? [step('html_checked', htmlSentence(findings))] : []),
     ...(analysis === null ? [] : [step('analyzed', analysisSentence(analysis), analysisFacts(analysis))]),
   ];
+};
+
+/** Quotes nothing of the html: members who see no contents read it. */
+const htmlSentence = (findings: readonly Finding[]): string => {
+  const first = findings.find(({ rule }) => rule === 'html-invalid');
+  if (first === undefined) return 'Its HTML was checked and is valid.';
+  return `Its HTML is not valid and was accepted unchanged: see line ${first.line}, column ${first.column}.`;
 };
 
 const analysisSentence = ({ score, verdict, findings }: ToldAnalysis): string =>

@@ -64,6 +64,7 @@ export const explain = (happenings: readonly Happening[], more: Partial<Known> =
       templateAlias: 'welcome',
       hadHtml: true,
       analysis: null,
+      findings: [],
     },
     deliveries: [],
     deliveriesTold: 'all',

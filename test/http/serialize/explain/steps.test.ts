@@ -230,7 +230,8 @@ describe('what came before the acceptance', () => {
 
   test('says whether the request can be repeated, and what an analysis said', () => {
     const analysis = { score: 93, verdict: 'warn', findings: [] } as const;
-    const circumstances = { keyName: null, verification: null, templateAlias: null, hadHtml: false, analysis };
+    const facts = { keyName: null, verification: null, templateAlias: null, hadHtml: false };
+    const circumstances = { ...facts, findings: [], analysis };
     const sentences = first({ event: messageAccepted({ idempotent: true }) }, { circumstances });
     expect(sentences[0]).toContain('with an Idempotency-Key: repeating the request sends nothing twice');
     expect(sentences[1]).toContain('API key key_1 is valid');
