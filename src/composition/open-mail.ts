@@ -93,7 +93,7 @@ const openSmarthost = (url: string, config: Config, engines: Engines): Mail => {
 /** Live and simulated mail each go by SMTP to a capturing server of our own, so that both can be inspected. */
 const openCapture = async (config: Config, engines: Engines): Promise<Mail> => {
   const { pool, system, logger, closers } = engines;
-  const inbox = createPostgresInbox({ pool });
+  const inbox = closers.keep('inbox of captured mail', createPostgresInbox({ pool }));
   const serve = async (environment: Environment): Promise<PooledTransport> => {
     const server = closers.keep(
       `capturing mail server (${environment})`,

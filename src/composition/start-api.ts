@@ -153,7 +153,7 @@ export const startApi = async (
     ...(registry === undefined ? {} : { registry }),
     ...(eventLoop === undefined ? {} : { eventLoop }),
     readModels,
-    inbox: context.capturing ? createPostgresInbox({ pool }) : null,
+    inbox: context.capturing ? closers.keep('inbox', createPostgresInbox({ pool })) : null,
     webhookDeliveries: createPostgresWebhookDeliveries({ pool }),
     webhooksMax: config.webhooksMax,
     retention: createPostgresRetention({ pool, codec: engines.contentsCodec }),

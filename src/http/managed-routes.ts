@@ -1,7 +1,10 @@
 import {
   ADMIN_CHANGE_LIVE,
   BODY,
+  CAPTURED,
   CHANGED_LIVE,
+  INBOX,
+  INBOX_CHANGE,
   LIST,
   LOOK,
   MANAGE,
@@ -225,4 +228,10 @@ export const MANAGED_ROUTES = {
     status: 204,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'resource_conflict'],
   },
+  'GET /v1/inbox': { ...INBOX, errors: LIST },
+  'GET /v1/inbox/:id': { ...CAPTURED, secret: true },
+  'GET /v1/inbox/:id/raw': { ...CAPTURED, secret: true },
+  'GET /v1/inbox/:id/attachments/:place': { ...CAPTURED, secret: true },
+  'DELETE /v1/inbox': { ...INBOX_CHANGE, errors: BODY },
+  'DELETE /v1/inbox/:id': { ...INBOX_CHANGE, errors: [...BODY, 'not_found'] },
 } as const satisfies Readonly<Record<string, RouteRule>>;

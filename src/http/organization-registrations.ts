@@ -15,7 +15,14 @@ import { getTlogCheckpointRoute, getTlogTileRoute } from './routes/audit/tlog.ts
 import { getBacklogRoute } from './routes/destination-backlog.ts';
 import { listDestinationsRoute, releaseDestinationRoute } from './routes/destinations.ts';
 import { getErasureRoute, listErasuresRoute, previewErasureRoute, requestErasureRoute } from './routes/erasures.ts';
-import { deleteCapturedMailRoute, deleteInboxRoute, getCapturedMailRoute, listInboxRoute } from './routes/inbox.ts';
+import {
+  deleteCapturedMailRoute,
+  deleteInboxRoute,
+  getCapturedAttachmentRoute,
+  getCapturedMailRoute,
+  getRawCapturedMailRoute,
+  listInboxRoute,
+} from './routes/inbox.ts';
 import {
   changeMemberRoute,
   createMemberLinkRoute,
@@ -101,6 +108,8 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   endMemberSessionRoute,
   listInboxRoute,
   getCapturedMailRoute,
+  getRawCapturedMailRoute,
+  getCapturedAttachmentRoute,
   deleteInboxRoute,
   deleteCapturedMailRoute,
   listDestinationsRoute,

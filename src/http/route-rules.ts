@@ -3,6 +3,7 @@
 import type { Permission } from '../domain/api-key/events.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
+import type { Role } from '../domain/member/events.ts';
 import type { ActionKind } from '../domain/rate-limits.ts';
 import type { Vendor } from './compat/vendors.ts';
 
@@ -10,6 +11,8 @@ import type { Vendor } from './compat/vendors.ts';
 export interface GuardedRoute {
   /** `any`: whatever the key may do. */
   readonly permission: Permission | 'any';
+  /** Roles of the members who may use it, instead of those that hold `permission`. Keys need `permission`. */
+  readonly roles?: readonly Role[];
   /** Which of the key's limits it counts against. */
   readonly kind: ActionKind;
   readonly environments: readonly Environment[];
@@ -128,6 +131,11 @@ export const AUDIT = { ...ADMIN_LIVE, auditors: true, mail: 'none' } as const;
 /** Reads about the people of the organization. */
 export const PEOPLE = { ...ADMIN_LIVE, mail: 'none' } as const;
 export const ADMIN_CHANGE = { permission: 'admin', kind: 'manage', environments: BOTH, status: 200 } as const;
+/** Captured mail: `admin` keys, and members who send mail. */
+export const INBOX = { ...ADMIN, roles: ['owner', 'developer'], contents: true } as const;
+export const INBOX_CHANGE = { ...ADMIN_CHANGE, roles: ['owner', 'developer'], status: 204 } as const;
+/** Contents of captured mail, some of which only an owner who is present may read. */
+export const CAPTURED = { ...INBOX, errors: ['not_found', 'presence_required'] } as const;
 /** Changes by `admin`, which only live keys may make. */
 export const ADMIN_CHANGE_LIVE = { ...ADMIN_CHANGE, environments: LIVE } as const;
 export const OPEN = { permission: null, status: 200 } as const;

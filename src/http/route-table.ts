@@ -2,7 +2,6 @@ import { COMPAT_ROUTES } from './compat/compat-routes.ts';
 import { MANAGED_ROUTES } from './managed-routes.ts';
 import {
   ADMIN,
-  ADMIN_CHANGE,
   ADMIN_CHANGE_LIVE,
   ADMIN_LIVE,
   AUDIT,
@@ -122,10 +121,6 @@ export const ROUTES = {
   'GET /v1/audit/auditors': { ...PEOPLE, errors: ['environment_not_allowed'] },
   'GET /v1/audit/auditors/:id': { ...PEOPLE, errors: [...ONE, 'environment_not_allowed'] },
   'DELETE /v1/audit/auditors/:id': { ...ADMIN_CHANGE_LIVE, status: 204, errors: CHANGED_LIVE },
-  'GET /v1/inbox': { ...ADMIN, contents: true, errors: LIST },
-  'GET /v1/inbox/:id': { ...ADMIN, contents: true, errors: ['not_found'] },
-  'DELETE /v1/inbox': { ...ADMIN_CHANGE, status: 204, errors: BODY },
-  'DELETE /v1/inbox/:id': { ...ADMIN_CHANGE, status: 204, errors: [...BODY, 'not_found'] },
   'GET /v1/destinations': { ...ADMIN_LIVE, errors: [...LIST, 'environment_not_allowed'] },
   'GET /v1/destinations/backlog': { ...ADMIN, errors: [] },
   'POST /v1/destinations/release': {

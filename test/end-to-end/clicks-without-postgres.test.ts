@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterEach, expect, test } from 'vitest';
 import { apiClient, eventually } from '../support/api-client.ts';
+import { readInbox } from '../support/captured-mail.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { killServer, open, temporaryFolder } from './embedded-support.ts';
 
@@ -28,7 +29,7 @@ test('tracked links lead where they did while PostgreSQL is stopped, and other l
     () => api.get(`/v1/messages/${id}`),
     ({ body }) => body.status === 'delivered',
   );
-  const { html = '' } = await PostalMime.parse((await api.get('/v1/inbox')).body.data[0].raw);
+  const { html = '' } = await PostalMime.parse((await readInbox(api))[0].raw);
   const [link = ''] = /http[^"]+\/c\/[^"]+/.exec(html) ?? [];
   const [pixel = ''] = /http[^"]+\/o\/[^"]+/.exec(html) ?? [];
 

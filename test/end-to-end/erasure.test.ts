@@ -5,6 +5,7 @@ import { Pool } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { placeForTest, programForTest } from '../support/after-test.ts';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { readInbox } from '../support/captured-mail.ts';
 import { redisIsMissing, startRedis } from '../support/redis.ts';
 import { ADDRESS, dumpOf, dumpOfRedis, formsIn } from '../support/traces.ts';
 
@@ -50,7 +51,7 @@ const isDelivered = ({ body }: { readonly body: { readonly status: string } }): 
 
 /** Follows every link to the service in the captured mail. */
 const engage = async (api: ApiClient, baseUrl: string): Promise<void> => {
-  const { html } = (await api.get('/v1/inbox')).body.data[0];
+  const [{ html }] = await readInbox(api);
   const links = [...html.matchAll(/(?:href|src)="([^"]*\/[co]\/[^"]*)"/g)].map(([, link]) =>
     String(link).replaceAll('&amp;', '&'),
   );

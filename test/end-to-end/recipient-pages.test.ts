@@ -3,6 +3,7 @@ import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { audit, THEMES } from '../support/browser.ts';
+import { readInbox } from '../support/captured-mail.ts';
 import { chromiumIsMissing, render } from '../support/chromium.ts';
 import { freshDatabase, type TestDatabase } from '../support/postgres.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
@@ -49,7 +50,7 @@ describe('pages for recipients', () => {
       () => api.get(`/v1/messages/${id}`),
       ({ body }) => body.status === 'delivered',
     );
-    const { raw } = (await api.get('/v1/inbox')).body.data[0];
+    const [{ raw }] = await readInbox(api);
     token = /\/unsubscribe\/([\w-]+)/.exec(raw)?.[1] ?? '';
     const { html = '', text = '' } = await PostalMime.parse(raw);
     viewPath = /<a href="[^"]*(\/view\/[\w-]{64})"/.exec(html)?.[1] ?? '';

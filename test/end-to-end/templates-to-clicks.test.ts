@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { readInbox } from '../support/captured-mail.ts';
 import { CHROMIUM, chromiumIsMissing, HEADLESS } from '../support/chromium.ts';
 import { operator } from '../support/operator.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
@@ -86,7 +87,7 @@ describe('mail by a template that was pushed from files, tracked', () => {
       () => api.get(`/v1/messages/${id}`),
       ({ body }) => body.status === 'delivered',
     );
-    raw = (await api.get('/v1/inbox')).body.data[0].raw;
+    raw = (await readInbox(api))[0].raw;
     html = (await PostalMime.parse(raw)).html ?? '';
   }, 60_000);
 

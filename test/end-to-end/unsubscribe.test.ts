@@ -1,6 +1,7 @@
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { readInbox } from '../support/captured-mail.ts';
 import { freePort } from '../support/free-port.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 
@@ -61,7 +62,7 @@ describe('bulk mail with unsubscribe links of ours', () => {
       () => api.get(`/v1/messages/${id}`),
       ({ body }) => body.status === 'delivered',
     );
-    const captured: readonly Captured[] = (await api.get('/v1/inbox')).body.data;
+    const captured: readonly Captured[] = await readInbox(api);
     expect(captured).toHaveLength(2);
     mails = new Map(captured.map((mail) => [mail.envelope.to.join(), mail]));
   }, 60_000);
@@ -146,7 +147,7 @@ describe('links in mail of a service with a PUBLIC_URL', () => {
     const message = { from: 'a@example.test', to: 'ann@example.net', subject: 'x', text: 'x', unsubscribe: 'managed' };
     expect((await api.post('/v1/messages/send', message)).status).toBe(202);
     const [mail] = await eventually(
-      async (): Promise<readonly Captured[]> => (await api.get('/v1/inbox')).body.data,
+      (): Promise<readonly Captured[]> => readInbox(api),
       ({ length }) => length === 1,
     );
     if (mail === undefined) throw new Error('no mail');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Permission } from '../../src/domain/api-key/events.ts';
 import type { Environment } from '../../src/domain/environment.ts';
+import type { Role } from '../../src/domain/member/events.ts';
 import { type DatabaseService, startDatabaseService } from './support/database-service.ts';
 import { cookieOf, nextAddress, SAME_ORIGIN, signInWith } from './support/sign-in.ts';
 import { openWalkTenant, requestOf, type WalkTenant } from './support/walk.ts';
@@ -11,6 +12,7 @@ import { bearer, type Headers } from './support/walk-strangers.ts';
 /** Everybody who may ask, and what the table lets them do. */
 interface Asker {
   readonly kind: 'key' | 'member' | 'auditor token' | 'nobody';
+  readonly role?: Role;
   readonly permissions: readonly Permission[];
   readonly environment: Environment;
   /** Whether contents of mail are shown. */
@@ -25,8 +27,9 @@ const key = (permission: Permission, environment: Environment = 'live'): Asker =
   contents: true,
   readsAlone: false,
 });
-const member = (permissions: readonly Permission[], contents: boolean, readsAlone = false): Asker => ({
+const member = (role: Role, permissions: readonly Permission[], contents: boolean, readsAlone = false): Asker => ({
   kind: 'member',
+  role,
   permissions,
   environment: 'live',
   contents,
@@ -35,10 +38,10 @@ const member = (permissions: readonly Permission[], contents: boolean, readsAlon
 const without = (kind: Asker['kind']): Asker => ({ ...key('admin'), kind, permissions: [], contents: false });
 
 const ASKERS = {
-  owner: member(['admin'], true),
-  developer: member(['send', 'read', 'manage'], true),
-  analyst: member(['read'], false),
-  auditor: member(['admin'], false, true),
+  owner: member('owner', ['admin'], true),
+  developer: member('developer', ['send', 'read', 'manage'], true),
+  analyst: member('analyst', ['read'], false),
+  auditor: member('auditor', ['admin'], false, true),
   'send-only key': key('send'),
   'read key': key('read'),
   'manage key': key('manage'),
@@ -52,8 +55,10 @@ const NAMES = Object.keys(ASKERS) as readonly Name[];
 
 type Reason = 'unauthorized' | 'permission_missing' | 'environment_not_allowed';
 
-const holds = ({ permissions }: Asker, permission: Permission | 'any'): boolean =>
-  permission === 'any' || permissions.includes(permission) || permissions.includes('admin');
+const holds = ({ kind, role, permissions }: Asker, { permission, roles }: WalkedRoute['rule']): boolean => {
+  if (kind === 'member' && roles !== undefined) return roles.some((one) => one === role);
+  return permission === 'any' || permissions.includes(permission) || permissions.includes('admin');
+};
 
 /** What somebody is refused for by what they are. */
 const kindRefuses = ({ kind, contents }: Asker, { rule }: WalkedRoute): boolean => {
@@ -73,7 +78,7 @@ const refusalOf = (asker: Asker, route: WalkedRoute): Reason | null => {
   if (asker.kind === 'nobody') return 'unauthorized';
   if (kindRefuses(asker, route) || roleRefuses(asker, route)) return 'permission_missing';
   if (asker.kind === 'auditor token') return null;
-  if (!holds(asker, route.rule.permission)) return 'permission_missing';
+  if (!holds(asker, route.rule)) return 'permission_missing';
   return route.rule.environments.includes(asker.environment) ? null : 'environment_not_allowed';
 };
 
@@ -204,7 +209,7 @@ describe('the table lets', () => {
   });
 
   test('only owners and keys with admin touch keys with admin, members, erasures, plans and holds', () => {
-    const guarded = /^(?:POST|PUT|PATCH|DELETE) \/v1\/(?:members|sessions|erasures|billing|organization|audit|inbox)\b/;
+    const guarded = /^(?:POST|PUT|PATCH|DELETE) \/v1\/(?:members|sessions|erasures|billing|organization|audit)\b/;
     for (const name of NAMES) {
       const mayNot = name !== 'owner' && name !== 'admin key' && name !== 'test key';
       if (mayNot) expect(admitted(name, (route) => guarded.test(route.name))).toEqual([]);

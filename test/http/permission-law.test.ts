@@ -151,6 +151,8 @@ const PERMISSIONS = {
     DELETE /v1/audit/auditors/:id
     GET /v1/inbox
     GET /v1/inbox/:id
+    GET /v1/inbox/:id/raw
+    GET /v1/inbox/:id/attachments/:place
     DELETE /v1/inbox
     DELETE /v1/inbox/:id
     GET /v1/destinations
@@ -256,6 +258,8 @@ const CONDITIONS = {
     GET /v1/audit/reports/messages/:id
     GET /v1/inbox
     GET /v1/inbox/:id
+    GET /v1/inbox/:id/raw
+    GET /v1/inbox/:id/attachments/:place
     GET /compat/resend/emails/:id
     GET /compat/postmark/messages/outbound/:id/details
     GET /compat/postmark/messages/outbound/:id/dump
@@ -280,6 +284,15 @@ const CONDITIONS = {
     GET /v1/passkeys
     POST /v1/passkeys
     DELETE /v1/passkeys/:passkey
+  `,
+  /** Members who are owner or developer may use these, whatever else their permissions allow. */
+  ownersAndDevelopers: `
+    GET /v1/inbox
+    GET /v1/inbox/:id
+    GET /v1/inbox/:id/raw
+    GET /v1/inbox/:id/attachments/:place
+    DELETE /v1/inbox
+    DELETE /v1/inbox/:id
   `,
   /** Members must have proved their presence. */
   presence: `
@@ -363,6 +376,11 @@ describe('the route table', () => {
     ['refuses keys', CONDITIONS.membersOnly, guarded(({ membersOnly }) => membersOnly === true)],
     ['admits only operators', CONDITIONS.operatorsOnly, guarded(({ operatorsOnly }) => operatorsOnly === true)],
     ['admits read-only members', CONDITIONS.ownSession, guarded(({ ownSession }) => ownSession === true)],
+    [
+      'admits members by their role',
+      CONDITIONS.ownersAndDevelopers,
+      guarded(({ roles }) => roles?.join() === 'owner,developer'),
+    ],
     ['asks for presence', CONDITIONS.presence, guarded(({ presence }) => presence === 'always')],
     [
       'asks for presence about admin keys',

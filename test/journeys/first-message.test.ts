@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../support/api-client.ts';
+import { readInbox } from '../support/captured-mail.ts';
 import { newDataDir, type Program, startProgram } from '../support/program.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
@@ -56,17 +57,15 @@ describe('a user who starts the service for the first time', () => {
     );
     expect(message.body.recipients).toMatchObject([{ address: 'you@example.net', kind: 'to', status: 'delivered' }]);
 
-    const inbox = await api.get('/v1/inbox');
-    expect(inbox.body.data).toHaveLength(1);
-    expect(inbox.body.data[0]).toMatchObject({
+    const inbox = await readInbox(api);
+    expect(inbox).toHaveLength(1);
+    expect(inbox[0]).toMatchObject({
       subject: 'First message',
       html: expect.stringContaining('<p>It works.</p>'),
       text: expect.stringContaining('It works.'),
       envelope: { to: ['you@example.net'] },
     });
-    const messageId = inbox.body.data[0].headers.find(
-      ({ name }: { name: string }) => name.toLowerCase() === 'message-id',
-    );
+    const messageId = inbox[0].headers.find(({ name }: { name: string }) => name.toLowerCase() === 'message-id');
     expect(messageId.value).toBe(sent.message_id);
 
     const stats = await api.get('/v1/stats');

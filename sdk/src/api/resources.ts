@@ -118,6 +118,7 @@ import type {
   ListWebhookReplaysQuery,
   ListWebhooksAnswer,
   ListWebhooksQuery,
+  ListedCapturedMail,
   ListedMessage,
   ListedTemplate,
   ListedTemplateVersion,
@@ -1387,10 +1388,12 @@ export const inbox = (call: Call) => ({
   /**
    * List captured mail, newest first
    *
+   * Without contents: read a single mail for those.
+   *
    * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   list: (query: ListInboxQuery = {}, options?: RequestOptions) =>
-    call.list<CapturedMail, ListInboxAnswer>({ method: 'GET', path: '/v1/inbox', query }, options),
+    call.list<ListedCapturedMail, ListInboxAnswer>({ method: 'GET', path: '/v1/inbox', query }, options),
   /**
    * Delete captured mail
    *
@@ -1403,6 +1406,8 @@ export const inbox = (call: Call) => ({
   /**
    * Read a captured mail
    *
+   * Headers, text and html are cut at 1 MB each. A mail that lets its recipient sign in (`confidential`) is shown only to an owner who has proved their presence.
+   *
    * Needs a key with `admin`. Counts against its limit of `read` requests.
    */
   getCapturedMail: (id: string, options?: RequestOptions) =>
@@ -1414,6 +1419,22 @@ export const inbox = (call: Call) => ({
    */
   deleteCapturedMail: (id: string, options?: RequestOptions) =>
     call.json<void>({ method: 'DELETE', path: path`/v1/inbox/${id}` }, options),
+  /**
+   * Read the source of a captured mail
+   *
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
+   */
+  getRawCapturedMail: (id: string, options?: RequestOptions) =>
+    call.response({ method: 'GET', path: path`/v1/inbox/${id}/raw` }, options),
+  /**
+   * Read an attachment of a captured mail
+   *
+   * By its place in `attachments`, from 0.
+   *
+   * Needs a key with `admin`. Counts against its limit of `read` requests.
+   */
+  getCapturedAttachment: (id: string, place: string, options?: RequestOptions) =>
+    call.response({ method: 'GET', path: path`/v1/inbox/${id}/attachments/${place}` }, options),
 });
 
 /** Operations on `/v1/destinations`. */

@@ -3075,6 +3075,25 @@ export interface MemberSession {
   expires_at: string;
 }
 
+export interface ListedCapturedMail {
+  id: string;
+  object: 'captured_mail';
+  received_at: string;
+  envelope: {
+    from: string;
+    to: string[];
+  };
+  subject: string | null;
+  size_bytes: number;
+  /** It lets its recipient sign in: only an owner who has proved their presence can read it. */
+  confidential: boolean;
+  attachments: ({
+    filename: string | null;
+    content_type: string;
+    size_bytes: number;
+  })[];
+}
+
 export interface CapturedMail {
   id: string;
   object: 'captured_mail';
@@ -3083,22 +3102,23 @@ export interface CapturedMail {
     from: string;
     to: string[];
   };
+  subject: string | null;
+  size_bytes: number;
+  /** It lets its recipient sign in: only an owner who has proved their presence can read it. */
+  confidential: boolean;
+  attachments: ({
+    filename: string | null;
+    content_type: string;
+    size_bytes: number;
+  })[];
   headers: {
     name: string;
     value: string;
   }[];
-  subject: string | null;
   text: string | null;
   html: string | null;
-  attachments: ({
-    filename: string | null;
-    content_type: string;
-    disposition: string | null;
-    content_id: string | null;
-    size_bytes: number;
-    content: string;
-  })[];
-  raw: string;
+  /** Headers, text or html had more than 1 MB and were cut. The source has all of it. */
+  truncated: boolean;
 }
 
 export interface DestinationBacklog {
@@ -4129,10 +4149,14 @@ export interface ListMemberSessionsAnswer {
 
 export interface ListInboxAnswer {
   object: 'list';
-  data: CapturedMail[];
+  data: ListedCapturedMail[];
   has_more: boolean;
   next_cursor: string | null;
 }
+
+export type GetRawCapturedMailAnswer = string;
+
+export type GetCapturedAttachmentAnswer = string;
 
 export interface ListDestinationsAnswer {
   object: 'list';

@@ -1,51 +1,98 @@
-import PostalMime, { type Attachment, decodeWords, type Email } from 'postal-mime';
-import type { CapturedAttachment, CapturedMail, ReceivedMail } from '../../domain/ports/inbox.ts';
+import { decodeWords } from 'postal-mime';
+import { type CapturedContent, CONFIDENTIAL_HEADER, INBOX_SHOWN_BYTES_MAX } from '../../domain/ports/inbox.ts';
+import type { ParsedMail, ParsedPart } from '../../domain/ports/mail-parser.ts';
+import { readHeaders } from '../mail-parser/header-fields.ts';
+import { parseMail } from '../mail-parser/parse-mail.ts';
 
-/** A message as it is kept; parsed when it is read. */
-export interface StoredMail extends Omit<ReceivedMail, 'environment'> {
-  readonly id: string;
+/** Reads captured messages. One that cannot be parsed still has its headers and its source. */
+
+/** Facts that lists show. */
+export interface MailOutline {
+  readonly subject: string | null;
+  readonly attachments: readonly { filename: string | null; contentType: string; sizeBytes: number }[];
+  readonly isConfidential: boolean;
 }
 
-const UNREADABLE: Email = { headers: [], headerLines: [], attachments: [] };
+/** A subject may have 998 characters. More makes lists large, less cuts subjects that the API accepts. */
+const SUBJECT_CHARACTERS_MAX = 1_000;
+/** Names of files are rarely longer in file systems. More makes lists large, less hides how a name ends. */
+const NAME_CHARACTERS_MAX = 255;
 
-const attachmentOf = ({ filename, mimeType, disposition, contentId, content }: Attachment): CapturedAttachment => {
-  const base64 = typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('base64');
+/** PostgreSQL stores neither NUL nor half a character. */
+const storable = (text: string, charactersMax: number): string =>
+  text.replaceAll('\0', '\ufffd').slice(0, charactersMax).toWellFormed();
+
+const headersOf = (raw: Buffer): CapturedContent['headers'] =>
+  readHeaders(raw).map(({ name, value }) => ({ name, value: decodeWords(value) }));
+
+const headerValue = (headers: CapturedContent['headers'], name: string): string | null =>
+  headers.find((header) => header.name.toLowerCase() === name.toLowerCase())?.value ?? null;
+
+const parsed = (raw: Buffer): ParsedMail | null => {
+  const mail = parseMail(raw);
+  return typeof mail === 'string' ? null : mail;
+};
+
+const partsOf = (mail: ParsedMail | null): readonly ParsedPart[] =>
+  mail === null ? [] : [...mail.attachments, ...mail.alternatives];
+
+const outlineOf = (raw: Buffer): MailOutline => {
+  const headers = headersOf(raw);
+  const subject = headerValue(headers, 'subject');
   return {
-    filename,
-    contentType: mimeType,
-    disposition,
-    contentId: contentId?.replace(/^<(.*)>$/, '$1') ?? null,
-    sizeBytes: Buffer.byteLength(base64, 'base64'),
-    content: base64,
+    subject: subject === null ? null : storable(subject, SUBJECT_CHARACTERS_MAX),
+    attachments: partsOf(parsed(raw)).map(({ filename, contentType, content }) => ({
+      filename: filename === null ? null : storable(filename, NAME_CHARACTERS_MAX),
+      contentType: storable(contentType.split(';')[0] ?? '', NAME_CHARACTERS_MAX),
+      sizeBytes: Buffer.byteLength(content, 'base64'),
+    })),
+    isConfidential: headerValue(headers, CONFIDENTIAL_HEADER) !== null,
   };
 };
 
-/** Headers of a message are rarely larger; what is behind is not looked at. */
-export const HEAD_BYTES_MAX = 65_536;
-
-/** The subject of a message, of which only the beginning is needed; empty: it has none. */
-export const subjectOf = async (beginning: Uint8Array): Promise<string> => {
-  const bytes = Buffer.from(beginning.buffer, beginning.byteOffset, Math.min(beginning.byteLength, HEAD_BYTES_MAX));
-  const end = bytes.indexOf('\r\n\r\n');
-  const { subject } = await PostalMime.parse(end < 0 ? bytes : bytes.subarray(0, end)).catch(() => UNREADABLE);
-  return subject ?? '';
+/** Cut between two characters. */
+const cut = (text: string): string => {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= INBOX_SHOWN_BYTES_MAX) return text;
+  let end = INBOX_SHOWN_BYTES_MAX;
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
 };
 
-/** Whether a subject has a part, in whatever case. */
-export const hasPart = (subject: string, part: string): boolean => subject.toLowerCase().includes(part.toLowerCase());
+const cutHeaders = (headers: CapturedContent['headers']): CapturedContent['headers'] => {
+  let room = INBOX_SHOWN_BYTES_MAX;
+  return headers.filter(({ name, value }) => {
+    room -= Buffer.byteLength(name) + Buffer.byteLength(value);
+    return room >= 0;
+  });
+};
 
-/** Parses a kept message. One that cannot be parsed still shows its envelope and what arrived. */
-export const capturedMail = async ({ id, receivedAt, from, to, raw }: StoredMail): Promise<CapturedMail> => {
-  const mail = await PostalMime.parse(raw, { attachmentEncoding: 'base64' }).catch(() => UNREADABLE);
-  return {
-    id,
-    receivedAt,
-    envelope: { from, to },
-    headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value: decodeWords(value) })),
-    subject: mail.subject ?? null,
-    text: mail.text ?? null,
-    html: mail.html ?? null,
-    attachments: mail.attachments.map(attachmentOf),
-    raw: Buffer.from(raw).toString('utf8'),
-  };
+const contentOf = (raw: Buffer): CapturedContent => {
+  const all = headersOf(raw);
+  const headers = cutHeaders(all);
+  const { text = null, html = null } = parsed(raw) ?? {};
+  const shown = { text: text === null ? null : cut(text), html: html === null ? null : cut(html) };
+  const truncated = headers.length < all.length || shown.text !== text || shown.html !== html;
+  return { headers, ...shown, truncated };
+};
+
+const attachmentIn = (raw: Buffer, place: number): Uint8Array | null => {
+  const part = partsOf(parsed(raw))[place];
+  if (part === undefined) return null;
+  const bytes = Buffer.from(part.content, 'base64');
+  // A thread hands shared memory over without a copy.
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  shared.set(bytes);
+  return shared;
+};
+
+/** A question about a message. */
+export type Reading =
+  | { readonly kind: 'outline' | 'content' }
+  | { readonly kind: 'attachment'; readonly place: number };
+export type ReadResult = MailOutline | CapturedContent | Uint8Array | null;
+
+export const readMail = (raw: Buffer, reading: Reading): ReadResult => {
+  if (reading.kind === 'attachment') return attachmentIn(raw, reading.place);
+  return reading.kind === 'outline' ? outlineOf(raw) : contentOf(raw);
 };

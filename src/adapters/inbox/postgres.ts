@@ -1,17 +1,22 @@
 import type { Pool } from 'pg';
 import { createBatcher, fulfilled } from '../../async/batcher.ts';
+import { createSemaphore } from '../../async/semaphore.ts';
+import { domainOf } from '../../domain/email-address.ts';
 import {
+  type CapturedAttachment,
   type CapturedMail,
   INBOX_BYTES_MAX,
   INBOX_MAILS_MAX,
-  INBOX_PAGE_BYTES_MAX,
   type Inbox,
   type InboxFilter,
   type InboxPage,
   type ReceivedMail,
 } from '../../domain/ports/inbox.ts';
+import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { orUnavailable } from '../postgres/pool.ts';
-import { capturedMail, HEAD_BYTES_MAX, hasPart, type StoredMail, subjectOf } from './captured-mail.ts';
+import type { MailOutline } from './captured-mail.ts';
+import { createMailReader } from './mail-reader.ts';
+import { INSERT, LIST, REMOVE, SLICE, SLICE_BYTES, SUBJECTS, TRIM, VACUUM } from './statements.ts';
 
 /** Of one insert: one larger message goes alone. More costs memory twice, less costs commits. */
 const INSERT_MAILS_MAX = 500;
@@ -23,73 +28,7 @@ const WAITING_BYTES_MAX = 128_000_000;
 const TRIM_AFTER_MAILS = 1000;
 const TRIM_AFTER_BYTES = 25_000_000;
 
-/** The messages travel as one parameter in binary; as an array they would be turned into hexadecimal text. */
-const INSERT = {
-  name: 'inbox-insert',
-  text: `
-    insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, environment, raw)
-    select mail.received_at, mail.envelope_from, mail.envelope_to, mail.size_bytes, mail.environment,
-           substring($7::bytea from mail.start for mail.size_bytes)
-      from unnest($1::timestamptz[], $2::text[], $3::jsonb[], $4::integer[], $5::integer[], $6::text[]) with ordinality
-           as mail (received_at, envelope_from, envelope_to, size_bytes, start, environment, place)
-     order by mail.place`,
-};
-
-const TRIM = {
-  name: 'inbox-trim',
-  text: `
-    delete from inbox.captured_mail
-     where id <= (
-       select max(id)
-         from (select id, row_number() over newest as place, sum(size_bytes) over newest as bytes
-                 from inbox.captured_mail
-               window newest as (order by id desc)) counted
-        where place > $1 or bytes > $2)`,
-};
-
-/** What is trimmed is given back at once: under load the server's own vacuum comes too late for a table that small. */
-const VACUUM = 'vacuum (skip_locked) inbox.captured_mail';
-
-/** `$1` an id, `$2` a recipient, `$3` the senders' domains, `$4` an environment; null: any. */
-const MATCHES = `
-  ($1::bigint is null or id = $1)
-  and ($2::text is null or exists (
-    select from jsonb_array_elements_text(envelope_to) as one (address) where lower(one.address) = lower($2)))
-  and ($3::text[] is null or lower(split_part(envelope_from, '@', -1)) = any ($3))
-  and ($4::text is null or environment = $4)`;
-
-/** `$5`: of these alone; null: of all. */
-const AMONG = '($5::bigint[] is null or id = any ($5))';
-
-const HEADS = {
-  name: 'inbox-heads',
-  text: `
-    select id, substring(raw from 1 for ${HEAD_BYTES_MAX}) as head from inbox.captured_mail
-     where ${MATCHES} and id < $5 order by id desc limit 100`,
-};
-
-const REMOVE = {
-  name: 'inbox-remove',
-  text: `delete from inbox.captured_mail where ${MATCHES} and ${AMONG}`,
-};
-
-const LIST = {
-  name: 'inbox-list-filtered',
-  text: `
-    select id, received_at, envelope_from, envelope_to, raw, candidates
-      from (select page.*,
-                   row_number() over newest as place,
-                   sum(size_bytes) over newest - size_bytes as bytes_before,
-                   count(*) over () as candidates
-              from (select * from inbox.captured_mail
-                     where id < $6 and ${MATCHES} and ${AMONG}
-                     order by id desc limit $7 + 1) page
-            window newest as (order by id desc)) counted
-     where place <= $7 and bytes_before < $8
-     order by id desc`,
-};
-
-/** The largest there is: before it stands everything. */
+/** The largest id there is. */
 const NEWEST = '9223372036854775807';
 const ID = /^\d{1,18}$/;
 
@@ -98,12 +37,19 @@ interface Row {
   readonly received_at: Date;
   readonly envelope_from: string;
   readonly envelope_to: readonly string[];
-  readonly raw: Buffer;
-  readonly candidates: string;
+  readonly subject: string | null;
+  readonly size_bytes: number;
+  readonly attachments: readonly CapturedAttachment[];
+  readonly confidential: boolean;
+}
+
+/** A message to insert. */
+interface NewMail extends ReceivedMail {
+  readonly outline: MailOutline;
 }
 
 /** The first always; then as many as fit, in order. */
-const admission = (): ((mail: ReceivedMail) => boolean) => {
+const admission = (): ((mail: NewMail) => boolean) => {
   let mails = 0;
   let bytes = 0;
   return ({ raw }) => {
@@ -113,7 +59,7 @@ const admission = (): ((mail: ReceivedMail) => boolean) => {
   };
 };
 
-const insertValues = (mails: readonly ReceivedMail[]): readonly unknown[] => {
+const insertValues = (mails: readonly NewMail[]): readonly unknown[] => {
   let start = 1;
   const starts = mails.map(({ raw }) => {
     const own = start;
@@ -127,41 +73,50 @@ const insertValues = (mails: readonly ReceivedMail[]): readonly unknown[] => {
     mails.map(({ raw }) => raw.length),
     starts,
     mails.map(({ environment }) => environment),
+    mails.map(({ outline }) => outline.subject),
+    mails.map(({ outline }) => JSON.stringify(outline.attachments)),
+    mails.map(({ outline }) => outline.isConfidential),
     Buffer.concat(mails.map(({ raw }) => raw)),
   ];
 };
 
-const storedMail = ({ id, received_at, envelope_from, envelope_to, raw }: Row): StoredMail => ({
-  id,
-  receivedAt: received_at,
-  from: envelope_from,
-  to: envelope_to,
-  raw,
+const capturedMail = (row: Row): CapturedMail => ({
+  id: row.id,
+  receivedAt: row.received_at,
+  envelope: { from: row.envelope_from, to: row.envelope_to },
+  subject: row.subject,
+  sizeBytes: row.size_bytes,
+  attachments: row.attachments,
+  isConfidential: row.confidential,
 });
 
-interface Beginning {
-  readonly id: string;
-  readonly head: Buffer;
-}
+/** True if a subject contains a part, ignoring case. */
+const hasPart = (subject: string, part: string): boolean => subject.toLowerCase().includes(part.toLowerCase());
 
-const idsWith = async (subject: string, rows: readonly Beginning[]): Promise<readonly string[]> => {
-  const ids: string[] = [];
-  for (const { id, head } of rows) if (hasPart(await subjectOf(head), subject)) ids.push(id);
-  return ids;
-};
+/** Stored where a message cannot be read in time: what it says is not known, so only an owner may read it. */
+const UNREAD: MailOutline = { subject: null, attachments: [], isConfidential: true };
 
-/** The last row's place, where the page left candidates out. */
-const nextOf = (rows: readonly Row[]): string | null =>
-  rows.length === Number(rows[0]?.candidates ?? 0) ? null : (rows.at(-1)?.id ?? null);
+/** Messages in memory while they are read. More needs their memory, fewer makes readers wait for one another. */
+const LOADED_MAX = 2;
+/** Readers that may wait for their turn. More would wait longer than clients do. */
+const LOADING_WAITING_MAX = 20;
+const LOADING_WAIT_MS_MAX = 10_000;
 
 /** An inbox in PostgreSQL. Mail that arrives while an insert runs shares the next one. */
 export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox => {
   let untrimmedMails = 0;
   let untrimmedBytes = 0;
+  const reader = createMailReader();
+  const loads = createSemaphore({
+    capacity: LOADED_MAX,
+    waitingMax: LOADING_WAITING_MAX,
+    busy: () => new MailParserUnavailable('too much captured mail is being read'),
+    timeout: { ms: LOADING_WAIT_MS_MAX, error: () => new MailParserUnavailable('captured mail was not read in time') },
+  });
   /** Resolves when all that was given so far is stored or refused. */
   let storing = Promise.resolve();
 
-  const insert = async (mails: readonly ReceivedMail[]): Promise<void> => {
+  const insert = async (mails: readonly NewMail[]): Promise<void> => {
     await orUnavailable(pool.query({ ...INSERT, values: [...insertValues(mails)] }));
     untrimmedMails += mails.length;
     untrimmedBytes += mails.reduce((sum, { raw }) => sum + raw.length, 0);
@@ -176,7 +131,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
 
   const isTrimDue = (): boolean => untrimmedMails >= TRIM_AFTER_MAILS || untrimmedBytes >= TRIM_AFTER_BYTES;
 
-  const inserts = createBatcher<ReceivedMail, void>({
+  const inserts = createBatcher<NewMail, void>({
     name: 'the inbox',
     inFlightMax: 1,
     waitingMax: WAITING_MAILS_MAX,
@@ -198,18 +153,10 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     environment ?? null,
   ];
 
-  const beginnings = async (filter: InboxFilter, before: string): Promise<readonly Beginning[]> =>
-    (await orUnavailable(pool.query<Beginning>({ ...HEADS, values: [...valuesOf(filter), before] }))).rows;
-
-  /** Subjects are in the messages alone: these are looked through, of which there are `INBOX_MAILS_MAX` at most. */
-  const withSubject = async (filter: InboxFilter, subject: string): Promise<readonly string[]> => {
-    const ids: string[] = [];
-    for (let before: string | undefined = NEWEST; before !== undefined; ) {
-      const rows: readonly Beginning[] = await beginnings(filter, before);
-      ids.push(...(await idsWith(subject, rows)));
-      before = rows.at(-1)?.id;
-    }
-    return ids;
+  const withSubject = async (filter: InboxFilter, part: string): Promise<readonly string[]> => {
+    const found = pool.query<{ id: string; subject: string }>({ ...SUBJECTS, values: [...valuesOf(filter)] });
+    const { rows } = await orUnavailable(found);
+    return rows.filter(({ subject }) => hasPart(subject, part)).map(({ id }) => id);
   };
 
   /** The parameters of `MATCHES` and `AMONG`; null: there can be none. */
@@ -223,17 +170,53 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
   const page = async (limit: number, before: string, filter: InboxFilter): Promise<InboxPage> => {
     const selected = await selection(filter);
     if (selected === null) return { mails: [], next: null };
-    const { rows } = await orUnavailable(
-      pool.query<Row>({ ...LIST, values: [...selected, before, limit, INBOX_PAGE_BYTES_MAX] }),
-    );
-    const mails: CapturedMail[] = [];
-    for (const row of rows) mails.push(await capturedMail(storedMail(row)));
-    return { mails, next: nextOf(rows) };
+    const { rows } = await orUnavailable(pool.query<Row>({ ...LIST, values: [...selected, before, limit] }));
+    const mails = rows.slice(0, limit).map(capturedMail);
+    return { mails, next: rows.length > limit ? (mails.at(-1)?.id ?? null) : null };
   };
+
+  /** The bytes from a place on (1 is the first); null: the message is gone. */
+  const sliceAt = async ({ id }: CapturedMail, start: number): Promise<Buffer | null> => {
+    const { rows } = await orUnavailable(pool.query<{ slice: Buffer }>({ ...SLICE, values: [id, start] }));
+    return rows[0]?.slice ?? null;
+  };
+
+  async function* source(mail: CapturedMail): AsyncGenerator<Buffer> {
+    for (let start = 1; start === 1 || start <= mail.sizeBytes; start += SLICE_BYTES) {
+      const slice = await sliceAt(mail, start);
+      if (slice === null) throw new Error('the captured mail was deleted while it was read');
+      yield slice;
+    }
+  }
+
+  /** In memory that a thread reads without another copy; null: the message is gone. */
+  const load = async (mail: CapturedMail): Promise<Uint8Array | null> => {
+    const bytes = new Uint8Array(new SharedArrayBuffer(mail.sizeBytes));
+    for (let start = 1; start <= mail.sizeBytes; start += SLICE_BYTES) {
+      const slice = await sliceAt(mail, start);
+      if (slice === null) return null;
+      bytes.set(slice, start - 1);
+    }
+    return bytes;
+  };
+
+  const withLoaded = <T>(mail: CapturedMail, read: (raw: Uint8Array, owner: string) => Promise<T>): Promise<T | null> =>
+    loads.run(async () => {
+      const raw = await load(mail);
+      return raw === null ? null : await read(raw, domainOf(mail.envelope.from));
+    });
+
+  const outlineOf = ({ raw, from }: ReceivedMail): Promise<MailOutline> =>
+    reader.outline(raw, domainOf(from)).catch((error: unknown) => {
+      if (error instanceof MailParserUnavailable) return UNREAD;
+      throw error;
+    });
+
+  const add = async (mail: ReceivedMail): Promise<void> => inserts.add({ ...mail, outline: await outlineOf(mail) });
 
   return {
     store: (mail) => {
-      const [stored, before] = [inserts.add(mail), storing];
+      const [stored, before] = [add(mail), storing];
       storing = stored.catch(() => {}).then(() => before);
       return stored;
     },
@@ -241,6 +224,9 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
       if (after === undefined) return await page(limit, NEWEST, filter);
       return ID.test(after) ? await page(limit, after, filter) : { mails: [], next: null };
     },
+    content: (mail) => withLoaded(mail, reader.content),
+    source,
+    attachment: (mail, place) => withLoaded(mail, (raw, owner) => reader.attachment(raw, place, owner)),
     remove: async (filter) => {
       const selected = await selection(filter);
       if (selected === null) return 0;
@@ -249,6 +235,7 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     close: async () => {
       await storing;
       await inserts.close();
+      await reader.close();
     },
   };
 };

@@ -13,6 +13,7 @@ import {
   sectionsOf,
   Unreadable,
 } from './content-field.ts';
+import { fieldsOf, HEADERS_BYTES_MAX, type HeaderField, headEnd } from './header-fields.ts';
 
 /** Octets without the spaces at their end. */
 const trimmedEnd = (body: Buffer, start: number, end: number): number => {
@@ -74,12 +75,6 @@ export const decoderOf = (text: string): ((body: Buffer) => Buffer) => {
  * parsers for readers keep neither. Linear in the size of the message; each level of nesting reads its part once more.
  */
 
-export interface HeaderField {
-  readonly name: string;
-  /** Unfolded; HTAB, which is white space like any other (RFC 5322 §2.2.2), is a space. */
-  readonly value: string;
-}
-
 export interface MimeEntity {
   readonly headers: readonly HeaderField[];
   readonly type: ContentField;
@@ -93,10 +88,6 @@ export interface MimeEntity {
   bytes(): Buffer;
 }
 
-/** Of all parts together. A hundred recipients and their thread fit many times; each header costs time in proportion. */
-const HEADERS_BYTES_MAX = 256_000;
-/** Of one part. What goes further handles each; a header of a hundred is a long one. */
-const FIELDS_MAX = 2_000;
 /** Mail programs nest three or four; each level is read once more. */
 const NESTING_MAX = 20;
 /** Twenty attachments fit many times; each part costs microseconds. */
@@ -111,42 +102,6 @@ const requireFewLines = (raw: Buffer): void => {
     lines += 1;
     if (lines > LINES_MAX) throw new Unreadable(`it has more than ${LINES_MAX} lines`);
   }
-};
-
-/** Where the first empty line begins (RFC 5322 §2.1), and where the body does; without one all is header. */
-const headEnd = (bytes: Buffer): readonly [end: number, body: number] => {
-  for (let start = 0; start < bytes.length; ) {
-    const lineFeed = bytes.indexOf(LF, start);
-    const first = bytes[start];
-    if (lineFeed === start || (lineFeed === start + 1 && first === CR)) return [start, lineFeed + 1];
-    if (lineFeed < 0) break;
-    start = lineFeed + 1;
-  }
-  return [bytes.length, bytes.length];
-};
-
-/** A field whose line has no colon has all of it as its name, and no value. */
-const fieldOf = (text: string): HeaderField => {
-  const colon = text.indexOf(':');
-  if (colon < 0) return { name: text.trim(), value: '' };
-  return {
-    name: text.slice(0, colon).trim(),
-    value: text
-      .slice(colon + 1)
-      .replace(/[\t\r]/g, ' ')
-      .trim(),
-  };
-};
-
-const fieldsOf = (head: Buffer): readonly HeaderField[] => {
-  const lines: string[][] = [];
-  for (const line of head.toString('utf8').split(/\r?\n/)) {
-    const isFolded = line.startsWith(' ') || line.startsWith('\t');
-    if (isFolded && lines.length > 0) lines.at(-1)?.push(line);
-    else if (line !== '') lines.push([line]);
-  }
-  if (lines.length > FIELDS_MAX) throw new Unreadable(`its header has more than ${FIELDS_MAX} fields`);
-  return lines.map((folded) => fieldOf(folded.join('')));
 };
 
 interface Delimiter {

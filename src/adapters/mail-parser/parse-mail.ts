@@ -3,7 +3,8 @@ import { isMessageType, isSevenBit } from '../../domain/message/draft.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../../domain/ports/mail-parser.ts';
 import { joinedBody, type Shown, unflowed } from './body-text.ts';
 import { bytesInCharset, type ContentField, parameterOf, Unreadable } from './content-field.ts';
-import { type HeaderField, type MimeEntity, readMimeTree } from './mime-tree.ts';
+import type { HeaderField } from './header-fields.ts';
+import { type MimeEntity, readMimeTree } from './mime-tree.ts';
 
 /** What a message consists of, sorted as a message of this service is built. */
 interface Contents {

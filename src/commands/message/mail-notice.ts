@@ -3,6 +3,7 @@ import type { MessageDraft } from '../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../domain/message/retry-schedule.ts';
 import type { Notice } from '../../domain/organization/notices.ts';
 import type { StoredAttachment } from '../../domain/ports/contents.ts';
+import { CONFIDENTIAL_HEADER } from '../../domain/ports/inbox.ts';
 import { internalOrigin } from '../context.ts';
 import { type SendContext, type SentMessage, sendMessage } from './send-message.ts';
 
@@ -42,7 +43,10 @@ const draftOf = (mailed: MailedNotice, from: string): MessageDraft => ({
   recipients: [{ address: mailed.to, kind: 'to' }],
   replyTo: [],
   // RFC 3834 §5: nobody's program answers it.
-  headers: { 'Auto-Submitted': 'auto-generated' },
+  headers: {
+    'Auto-Submitted': 'auto-generated',
+    ...(mailed.confidential === undefined ? {} : { [CONFIDENTIAL_HEADER]: 'yes' }),
+  },
   attachments: mailed.attachments,
   tags: [],
   metadata: {},

@@ -13,8 +13,8 @@ export interface RawMessage {
 export const rawPath = (id: string): string => `/v1/messages/${id}/raw`;
 
 /** @throws {ApiFault} */
-export const readRaw = async (id: string, signal: AbortSignal): Promise<RawMessage> => {
-  const { body } = await send(rawPath(id), { signal });
+export const readRaw = async (path: string, signal: AbortSignal): Promise<RawMessage> => {
+  const { body } = await send(path, { signal });
   if (body === null) return { text: '', isWhole: true };
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';

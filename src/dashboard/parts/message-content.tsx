@@ -39,7 +39,8 @@ interface OfMessage {
 export const useContent = (id: string): Read<SerializedMessageContent> =>
   useResource<SerializedMessageContent>({ path: `/v1/messages/${id}/content` });
 
-const useRaw = (id: string): Read<RawMessage> => useRead<RawMessage>([rawPath(id)], (signal) => readRaw(id, signal));
+const useRaw = (id: string): Read<RawMessage> =>
+  useRead<RawMessage>([rawPath(id)], (signal) => readRaw(rawPath(id), signal));
 
 export const MessageText = ({ id }: OfMessage): JSX.Element =>
   shown(useContent(id), ({ text, html }) => (

@@ -29,8 +29,8 @@ type Captured = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured'>;
 const Whereabouts = ({ is_captured }: Captured): JSX.Element =>
   is_captured ? (
     <p class="small">
-      Mail does not leave this machine: the link is in the <a href={linkTo('/inbox')}>inbox</a>, which opens with the
-      admin key that the first start printed.
+      Mail does not leave this machine: the link is in the <a href={linkTo('/inbox')}>inbox</a>, where only an owner who
+      is signed in can read it. The operator can print a link for any member: <code>npm run outbox -- members</code>.
     </p>
   ) : (
     <p class="small">The link works once, for 15 minutes. Nobody learns here whether an address belongs to a member.</p>

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
 import type { SerializedCapturedMail } from '../../http/schemas/captured-mail.ts';
-import { saveFile } from '../data/download.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
-import { removeResource, useResource } from '../data/queries.ts';
+import { removeResource, useRead, useResource } from '../data/queries.ts';
+import { type RawMessage, readRaw } from '../data/raw-message.ts';
 import { count, useTimes } from '../data/time.ts';
 import { Action } from '../parts/action.tsx';
 import { ApiButton } from '../parts/api-button.tsx';
 import { Crumb } from '../parts/crumb.tsx';
+import { Download } from '../parts/download.tsx';
 import { CopyField, Fact, Facts } from '../parts/facts.tsx';
-import { Icon } from '../parts/icons.tsx';
-import { ScreenFault, Skeleton } from '../parts/states.tsx';
+import { Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
 
 type Mail = SerializedCapturedMail;
 
@@ -33,26 +33,49 @@ const Headers = ({ mail }: { readonly mail: Mail }): JSX.Element => (
   </div>
 );
 
-const MISSING = { text: 'It has no text.', html: 'It has no HTML.', raw: '' } as const;
+const MISSING = { text: 'It has no text.', html: 'It has no HTML.' } as const;
 
-const Content = ({ mail, tab }: { readonly mail: Mail; readonly tab: Tab }): JSX.Element =>
-  tab === 'headers' ? (
-    <Headers mail={mail} />
-  ) : (
-    <div class="card source whole">
-      <pre>
-        <bdi>{mail[tab] ?? MISSING[tab]}</bdi>
-      </pre>
-    </div>
-  );
+const sourcePath = (id: string): string => `/v1/inbox/${id}/raw`;
 
-const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+const Text = ({
+  text,
+  isWhole,
+  id,
+}: {
+  readonly text: string;
+  readonly isWhole: boolean;
+  readonly id: string;
+}): JSX.Element => (
+  <div class="card source whole">
+    <pre>
+      <bdi>{text}</bdi>
+    </pre>
+    {!isWhole && <p class="muted">This is the beginning. The file has all of it.</p>}
+    <Download word="Download .eml" path={sourcePath(id)} accept="message/rfc822" name={`${id}.eml`} tone="small" />
+  </div>
+);
 
-/** Never as what the mail says it is: a browser might run it. */
-const Attachment = ({ file }: { readonly file: Mail['attachments'][number] }): JSX.Element => {
+const Source = ({ id }: { readonly id: string }): JSX.Element => {
+  const path = sourcePath(id);
+  const { data, error } = useRead<RawMessage>([path], (signal) => readRaw(path, signal));
+  if (error !== null) return <Fault error={error} />;
+  return data === undefined ? <Skeleton rows={4} /> : <Text {...data} id={id} />;
+};
+
+const Content = ({ mail, tab }: { readonly mail: Mail; readonly tab: Tab }): JSX.Element => {
+  if (tab === 'headers') return <Headers mail={mail} />;
+  if (tab === 'raw') return <Source id={mail.id} />;
+  return <Text text={mail[tab] ?? MISSING[tab]} isWhole={!mail.truncated} id={mail.id} />;
+};
+
+interface AttachmentProps {
+  readonly path: string;
+  readonly file: Mail['attachments'][number];
+}
+
+/** Saved as bytes: a browser might run what the mail says it is. */
+const Attachment = ({ path, file }: AttachmentProps): JSX.Element => {
   const name = file.filename ?? 'attachment';
-  const save = (): void => saveFile(name, new Blob([bytesOf(file.content)], { type: 'application/octet-stream' }));
   return (
     <li class="okrow">
       <bdi class="ell">{name}</bdi>
@@ -60,10 +83,7 @@ const Attachment = ({ file }: { readonly file: Mail['attachments'][number] }): J
       <span class="muted small">
         {file.content_type}, {count(file.size_bytes)} bytes
       </span>
-      <button type="button" class="btn small" onClick={save}>
-        <Icon name="save" />
-        Save
-      </button>
+      <Download word="Save" path={path} accept="application/octet-stream" name={name} tone="small" />
     </li>
   );
 };
@@ -110,7 +130,7 @@ const Rail = ({ mail }: { readonly mail: Mail }): JSX.Element => {
             </a>
           </Fact>
         )}
-        <Fact name="Size">{count(mail.raw.length)} characters</Fact>
+        <Fact name="Size">{count(mail.size_bytes)} bytes</Fact>
       </Facts>
     </aside>
   );
@@ -161,7 +181,11 @@ export const CapturedMail = ({ id }: { readonly id: string }): JSX.Element => {
               </header>
               <ul>
                 {mail.attachments.map((file, index) => (
-                  <Attachment key={`${file.filename} ${index}`} file={file} />
+                  <Attachment
+                    key={`${file.filename} ${index}`}
+                    path={`/v1/inbox/${id}/attachments/${index}`}
+                    file={file}
+                  />
                 ))}
               </ul>
             </section>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { SerializedCapturedMail } from '../../http/schemas/captured-mail.ts';
+import type { SerializedListedCapturedMail } from '../../http/schemas/captured-mail.ts';
 import { ApiFault, request, urlOf } from '../data/api.ts';
 import { onEvents } from '../data/live.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
@@ -13,7 +13,7 @@ import { Listed } from '../parts/listed.tsx';
 import { Empty } from '../parts/states.tsx';
 
 const PATH = '/v1/inbox';
-/** Each is read with its attachments. */
+/** More makes the first screen slower, fewer makes people ask for more. */
 const PAGE = 20;
 /** Events come in crowds. */
 const SETTLED_MS = 500;
@@ -36,7 +36,7 @@ const useArrivals = (): void => {
   }, []);
 };
 
-const Row = ({ mail }: { readonly mail: SerializedCapturedMail }): JSX.Element => {
+const Row = ({ mail }: { readonly mail: SerializedListedCapturedMail }): JSX.Element => {
   const times = useTimes();
   const { to } = mail.envelope;
   return (
@@ -47,6 +47,7 @@ const Row = ({ mail }: { readonly mail: SerializedCapturedMail }): JSX.Element =
         <small class="muted ell">
           from <bdi>{mail.envelope.from === '' ? 'nobody: a report' : mail.envelope.from}</bdi>
           {mail.attachments.length > 0 && `, ${count(mail.attachments.length)} attached`}
+          {mail.confidential && ', for owners'}
         </small>
       </span>
       <time class="tm" dateTime={mail.received_at}>
@@ -56,7 +57,7 @@ const Row = ({ mail }: { readonly mail: SerializedCapturedMail }): JSX.Element =
   );
 };
 
-const FIELDS = { to: 'To, to the letter', subject: 'Part of the subject' } as const;
+const FIELDS = { to: 'Exact recipient', subject: 'Part of the subject' } as const;
 
 const Search = (): JSX.Element => {
   const { query } = usePlace();
@@ -109,7 +110,7 @@ const EmptyInbox = (): JSX.Element => {
 export const Inbox = (): JSX.Element => {
   const { query } = usePlace();
   const asked = { to: query.get('to'), subject: query.get('subject') };
-  const list = useList<SerializedCapturedMail>({ path: PATH, query: { limit: PAGE, ...asked } });
+  const list = useList<SerializedListedCapturedMail>({ path: PATH, query: { limit: PAGE, ...asked } });
   useArrivals();
   const isAbsent = list.error instanceof ApiFault && list.error.status === 404;
   const clear = async (): Promise<undefined> => {

@@ -1,6 +1,6 @@
 import type { Environment } from '../environment.ts';
 
-/** PORT: mail caught by the built-in server instead of leaving the machine. Adapters: `adapters/inbox/{in-memory,postgres}`. */
+/** PORT: mail caught by the built-in server instead of leaving the machine. Adapter: `adapters/inbox`. */
 
 export interface ReceivedMail {
   /** `test`: simulated, and shown to test keys alone. */
@@ -16,30 +16,39 @@ export interface ReceivedMail {
 
 export interface CapturedAttachment {
   readonly filename: string | null;
+  /** Without its parameters. */
   readonly contentType: string;
-  /** `attachment`, `inline` or whatever the sender wrote. */
-  readonly disposition: string | null;
-  /** Without angle brackets. */
-  readonly contentId: string | null;
   readonly sizeBytes: number;
-  /** Base64. */
-  readonly content: string;
 }
 
-/** A captured message as its reader's program sees it, parsed when it is read. */
+/** A captured message without its contents. */
 export interface CapturedMail {
   readonly id: string;
   readonly receivedAt: Date;
   readonly envelope: { readonly from: string; readonly to: readonly string[] };
+  readonly subject: string | null;
+  /** Size of the whole message. */
+  readonly sizeBytes: number;
+  readonly attachments: readonly CapturedAttachment[];
+  /** It lets its recipient sign in (`CONFIDENTIAL_HEADER`). */
+  readonly isConfidential: boolean;
+}
+
+/** A captured message as a mail program shows it. */
+export interface CapturedContent {
   /** In order, names as written, values decoded and unfolded. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  readonly subject: string | null;
   readonly text: string | null;
   readonly html: string | null;
-  readonly attachments: readonly CapturedAttachment[];
-  /** The whole message; bytes that are not UTF-8 are replaced. */
-  readonly raw: string;
+  /** Something was longer than `INBOX_SHOWN_BYTES_MAX` and is cut. */
+  readonly truncated: boolean;
 }
+
+/** Headers, text and html are cut at this size each. Larger holds the event loop, smaller cuts real mail. */
+export const INBOX_SHOWN_BYTES_MAX = 1_000_000;
+
+/** Marks a message that lets its recipient sign in. The service writes it; the capture server reads it. */
+export const CONFIDENTIAL_HEADER = 'X-Outbox-Confidential';
 
 /** What is kept, newest first: fewer hide what a test looks for, more fill the disk of whoever forgets it. */
 export const INBOX_MAILS_MAX = 1000;
@@ -67,15 +76,18 @@ export interface Inbox {
   /** Durable when it resolves. Concurrent calls share a write. @throws the mail was not stored. */
   store(mail: ReceivedMail): Promise<void>;
   /**
-   * Newest first, at most `limit`, and fewer where the page would be larger than `INBOX_PAGE_BYTES_MAX`.
+   * Newest first, at most `limit`.
    * @param after `next` of the page before; one that this inbox never gave yields an empty page.
    */
   list(options: InboxFilter & { readonly limit: number; readonly after?: string }): Promise<InboxPage>;
+  /** @returns null if the message is gone. @throws {MailParserUnavailable} */
+  content(mail: CapturedMail): Promise<CapturedContent | null>;
+  /** The message as it arrived, in pieces. @throws the message is gone. */
+  source(mail: CapturedMail): AsyncIterable<Uint8Array>;
+  /** @param place its place in `attachments`, from 0. @returns null if it does not exist. @throws {MailParserUnavailable} */
+  attachment(mail: CapturedMail, place: number): Promise<Uint8Array | null>;
   /** Deletes what matches. @returns how many. */
   remove(filter: InboxFilter): Promise<number>;
   /** Ends when everything given to `store` is stored. */
   close(): Promise<void>;
 }
-
-/** Raw bytes parsed for one page: larger blocks the event loop for seconds, smaller makes pages short. */
-export const INBOX_PAGE_BYTES_MAX = 16_000_000;

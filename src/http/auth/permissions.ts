@@ -48,19 +48,25 @@ export const requireOpenFilters = (
 
 type Requirement = Pick<
   GuardedRoute,
-  'permission' | 'environments' | 'auditors' | 'contents' | 'ownSession' | 'membersOnly' | 'operatorsOnly'
+  'permission' | 'roles' | 'environments' | 'auditors' | 'contents' | 'ownSession' | 'membersOnly' | 'operatorsOnly'
 >;
 
 /** Whether who holds these may use a route that requires this. */
 export const holds = (permissions: readonly Permission[], required: GuardedRoute['permission']): boolean =>
   required === 'any' || allows(permissions, required);
 
+/** True for a member with one of the roles that a route names, and for a caller with its permission where it names none. */
+const admits = ({ member, permissions }: Caller, { permission, roles }: Requirement): boolean =>
+  member !== undefined && roles !== undefined ? roles.includes(member.role) : holds(permissions, permission);
+
 /** Roles whose members may do it. What an organization allows a role besides is not counted. */
-const rolesFor = ({ permission, contents }: Requirement, method: string): readonly Role[] =>
+const rolesFor = ({ permission, roles, contents }: Requirement, method: string): readonly Role[] =>
   ROLES.filter((role) => {
     const { permissions, withoutContents, safeMethodsOnly } = POWERS[role];
     return (
-      holds(permissions, permission) && !(withoutContents && contents === true) && !(safeMethodsOnly && !isSafe(method))
+      (roles?.includes(role) ?? holds(permissions, permission)) &&
+      !(withoutContents && contents === true) &&
+      !(safeMethodsOnly && !isSafe(method))
     );
   });
 
@@ -142,7 +148,7 @@ export const requirePermission = (
   const { permission, environments } = required;
   requireKind(caller, required);
   if (caller.auditor !== undefined) return;
-  if (!holds(caller.permissions, permission)) {
+  if (!admits(caller, required)) {
     const why = `lacks '${permission}' permission`;
     if (caller.member !== undefined) throw wrongRole(caller.member.role, rolesFor(required, method), { why, owners });
     throw new DomainError('permission_missing', `API key ${why}`);

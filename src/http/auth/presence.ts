@@ -22,20 +22,36 @@ const isOfAdminKey = ({ keyCache }: Pick<AuthContext, 'keyCache'>, { caller, id,
   return permissions?.includes('admin') === true || keyCache.isAdminKey(caller.organizationId, id);
 };
 
+type Asking = Pick<Asked, 'caller' | 'callerNow'>;
+
+/** @throws {DomainError} `presence_required`. */
+const requirePresent = async (
+  { system }: Pick<AuthContext, 'system'>,
+  { caller, callerNow }: Asking,
+): Promise<void> => {
+  if (caller.member !== undefined && isPresent(caller.member, system.now())) return;
+  const { member } = await callerNow();
+  if (member !== undefined && isPresent(member, system.now())) return;
+  throw new DomainError(
+    'presence_required',
+    'prove again who you are, with a passkey or a fresh link, and repeat this: it needs you to be present',
+  );
+};
+
 /** @throws {DomainError} `presence_required`. */
 export const requirePresence = async (
   auth: Pick<AuthContext, 'keyCache' | 'system'>,
   { presence }: Pick<GuardedRoute, 'presence'>,
   asked: Asked,
 ): Promise<void> => {
-  const { caller, callerNow } = asked;
-  if (presence === undefined || caller.member === undefined) return;
+  if (presence === undefined || asked.caller.member === undefined) return;
   if (presence === 'ofAdminKeys' && !isOfAdminKey(auth, asked)) return;
-  if (isPresent(caller.member, auth.system.now())) return;
-  const { member } = await callerNow();
-  if (member !== undefined && isPresent(member, auth.system.now())) return;
-  throw new DomainError(
-    'presence_required',
-    'prove again who you are, with a passkey or a fresh link, and repeat this: it needs you to be present',
-  );
+  await requirePresent(auth, asked);
+};
+
+/** For what would let its reader become another member. @throws {DomainError} `permission_missing`, `presence_required`. */
+export const requireOwnerPresence = async (auth: Pick<AuthContext, 'system'>, asking: Asking): Promise<void> => {
+  if (asking.caller.member?.role !== 'owner')
+    throw new DomainError('permission_missing', 'this mail lets its recipient sign in: only an owner can read it');
+  await requirePresent(auth, asking);
 };

@@ -60,6 +60,7 @@ const PARTS: Readonly<Record<string, Json>> = {
     '^(?:[0-9]{1,2}|entries)/[x0-9/.p]{3,40}$',
   ),
   ':version': parameterOf('version', 'Number of the version.', '^[1-9][0-9]{0,8}$'),
+  ':place': parameterOf('place', 'Place of the attachment in `attachments`, from 0.', '^(0|[1-9][0-9]{0,5})$'),
   ':replay': parameterOf('replay', 'Id of the replay.', '^rpl_[a-z2-7]{26}$'),
   ':delivery': parameterOf('delivery', 'Id of the delivery.', '^dlv_[a-z2-7]{26}$'),
   ':passkey': parameterOf('passkey', 'Id of the passkey.', '^psk_[a-z2-7]{26}$'),

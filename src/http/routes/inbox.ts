@@ -1,31 +1,21 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { noteReading } from '../../commands/audit.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { CapturedMail, Inbox, InboxFilter } from '../../domain/ports/inbox.ts';
-import { endpoint, type Registration, type RouteContext } from '../endpoint.ts';
+import { requireOwnerPresence } from '../auth/presence.ts';
+import { type Call, endpoint, type Registration, type RouteContext } from '../endpoint.ts';
 import { decodePlace, encodePlace } from '../lists.ts';
-import { capturedMailSchema, type SerializedCapturedMail } from '../schemas/captured-mail.ts';
+import {
+  capturedMailSchema,
+  listedCapturedMailSchema,
+  serializeCapturedMail,
+  serializeListedCapturedMail,
+} from '../schemas/captured-mail.ts';
 import { listOf, listSchema } from '../schemas/envelope.ts';
 import { pageParameters } from '../validation/fields.ts';
-
-export const serializeCapturedMail = (mail: CapturedMail): SerializedCapturedMail => ({
-  id: mail.id,
-  object: 'captured_mail',
-  received_at: mail.receivedAt.toISOString(),
-  envelope: { from: mail.envelope.from, to: [...mail.envelope.to] },
-  headers: mail.headers.map(({ name, value }) => ({ name, value })),
-  subject: mail.subject,
-  text: mail.text,
-  html: mail.html,
-  attachments: mail.attachments.map(({ contentType, contentId, sizeBytes, ...rest }) => ({
-    ...rest,
-    content_type: contentType,
-    content_id: contentId,
-    size_bytes: sizeBytes,
-  })),
-  raw: mail.raw,
-});
 
 const TEXT_CHARACTERS_MAX = 998;
 
@@ -59,28 +49,110 @@ const whileCapturing =
 export const listInboxRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox',
-    { summary: 'List captured mail, newest first', query: listQuery, answer: listSchema(capturedMailSchema) },
+    {
+      summary: 'List captured mail, newest first',
+      description: 'Without contents: read a single mail for those.',
+      query: listQuery,
+      answer: listSchema(listedCapturedMailSchema),
+    },
     async ({ caller, query: { limit, after, ...asked } }, route) => {
       const filter = inboxFilterOf(route, caller, asked);
       const { mails, next } = await inbox.list({ limit, ...decodePlace(LIST, after), ...filter });
-      return listOf(mails.map(serializeCapturedMail), next !== null, encodePlace(LIST, next));
+      return listOf(mails.map(serializeListedCapturedMail), next !== null, encodePlace(LIST, next));
     },
   ),
 );
 
-/** Another organization's is not told from what does not exist. */
+/** Another organization's mail is answered as mail that does not exist. */
 const missing = (): DomainError => new DomainError('not_found', 'captured mail not found');
+
+/**
+ * A mail whose contents the caller may read; the reading is put on record.
+ * @throws {DomainError} `not_found`, `permission_missing`, `presence_required`.
+ */
+const openMail = async (
+  inbox: Inbox,
+  { caller, callerNow, id, origin }: Pick<Call<unknown, unknown>, 'caller' | 'callerNow' | 'id' | 'origin'>,
+  route: RouteContext,
+): Promise<CapturedMail> => {
+  const { mails } = await inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) });
+  const [mail] = mails;
+  if (mail === undefined) throw missing();
+  if (mail.isConfidential)
+    await requireOwnerPresence(route.auth, { caller, callerNow: () => callerNow('up to the log') });
+  await noteReading(route.deps.context, origin, { what: 'captured_mail', subjectId: id });
+  return mail;
+};
 
 export const getCapturedMailRoute = whileCapturing((inbox) =>
   endpoint(
     'GET /v1/inbox/:id',
-    { summary: 'Read a captured mail', answer: capturedMailSchema, etag: false },
-    async ({ caller, id, origin }, route) => {
-      const { mails } = await inbox.list({ limit: 1, ...inboxFilterOf(route, caller, { id }) });
-      const [mail] = mails;
-      if (mail === undefined) throw missing();
-      await noteReading(route.deps.context, origin, { what: 'captured_mail', subjectId: id });
-      return serializeCapturedMail(mail);
+    {
+      summary: 'Read a captured mail',
+      description:
+        'Headers, text and html are cut at 1 MB each. A mail that lets its recipient sign in (`confidential`) is shown only ' +
+        'to an owner who has proved their presence.',
+      answer: capturedMailSchema,
+      etag: false,
+    },
+    async (call, route) => {
+      const mail = await openMail(inbox, call, route);
+      const content = await inbox.content(mail);
+      if (content === null) throw missing();
+      return serializeCapturedMail(mail, content);
+    },
+  ),
+);
+
+/** No browser runs or shows what a mail contains. */
+const asFile = (reply: FastifyReply, type: string, name: string): void => {
+  reply
+    .type(type)
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .header('content-security-policy', "sandbox; default-src 'none'")
+    .header('x-content-type-options', 'nosniff');
+};
+
+const SOURCE_TYPE = 'message/rfc822';
+
+export const getRawCapturedMailRoute = whileCapturing((inbox) =>
+  endpoint(
+    'GET /v1/inbox/:id/raw',
+    { summary: 'Read the source of a captured mail', answer: z.string(), mediaType: SOURCE_TYPE, etag: false },
+    async (call, route) => {
+      const mail = await openMail(inbox, call, route);
+      asFile(call.reply, SOURCE_TYPE, `${mail.id}.eml`);
+      return Readable.from(inbox.source(mail), { objectMode: false });
+    },
+  ),
+);
+
+const PLACE = /^(?:0|[1-9]\d{0,5})$/;
+const ATTACHMENT_TYPE = 'application/octet-stream';
+/** Bytes written at a time. */
+const PIECE_BYTES = 65_536;
+
+function* piecesOf(bytes: Uint8Array): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield Buffer.from(bytes.subarray(at, at + PIECE_BYTES));
+}
+
+export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
+  endpoint(
+    'GET /v1/inbox/:id/attachments/:place',
+    {
+      summary: 'Read an attachment of a captured mail',
+      description: 'By its place in `attachments`, from 0.',
+      answer: z.string(),
+      mediaType: ATTACHMENT_TYPE,
+      etag: false,
+    },
+    async (call, route) => {
+      const { place } = call.request.params as { readonly place: string }; // of the path
+      const mail = await openMail(inbox, call, route);
+      const bytes = PLACE.test(place) ? await inbox.attachment(mail, Number(place)) : null;
+      if (bytes === null) throw new DomainError('not_found', 'attachment of the captured mail not found');
+      asFile(call.reply, ATTACHMENT_TYPE, `${mail.id}-${place}`);
+      return Readable.from(piecesOf(bytes), { objectMode: false });
     },
   ),
 );

@@ -1,70 +1,16 @@
-import type { Pool } from 'pg';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createPostgresInbox } from '../../../src/adapters/inbox/postgres.ts';
-import {
-  INBOX_BYTES_MAX,
-  INBOX_MAILS_MAX,
-  type Inbox,
-  type InboxFilter,
-  type ReceivedMail,
-} from '../../../src/domain/ports/inbox.ts';
-import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
-import { openMigratedPool } from '../../support/postgres.ts';
-
-const RECEIVED_AT = new Date('2026-01-02T03:04:05.678Z');
-
-const mailOf = (subject: string, more: Partial<ReceivedMail> = {}): ReceivedMail => ({
-  environment: 'live',
-  from: 'from@a.test',
-  to: ['to@b.test'],
-  raw: Buffer.from(`Subject: ${subject}\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nGrüße\r\n`),
-  receivedAt: RECEIVED_AT,
-  ...more,
-});
-
-const WITH_ATTACHMENT = [
-  'From: =?UTF-8?Q?J=C3=B6rg?= <from@a.test>',
-  'X-Mixed-Case: =?UTF-8?B?w7xi?=',
-  ' =?UTF-8?Q?er?=',
-  'Subject: parts',
-  'Content-Type: multipart/mixed; boundary=b',
-  '',
-  '--b',
-  'Content-Type: text/html; charset=utf-8',
-  '',
-  '<p>x</p>',
-  '--b',
-  'Content-Type: image/png; name=x.png',
-  'Content-Disposition: inline; filename=x.png',
-  'Content-ID: <logo@a.test>',
-  'Content-Transfer-Encoding: base64',
-  '',
-  'iVBORw0KGgo=',
-  '--b--',
-  '',
-].join('\r\n');
+import { INBOX_BYTES_MAX, INBOX_MAILS_MAX, type Inbox, type InboxFilter } from '../../../src/domain/ports/inbox.ts';
+import { mailOf, useInboxes } from './inboxes.ts';
 
 const subjects = async (inbox: Inbox, limit: number, after?: string) => {
   const { mails, next } = await inbox.list({ limit, ...(after !== undefined && { after }) });
   return { subjects: mails.map(({ subject }) => subject), next };
 };
 
-let pool: Pool;
-beforeAll(async () => {
-  const opened = await openMigratedPool();
-  pool = opened.pool;
-  return opened.close;
-});
+const { kinds, openPostgres, pool } = useInboxes();
 
-const openPostgres = async (): Promise<Inbox> => {
-  await pool.query('truncate inbox.captured_mail');
-  return createPostgresInbox({ pool });
-};
-
-describe.each([
-  ['in memory', async () => createInMemoryInbox()],
-  ['in PostgreSQL', openPostgres],
-])('an inbox %s', (_, open) => {
+describe.each(kinds)('an inbox %s', (_, open) => {
   it('finds mail by recipient, subject and id, and deletes what it finds', async () => {
     const inbox = await open();
     for (const [to, subject] of [
@@ -92,40 +38,6 @@ describe.each([
     ]);
     expect([await inbox.remove({ subject: 'welcome' }), await inbox.remove({})]).toEqual([1, 1]);
     expect(await found({})).toEqual([]);
-  });
-
-  it('shows a message as a reader’s program sees it', async () => {
-    const inbox = await open();
-    await inbox.store(mailOf('', { to: ['a@b.test', '"\\@c.test'], raw: Buffer.from(WITH_ATTACHMENT) }));
-    const { mails, next } = await inbox.list({ limit: 10 });
-    expect(next).toBeNull();
-    expect(mails).toEqual([
-      {
-        id: expect.any(String),
-        receivedAt: RECEIVED_AT,
-        envelope: { from: 'from@a.test', to: ['a@b.test', '"\\@c.test'] },
-        headers: [
-          { name: 'From', value: 'Jörg <from@a.test>' },
-          { name: 'X-Mixed-Case', value: 'über' },
-          { name: 'Subject', value: 'parts' },
-          { name: 'Content-Type', value: 'multipart/mixed; boundary=b' },
-        ],
-        subject: 'parts',
-        text: null,
-        html: '<p>x</p>\n',
-        attachments: [
-          {
-            filename: 'x.png',
-            contentType: 'image/png',
-            disposition: 'inline',
-            contentId: 'logo@a.test',
-            sizeBytes: 8,
-            content: 'iVBORw0KGgo=',
-          },
-        ],
-        raw: WITH_ATTACHMENT,
-      },
-    ]);
   });
 
   it('pages from the newest to the oldest, and knows the last page', async () => {
@@ -166,20 +78,6 @@ describe.each([
     }
   });
 
-  it('keeps bytes that are not UTF-8, and mail that nobody can parse', async () => {
-    const inbox = await open();
-    const nested = Array.from(
-      { length: 300 },
-      (_level, index) => `Content-Type: multipart/mixed; boundary=b${index}\r\n\r\n--b${index}\r\n`,
-    );
-    await inbox.store(mailOf('', { raw: Buffer.from([0xff, 0x00, 0xfe]) }));
-    await inbox.store(mailOf('', { from: '', raw: Buffer.from(nested.join('')) }));
-    await inbox.store(mailOf('', { raw: new Uint8Array() }));
-    const { mails } = await inbox.list({ limit: 10 });
-    expect(mails.map(({ raw }) => raw)).toEqual(['', nested.join(''), '\ufffd\0\ufffd']);
-    expect(mails[1]?.envelope.from).toBe('');
-  });
-
   it('keeps the newest thousand', async () => {
     const inbox = await open();
     await Promise.all(Array.from({ length: 1500 }, (_each, index) => inbox.store(mailOf(String(index)))));
@@ -193,26 +91,29 @@ describe.each([
     expect(seen).toEqual(Array.from({ length: INBOX_MAILS_MAX }, (_each, index) => String(1499 - index)));
   });
 
-  it('keeps no more than a hundred megabytes, and makes pages of large messages short', async () => {
+  it('keeps no more than a hundred megabytes', async () => {
     const inbox = await open();
     const raw = Buffer.alloc(9_000_000, 'x');
     for (let count = 0; count < 13; count += 1) await inbox.store(mailOf('', { raw }));
-    const pages: number[] = [];
-    let after: string | undefined;
-    do {
-      const { mails, next } = await inbox.list({ limit: 100, ...(after !== undefined && { after }) });
-      pages.push(mails.length);
-      after = next ?? undefined;
-    } while (after !== undefined);
-    expect(pages.reduce((sum, count) => sum + count, 0)).toBe(Math.floor(INBOX_BYTES_MAX / raw.length));
-    expect(Math.max(...pages)).toBe(2);
+    const { mails } = await inbox.list({ limit: 100 });
+    expect(mails).toHaveLength(Math.floor(INBOX_BYTES_MAX / raw.length));
   });
 });
 
 describe('the inbox in PostgreSQL', () => {
+  it('shows mail that an earlier version captured to owners alone', async () => {
+    const inbox = await openPostgres();
+    await pool().query(
+      `insert into inbox.captured_mail (received_at, envelope_from, envelope_to, size_bytes, raw)
+       values (now(), 'x@a.test', '[]', 1, 'x')`,
+    );
+    const { mails } = await inbox.list({ limit: 1 });
+    expect(mails).toMatchObject([{ subject: null, attachments: [], isConfidential: true }]);
+  });
+
   it('is there again after a restart', async () => {
     await (await openPostgres()).store(mailOf('before'));
-    const { mails } = await createPostgresInbox({ pool }).list({ limit: 1 });
+    const { mails } = await createPostgresInbox({ pool: pool() }).list({ limit: 1 });
     expect(mails.map(({ subject }) => subject)).toEqual(['before']);
   });
 
@@ -220,7 +121,7 @@ describe('the inbox in PostgreSQL', () => {
     const inbox = await openPostgres();
     const stored = Promise.all(Array.from({ length: 50 }, () => inbox.store(mailOf('x'))));
     await inbox.close();
-    const { rows } = await pool.query('select count(*)::integer as count from inbox.captured_mail');
+    const { rows } = await pool().query('select count(*)::integer as count from inbox.captured_mail');
     expect(rows).toEqual([{ count: 50 }]);
     await stored;
   });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type AnyBody, eventually } from '../../support/api-client.ts';
+import { readInbox } from '../../support/captured-mail.ts';
 import { conforming } from './service.ts';
 
 /**
@@ -56,8 +57,9 @@ const send = async (tracking: object | undefined, count = 1, key = service().adm
   );
   return Promise.all(
     sent.body.recipients.map(async ({ id: recipientId, address }: AnyBody) => {
-      const { body: inbox } = await service().ask({ path: `/v1/inbox?to=${address}`, key });
-      const { html = '' } = await PostalMime.parse(inbox.data[0].raw);
+      const get = (path: string) => service().ask({ path, key });
+      const [mail] = await readInbox({ get }, `?to=${address}`);
+      const { html = '' } = await PostalMime.parse(mail.raw);
       const hrefs = [...html.matchAll(/<a href="([^"]+)"/g)].map(([, href = '']) => href.replaceAll('&amp;', '&'));
       return { id, recipientId, html, hrefs, pixel: /<img src="([^"]+\/o\/[^"]+)"/.exec(html)?.[1] };
     }),

@@ -29,15 +29,16 @@ const SIZES: Readonly<Record<Role, Size>> = {
 };
 
 const ONE = '([^/]+)';
-const OF_OWNERS = ['/settings', '/inbox', `/inbox/${ONE}`, '/delivery', '/audit', '/billing'];
+const OF_OWNERS = ['/settings', '/delivery', '/audit', '/billing'];
+const INBOX = ['/inbox', `/inbox/${ONE}`];
 const MANAGED = ['/templates', '/keys', '/webhooks', '/domains'].flatMap((path) => [path, `${path}/${ONE}`]);
 
 /** Screens on which a role is refused everything, or a part: an auditor sees a template, but does not render it. */
 const REFUSED: Readonly<Record<Role, readonly string[]>> = {
   owner: [],
   developer: OF_OWNERS,
-  analyst: [...OF_OWNERS, ...MANAGED],
-  auditor: [`/templates/${ONE}`, '/inbox', `/inbox/${ONE}`],
+  analyst: [...OF_OWNERS, ...INBOX, ...MANAGED],
+  auditor: [`/templates/${ONE}`, ...INBOX],
 };
 
 const REFUSAL =

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import { look, openWindow } from '../../support/browser.ts';
 import { chromiumIsMissing } from '../../support/chromium.ts';
@@ -33,12 +34,27 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     return openWindow(dashboard.browser, { baseUrl, ...size, ...more });
   };
 
-  /** The link that was captured. */
+  /** The cookie of an owner who has just signed in, as reading captured links requires. */
+  const owner = async (): Promise<string> => {
+    const email = `owner${randomUUID()}@example.net`;
+    const { body } = await dashboard.api.post('/v1/members', { email, role: 'owner' });
+    const answer = await fetch(`${dashboard.program.baseUrl}/v1/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ token: new URL(body.link.url).hash.slice(1) }),
+    });
+    return String(answer.headers.get('set-cookie')).split(';')[0] ?? '';
+  };
+
+  /** The captured link. */
   const linkTo = async (email: string): Promise<string> => {
+    const cookie = await owner();
     const find = async () => {
-      const { body } = await dashboard.api.get('/v1/inbox?limit=100');
-      const mails = body.data as { readonly envelope: { readonly to: readonly string[] }; readonly text: string }[];
-      return mails.find(({ envelope }) => envelope.to.includes(email))?.text ?? '';
+      const { body } = await dashboard.api.get(`/v1/inbox?to=${email}`);
+      const [mail] = body.data;
+      if (mail === undefined) return '';
+      const answer = await fetch(`${dashboard.program.baseUrl}/v1/inbox/${mail.id}`, { headers: { cookie } });
+      return (await answer.text()).replaceAll('\\n', '\n');
     };
     await expect.poll(find, { timeout: 60_000 }).toContain('#ob_link_');
     return /\/dashboard\/sign-in#\w+/.exec(await find())?.[0] ?? '';

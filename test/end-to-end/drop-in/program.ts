@@ -1,6 +1,7 @@
 import { type ParsedMail, simpleParser } from 'mailparser';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { type ApiClient, apiClient, eventually } from '../../support/api-client.ts';
+import { readInbox } from '../../support/captured-mail.ts';
 import { newDataDir, type Program, startProgram } from '../../support/program.ts';
 
 /** The program, with keys and templates for a published client of another service. */
@@ -84,7 +85,9 @@ export const useProgram = (templates: readonly string[]) => {
     arrived: async (subject: string, count = 1): Promise<readonly Copy[]> => {
       const found = await eventually(
         async (): Promise<readonly Captured[]> =>
-          (await now.api.get('/v1/inbox?limit=100')).body.data.filter((mail: Captured) => mail.subject === subject),
+          (await readInbox(now.api, `?limit=100&subject=${encodeURIComponent(subject)}`)).filter(
+            (mail: Captured) => mail.subject === subject,
+          ),
         (mails) => mails.length >= count,
       );
       expect(found).toHaveLength(count);

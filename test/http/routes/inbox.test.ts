@@ -1,6 +1,10 @@
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { CONFIDENTIAL_HEADER } from '../../../src/domain/ports/inbox.ts';
 import { createInMemoryInbox } from '../../support/in-memory/inbox.ts';
+import { codeOf, openPeople, type People } from '../support/passkey-people.ts';
 import { type Service, startService } from '../support/service.ts';
+import { nextAddress, SAME_ORIGIN } from '../support/sign-in.ts';
 
 const inbox = createInMemoryInbox();
 let service: Service;
@@ -52,7 +56,14 @@ test('a captured mail is read and deleted by its id, never another organizationâ
     raw: Buffer.from('Subject: Once\r\n\r\nHi\r\n'),
   });
   const [listed] = (await service.request({ url: '/v1/inbox?subject=once', key })).json().data;
-  expect(await ask('GET', listed.id)).toEqual({ statusCode: 200, body: listed });
+  expect(Object.keys(listed).sort()).toEqual([
+    ...['attachments', 'confidential', 'envelope', 'id', 'object', 'received_at', 'size_bytes', 'subject'],
+  ]);
+  const headers = [{ name: 'Subject', value: 'Once' }];
+  expect(await ask('GET', listed.id)).toEqual({
+    statusCode: 200,
+    body: { ...listed, headers, text: 'Hi\n', html: null, truncated: false },
+  });
   const others = (await inbox.list({ limit: 1, subject: 'another' })).mails[0]?.id ?? '';
   for (const id of [others, '0', 'x'])
     for (const method of ['GET', 'DELETE'] as const)
@@ -89,4 +100,119 @@ test('a test key sees and deletes what was simulated, and a live key what was se
     expect((await capturing.request({ method: 'DELETE', url: '/v1/inbox', key: value })).statusCode).toBe(204);
     expect(await look()).toEqual([]);
   }
+});
+
+describe('contents of captured mail', () => {
+  const MINUTE_MS = 60_000;
+  const own = createInMemoryInbox();
+  const real = createSystem();
+  let shiftMs = 0;
+  let people: People;
+  let capturing: Service;
+  const ids: Record<'ordinary' | 'link', string> = { ordinary: '', link: '' };
+
+  const RAW = [
+    'Subject: With a file',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    'Content-Type: text/html',
+    '',
+    '<script>alert(1)</script>',
+    '--b',
+    'Content-Type: text/html; name="a;b.html"',
+    'Content-Disposition: attachment; filename="a;b.html"',
+    '',
+    '<script>alert(2)</script>',
+    '--b--',
+    '',
+  ].join('\r\n');
+
+  beforeAll(async () => {
+    capturing = await startService({
+      inbox: own,
+      publicUrl: 'http://127.0.0.1:3000',
+      context: { system: { ...real, now: () => new Date(real.now().getTime() + shiftMs) } },
+    });
+    people = await openPeople(capturing);
+    for (const raw of [RAW, `${CONFIDENTIAL_HEADER}: yes\r\nSubject: Sign in\r\n\r\nhttps://x.test/#ob_link_x\r\n`])
+      await own.store({
+        environment: 'live',
+        from: 'x@one.test',
+        to: ['a@b.test'],
+        raw: Buffer.from(raw),
+        receivedAt: new Date(),
+      });
+    [ids.link, ids.ordinary] = (await own.list({ limit: 2 })).mails.map(({ id }) => id) as [string, string]; // stored above
+  });
+  afterAll(() => capturing.close());
+
+  const readAs = async (who: { readonly cookie?: string; readonly key?: string }, path: string) => {
+    const { cookie, key } = who;
+    const remoteAddress = nextAddress();
+    const headers = cookie === undefined ? {} : { cookie, ...SAME_ORIGIN };
+    return capturing.request({ url: `/v1/inbox${path}`, headers, remoteAddress, ...(key !== undefined && { key }) });
+  };
+  const PATHS = ['', '/raw', '/attachments/0'];
+
+  test('show sign-in mail only to an owner who is present', async () => {
+    const owner = await people.join('owner');
+    const developer = await people.join('developer');
+    const others = [{ key: people.key }, developer, await people.join('auditor'), await people.join('analyst')];
+    const refused = others.flatMap((who) => PATHS.map((path) => readAs(who, `/${ids.link}${path}`)));
+    expect(new Set((await Promise.all(refused)).map((answer) => codeOf(answer).join()))).toEqual(
+      new Set(['403,permission_missing']),
+    );
+    for (const who of [{ key: people.key }, developer, owner]) {
+      const list = await readAs(who, '');
+      expect(list.json().data).toMatchObject([{ subject: 'Sign in', confidential: true }, { confidential: false }]);
+      expect(list.body).not.toContain('ob_link_');
+    }
+    for (const path of ['', '/raw'])
+      expect((await readAs(owner, `/${ids.link}${path}`)).body).toContain('https://x.test/#ob_link_x');
+    shiftMs += 10 * MINUTE_MS;
+    for (const path of PATHS)
+      expect(codeOf(await readAs(owner, `/${ids.link}${path}`))).toEqual([403, 'presence_required']);
+  });
+
+  test('show other mail to admin keys, owners and developers, and refuse auditors and analysts', async () => {
+    const developer = await people.join('developer');
+    for (const who of [{ key: people.key }, await people.join('owner'), developer]) {
+      const mail = await readAs(who, `/${ids.ordinary}`);
+      expect(mail.json()).toMatchObject({
+        html: expect.stringContaining('alert(1)'),
+        attachments: [{ filename: 'a;b.html', content_type: 'text/html', size_bytes: 25 }],
+      });
+      expect((await readAs(who, `/${ids.ordinary}/raw`)).body).toBe(RAW);
+    }
+    for (const role of ['auditor', 'analyst'])
+      for (const path of ['', `/${ids.ordinary}`, `/${ids.ordinary}/raw`, `/${ids.ordinary}/attachments/0`])
+        expect(codeOf(await readAs(await people.join(role), path))).toEqual([403, 'permission_missing']);
+  });
+
+  test('are files that no browser runs, whatever type they claim', async () => {
+    const file = await readAs({ key: people.key }, `/${ids.ordinary}/attachments/0`);
+    expect([file.statusCode, file.body]).toEqual([200, '<script>alert(2)</script>']);
+    for (const answer of [file, await readAs({ key: people.key }, `/${ids.ordinary}/raw`)]) {
+      expect(answer.headers).toMatchObject({
+        'content-disposition': expect.stringMatching(/^attachment; filename="[\w.-]+"$/),
+        'content-security-policy': "sandbox; default-src 'none'",
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+      });
+    }
+    expect(file.headers['content-type']).toBe('application/octet-stream');
+    for (const place of ['1', '01', '-1', '1e0', 'x', '%00', '9999999'])
+      expect(codeOf(await readAs({ key: people.key }, `/${ids.ordinary}/attachments/${place}`))).toEqual([
+        404,
+        'not_found',
+      ]);
+  });
+
+  test('answer another organizationâ€™s mail as mail that does not exist', async () => {
+    const other = await people.join('owner', 1);
+    for (const path of PATHS)
+      for (const id of [ids.ordinary, ids.link])
+        expect(codeOf(await readAs(other, `/${id}${path}`))).toEqual([404, 'not_found']);
+  });
 });

@@ -93,9 +93,17 @@ const QUERIES: Readonly<Partial<Record<GuardedRouteName, string>>> = {
 };
 
 /** Of a route, as the tenant would ask it with nothing wrong. @param id instead of `:id`. */
+const WALKED_MAIL = [
+  'Subject: Walk',
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  ...['--b', 'Content-Type: text/plain', '', 'Walk'],
+  ...['--b', 'Content-Type: text/plain; name=a.txt', '', 'x', '--b--', ''],
+].join('\r\n');
+
 export const requestOf = ({ name, method, url }: WalkedRoute, tenant: WalkTenant, id = ''): InjectOptions => ({
   method: method as 'GET',
-  url: `${url.replace(':id', id).replace(':organization', tenant.organizationId).replace('*', 'entries/000.p/1').replace(':version', '1').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id)).replace(':passkey', passkeyOf(id))}${QUERIES[name] ?? ''}`,
+  url: `${url.replace(':id', id).replace(':organization', tenant.organizationId).replace('*', 'entries/000.p/1').replace(':version', '1').replace(':place', '0').replace(':delivery', deliveryId(id, WALKED_EVENT.id)).replace(':replay', replayOf(id)).replace(':passkey', passkeyOf(id))}${QUERIES[name] ?? ''}`,
   remoteAddress: nextAddress(), // the table's own
   ...(hasBody(name) ? { payload: BODIES[name](tenant) } : {}),
 });
@@ -197,7 +205,7 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     },
     inbox: async (environment) => {
       const { inbox } = service.deps;
-      const raw = Buffer.from('Subject: Walk\r\n\r\nWalk\r\n');
+      const raw = Buffer.from(WALKED_MAIL);
       const envelope = { environment, from: `a@${domainName}`, to: ['b@example.org'] };
       await inbox?.store({ ...envelope, raw, receivedAt: new Date(0) });
       return (await inbox?.list({ limit: 1 }))?.mails[0]?.id ?? '';

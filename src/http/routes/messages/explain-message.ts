@@ -172,7 +172,7 @@ const stateAt = async <State, E extends OutboxEvent>(
 const bodyOf = async ({ context }: HttpDependencies, { accepted }: ExistingMessage): Promise<MessageBody | null> => {
   if (accepted.sizeBytes > BODY_BYTES_MAX) return null;
   const found = (await context.contents.get([accepted.contentId])).get(accepted.contentId);
-  return found?.kind === 'message' ? found : null;
+  return found?.kind === 'message' && found.confidential === undefined ? found : null;
 };
 
 const circumstancesOf = async (

@@ -205,7 +205,8 @@ describe('a role', () => {
 
   const allows = (role: Role, { rule, method }: (typeof GUARDED)[number]): boolean => {
     const { permissions, withoutContents, safeMethodsOnly } = POWERS[role];
-    const has = [...permissions, 'any'].includes(rule.permission) || permissions.includes('admin');
+    const holds = [...permissions, 'any'].includes(rule.permission) || permissions.includes('admin');
+    const has = rule.roles?.includes(role) ?? holds;
     const mayChange = !safeMethodsOnly || method === 'GET' || rule.ownSession === true;
     if (rule.operatorsOnly === true) return false;
     return has && mayChange && !(withoutContents && rule.contents === true);
