@@ -6,6 +6,8 @@ import { createFairQueue } from '../async/fair-queue.ts';
 export interface ThreadAnswer<Result> {
   readonly result?: Result;
   readonly error?: string;
+  /** The thread can do no other task. */
+  readonly isSpent?: boolean;
 }
 
 export interface WorkerThreadsOptions {
@@ -115,8 +117,11 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
     thread.task = null;
     thread.isWarm = true;
     clearTimeout(thread.timer);
-    thread.worker.unref();
-    idle.push(thread);
+    if (answer.isSpent === true) discard(thread, new ThreadUnavailable('a thread is spent'));
+    else {
+      thread.worker.unref();
+      idle.push(thread);
+    }
     settle(task, answer.error === undefined ? null : new Error(answer.error), answer.result);
     runWaiting();
   };

@@ -8,7 +8,7 @@ import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-t
 
 /** Adapter of the port `TemplateCompiler`: one thread, started by the first template that needs it. */
 
-/** A large newsletter takes 20 ms. More lets one organization keep the others waiting. */
+/** A large newsletter of MJML takes 100 ms. More lets one organization keep the others waiting. */
 const RUN_MS_MAX = 1_000;
 const WAIT_MS_MAX = 10_000;
 const WAITING_MAX = 64;

@@ -57,6 +57,8 @@ export interface WithPlaceholders {
   restore(compiled: string): string;
   /** Offset in the source of the first tag that something compiled does not hold; null: it holds all, but for comments. */
   lost(compiled: string): number | null;
+  /** Offset in the source of the tag whose placeholder comes first in a piece of text; null: it holds none. */
+  firstIn(piece: string): number | null;
 }
 
 /**
@@ -88,6 +90,10 @@ export const withPlaceholders = (source: string, comments: boolean): WithPlaceho
       const held = new Set(Array.from(compiled.matchAll(PLACEHOLDER), ([, first, second]) => numberOf(first, second)));
       const missing = tags.findIndex((tag, number) => !held.has(number) && !COMMENT.test(tag));
       return offsets[missing] ?? null;
+    },
+    firstIn: (piece) => {
+      const [first] = piece.matchAll(PLACEHOLDER);
+      return first === undefined ? null : (offsets[numberOf(first[1], first[2])] ?? null);
     },
   };
 };

@@ -44,8 +44,8 @@ test('MJML that cannot be compiled is refused with line and column, in every lan
     expect(status).toBe(422);
     expect(body.error).toMatchObject({ code: 'template_invalid' });
     expect(body.error.details).toMatchObject({
-      html: ['html line 2, column 3: unknown element <mj-txet>'],
-      'locales.de.html': ['locales.de.html line 1, column 1: this must not stand here'],
+      html: ['html line 2, column 28: unexpected end tag </mj-text>: <mj-txet> is open'],
+      'locales.de.html': ['locales.de.html line 1, column 1: it must begin with <mjml>'],
     });
   }
 });
