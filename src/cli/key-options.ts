@@ -7,7 +7,7 @@ import type { KeyCacheState } from '../domain/key-cache.ts';
 import type { Organization } from '../domain/organization/organization.ts';
 import { effectiveLimits, type RateLimits } from '../domain/rate-limits.ts';
 import { serializeRateLimits } from '../http/schemas/api-key.ts';
-import { definedIn, line, timeParameter } from '../http/validation/fields.ts';
+import { definedIn, line, parseTime } from '../http/validation/fields.ts';
 import { type Invocation, optional, optionalCount, repeated } from './command.ts';
 import { UsageError } from './failures.ts';
 
@@ -68,10 +68,10 @@ export const expiresAtOf = (invocation: Invocation, now: string): string | null 
   const given = optional(invocation, 'expires-at');
   if (given === undefined) return undefined;
   if (given === NEVER) return null;
-  const { data } = timeParameter().safeParse(given);
-  if (data === undefined || data <= now)
+  const time = parseTime(given);
+  if (time === null || time <= now)
     throw new UsageError(`--expires-at must be a time in the future, 2026-12-31T23:59:59Z, or ${NEVER}`);
-  return data;
+  return time;
 };
 
 export const graceOf = (invocation: Invocation): number => {

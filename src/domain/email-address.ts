@@ -33,7 +33,7 @@ const domainProblem = (domain: string): string | null => {
 };
 
 /** A-labels, lower case; empty where there is no such form. */
-const asciiDomain = (text: string): string => {
+export const asciiDomain = (text: string): string => {
   if (PLAIN_DOMAIN.test(text)) return text;
   return DOMAIN_TEXT.test(text) ? domainToASCII(text.normalize('NFC')) : '';
 };

@@ -22,6 +22,7 @@ import { type Call, type Definition, endpoint, type Registration, type RouteCont
 import type { GuardedRouteName } from './route-table.ts';
 import { type AsOf, asOfFields } from './schemas/envelope.ts';
 import { parseTime } from './validation/fields.ts';
+import { endOfDay, isDate, startOfDay } from './validation/zoned-dates.ts';
 
 /** Resources as they were: the same rules, folded from the events up to a moment of the log. */
 
@@ -34,7 +35,7 @@ export const atParameter = () =>
     )
     .optional()
     .describe(
-      'As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now.',
+      'As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now.',
     );
 
 /** A moment: everything up to a leaf of an organization's tree. */
@@ -100,13 +101,23 @@ export interface PastRoute {
   readonly latest: string;
 }
 
+/** A date asks for the end of its day by the clocks of the organization, and today for now. */
+const timeAsked = ({ deps, auth }: RouteContext, { organizationId }: Caller, at: string): string => {
+  if (!isDate(at)) return at;
+  const { timezone } = auth.keyCache.settingsOf(organizationId);
+  const now = deps.context.system.now().toISOString();
+  const end = endOfDay(at, timezone);
+  return startOfDay(at, timezone) <= now && end > now ? now : end;
+};
+
 /** @returns undefined: no `at` was asked for; null: nothing was there yet. @throws {DomainError} `invalid_request`. */
 export const routeAsOf = async (
   route: RouteContext,
   caller: Caller,
-  at: string | undefined,
+  asked: string | undefined,
 ): Promise<PastRoute | null | undefined> => {
-  if (at === undefined) return undefined;
+  if (asked === undefined) return undefined;
+  const at = timeAsked(route, caller, asked);
   const moment = await momentOf(route, caller, at);
   if (moment === null) return null;
   const { position, time, leafIndex, latest } = moment;

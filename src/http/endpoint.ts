@@ -23,6 +23,7 @@ import { maskContents } from './serialize/mask-contents.ts';
 import type { SignInMail } from './sign-in-mail.ts';
 import { nulProblems } from './validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from './validation/problems.ts';
+import { dateFieldsOf, readDates } from './validation/zoned-dates.ts';
 
 /** What a route is registered with. */
 export interface RouteContext {
@@ -115,6 +116,9 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
   throw new DomainError(code, 'the request is invalid: see details', { details: detailsOf(problems) });
 };
 
+/** The time zone that a valid query names. */
+const timeZoneIn = (query: unknown): string | undefined => (query as { readonly timezone?: string }).timezone;
+
 /** An answer as the caller may see it. */
 const shownTo = (caller: Caller, { mail }: GuardedRoute, body: unknown): unknown => {
   if (seesContents(caller) || mail === 'none') return body;
@@ -154,15 +158,26 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     query: definition.query ?? (NOTHING as z.ZodType as Query),
   };
 
+  const dates = { body: dateFieldsOf(schemas.body), query: dateFieldsOf(schemas.query) };
+  const inZoneOf = <Read extends { readonly body: unknown; readonly query: unknown }>(read: Read, by: Caller): Read => {
+    const zone = timeZoneIn(read.query) ?? auth.keyCache.settingsOf(by.organizationId).timezone;
+    return {
+      ...read,
+      body: readDates(dates.body, read.body, zone),
+      query: readDates(dates.query, read.query, zone),
+    };
+  };
+
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const callerNow = (upToLog?: 'up to the log'): Promise<Caller> =>
       reauthenticate(auth, rule, request, upToLog !== undefined);
     const sender = await callerNow(); // the body may have taken long to arrive
     deps.eventLoop?.touch(workOf(request));
-    const read = await readRequest(schemas, request, sender).catch((error: unknown) => {
+    const valid = await readRequest(schemas, request, sender).catch((error: unknown) => {
       throw request.overLimit ?? error;
     });
     const caller = await callerNow(); // validation of HTML may have taken long
+    const read = inZoneOf(valid, caller);
     deps.eventLoop?.touch(workOf(request));
     const { id = '' } = request.params as { readonly id?: string };
     await requirePresence(auth, rule, { caller, id, body: read.body, callerNow: () => callerNow('up to the log') });

@@ -174,9 +174,9 @@ export interface CancelMessagesRequest {
     template_id?: string | undefined;
     /** The sending domain. */
     domain_id?: string | undefined;
-    /** Accepted at or after this time, ISO 8601. */
+    /** Accepted at or after this time, ISO 8601, or this day in the time zone of the organization. */
     since?: string | undefined;
-    /** Accepted before this time, ISO 8601. */
+    /** Accepted before this time, ISO 8601, or this day in the time zone of the organization. */
     until?: string | undefined;
     /** The domain of one of its recipients. */
     recipient_domain?: string | undefined;
@@ -4215,9 +4215,9 @@ export interface ListMessagesQuery {
   template_version?: number | undefined;
   /** The sending domain. */
   domain_id?: string | undefined;
-  /** Accepted at or after this time, ISO 8601. */
+  /** Accepted at or after this time, ISO 8601, or this day in the time zone of the organization. */
   since?: string | undefined;
-  /** Accepted before this time, ISO 8601. */
+  /** Accepted before this time, ISO 8601, or this day in the time zone of the organization. */
   until?: string | undefined;
   /** The domain of one of its recipients. */
   recipient_domain?: string | undefined;
@@ -4229,12 +4229,12 @@ export interface ListMessagesQuery {
   bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
   /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
   smtp_code?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetMessageQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4251,7 +4251,7 @@ export interface ListMessageEventsQuery {
 }
 
 export interface ExplainMessageQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4260,12 +4260,12 @@ export interface ListKeysQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetKeyQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4281,7 +4281,7 @@ export interface ListKeySecretsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4290,12 +4290,12 @@ export interface ListDomainsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetDomainQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4304,12 +4304,12 @@ export interface ListTemplatesQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetTemplateQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4339,12 +4339,12 @@ export interface ListWebhooksQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetWebhookQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4377,7 +4377,7 @@ export interface ListSuppressionsQuery {
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
   /** Only this address. */
   address?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4387,7 +4387,7 @@ export interface CheckSuppressionQuery {
 }
 
 export interface GetSuppressionQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4396,7 +4396,7 @@ export interface ListTopicsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4410,7 +4410,7 @@ export interface ListOptInsQuery {
 }
 
 export interface GetTopicQuery {
-  /** As it was: at a time, or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4440,13 +4440,13 @@ export interface ReadEventsQuery {
 }
 
 export interface GetStatsQuery {
-  /** ISO 8601. Default: 30 days before `to`. */
+  /** A time in ISO 8601, or a day of the time zone. Default: 30 days before `to`. */
   from?: string | undefined;
-  /** ISO 8601. Default: now. */
+  /** Before this time, or this day. Default: now. */
   to?: string | undefined;
   /** Length of a bucket. */
   granularity?: 'hour' | 'day' | 'week' | 'month' | undefined;
-  /** IANA time zone of the buckets. Default: as the organization has it. */
+  /** IANA time zone of the buckets, and of dates in `from` and `to`. Default: as the organization has it. */
   timezone?: string | undefined;
   /** Separate counts for each value of this dimension, or of two: `domain,stream`. */
   group_by?: string | undefined;
@@ -4462,7 +4462,7 @@ export interface GetStatsQuery {
   stream?: string | undefined;
   /** Only counts with this value. */
   api_key?: string | undefined;
-  /** Only counts with this value. */
+  /** Only recipients at this domain. */
   recipient_domain?: string | undefined;
   /** Only counts with this value. */
   mailbox_provider?: string | undefined;
@@ -4496,9 +4496,9 @@ export interface ListRefusedRequestsQuery {
   status?: number | undefined;
   /** The path as documented, `/v1/messages/:id`. */
   path?: string | undefined;
-  /** Refused at or after this time, ISO 8601. */
+  /** Refused at or after this time, ISO 8601, or this day in the time zone of the organization. */
   since?: string | undefined;
-  /** Refused before this time, ISO 8601. */
+  /** Refused before this time, ISO 8601, or this day in the time zone of the organization. */
   until?: string | undefined;
 }
 
@@ -4513,9 +4513,9 @@ export interface CountRefusedRequestsQuery {
   status?: number | undefined;
   /** The path as documented, `/v1/messages/:id`. */
   path?: string | undefined;
-  /** Refused at or after this time, ISO 8601. */
+  /** Refused at or after this time, ISO 8601, or this day in the time zone of the organization. */
   since?: string | undefined;
-  /** Refused before this time, ISO 8601. */
+  /** Refused before this time, ISO 8601, or this day in the time zone of the organization. */
   until?: string | undefined;
 }
 
@@ -4548,9 +4548,9 @@ export interface ListAuditLogQuery {
   message_id?: string | undefined;
   /** Type of the events, such as `KeyRotated`. */
   type?: string | undefined;
-  /** From this time on. */
+  /** From this time on, or this day in the time zone of the organization. */
   since?: string | undefined;
-  /** Before this time. */
+  /** Before this time, or this day in the time zone of the organization. */
   until?: string | undefined;
 }
 

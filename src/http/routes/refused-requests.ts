@@ -33,8 +33,12 @@ const filters = {
   code: line(CODE_CHARACTERS_MAX).optional().describe('The code of the error.'),
   status: integerParameter(400, 499).optional().describe('The status of the answer.'),
   path: line(ROUTE_CHARACTERS_MAX).optional().describe('The path as documented, `/v1/messages/:id`.'),
-  since: timeParameter().optional().describe('Refused at or after this time, ISO 8601.'),
-  until: timeParameter().optional().describe('Refused before this time, ISO 8601.'),
+  since: timeParameter()
+    .optional()
+    .describe('Refused at or after this time, ISO 8601, or this day in the time zone of the organization.'),
+  until: timeParameter()
+    .optional()
+    .describe('Refused before this time, ISO 8601, or this day in the time zone of the organization.'),
 };
 const countsQuery = z.strictObject(filters);
 const listQuery = z.strictObject({ ...pageParameters, ...filters });

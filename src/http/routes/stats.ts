@@ -33,7 +33,7 @@ import {
   tableOf,
 } from '../schemas/stats.ts';
 import { maskText } from '../serialize/mask-contents.ts';
-import { integerParameter, tagParameter, timeParameter, timeZone } from '../validation/fields.ts';
+import { integerParameter, recipientDomain, tagParameter, timeParameter, timeZone } from '../validation/fields.ts';
 
 const HOUR_MS = 3_600_000;
 const DAYS_DEFAULT = 30;
@@ -56,10 +56,14 @@ const isMetric = (text: string): text is StatsMetric => (STATS_METRICS as readon
 const filter = z.string().min(1).max(FILTER_CHARACTERS_MAX).optional().describe('Only counts with this value.');
 
 const query = z.strictObject({
-  from: timeParameter().optional().describe(`ISO 8601. Default: ${DAYS_DEFAULT} days before \`to\`.`),
-  to: timeParameter().optional().describe('ISO 8601. Default: now.'),
+  from: timeParameter()
+    .optional()
+    .describe(`A time in ISO 8601, or a day of the time zone. Default: ${DAYS_DEFAULT} days before \`to\`.`),
+  to: timeParameter().optional().describe('Before this time, or this day. Default: now.'),
   granularity: z.enum(STATS_GRANULARITIES).default('day').describe('Length of a bucket.'),
-  timezone: timeZone().optional().describe('IANA time zone of the buckets. Default: as the organization has it.'),
+  timezone: timeZone()
+    .optional()
+    .describe('IANA time zone of the buckets, and of dates in `from` and `to`. Default: as the organization has it.'),
   group_by: z
     .string()
     .refine(areDimensions, `must be one or two, with a comma, of ${STATS_DIMENSIONS.join(', ')}`)
@@ -80,7 +84,7 @@ const query = z.strictObject({
   domain: filter,
   stream: filter,
   api_key: filter,
-  recipient_domain: filter,
+  recipient_domain: recipientDomain().optional().describe('Only recipients at this domain.'),
   mailbox_provider: filter,
   bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Only bounces of this class.'),
   tag: tagParameter()

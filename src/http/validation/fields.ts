@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { asciiDomain } from '../../domain/email-address.ts';
 import type { Problem } from './problems.ts';
 
 const EARLIEST_MS = 0;
@@ -33,18 +34,27 @@ const DATE_CHARACTERS = '2026-01-31'.length;
 /** `Date.parse` accepts 30 February as 2 March. */
 const isDay = (date: string): boolean => timeOf(Date.parse(date))?.startsWith(date) ?? false;
 
+/** In UTC, as a date without a time is read too; null: it is no time. */
 export const parseTime = (text: string): string | null =>
   TIME.test(text) && isDay(text.slice(0, DATE_CHARACTERS)) ? timeOf(Date.parse(text)) : null;
 
-/** A time in ISO 8601 in the years 1970 to 9999, or a date for its midnight in UTC. */
-export const timeParameter = () =>
-  z
+const TIME_PARAMETERS = new WeakSet<object>();
+
+/** Whether a schema was made by `timeParameter`; a description does not change its definition. */
+export const isTimeParameter = ({ _zod: { def } }: z.core.$ZodType): boolean => TIME_PARAMETERS.has(def);
+
+/** A time in ISO 8601 in the years 1970 to 9999, or a date, which stays one: see `zoned-dates.ts`. */
+export const timeParameter = () => {
+  const parameter = z
     .string()
     .refine(
       (text) => parseTime(text) !== null,
       'must be a time in ISO 8601 in the years 1970 to 9999, 2026-01-31T12:00:00Z',
     )
-    .transform((text) => parseTime(text) ?? '');
+    .transform((text) => (text.length === DATE_CHARACTERS ? text : (parseTime(text) ?? '')));
+  TIME_PARAMETERS.add(parameter.def);
+  return parameter;
+};
 
 /** PostgreSQL's text cannot hold NUL. */
 export const nulProblems = (query: unknown): readonly Problem[] =>
@@ -66,6 +76,18 @@ export const tagParameter = () =>
     .string()
     .refine((text) => TAG.test(text), 'must be <name>:<value>, such as order:1234')
     .transform((text) => text.replace(':', '\0'));
+
+const DOMAIN = /^[^\s@\p{Cc}]{1,253}$/u;
+
+/** A recipient domain as people write it, `münchen.example`; parsed to lower-case A-labels, as addresses are stored. */
+export const recipientDomain = () =>
+  z
+    .string()
+    .refine((text) => DOMAIN.test(text), 'must be a domain, the part of an address after its @')
+    .transform((text) => {
+      const name = text.replace(/\.$/, '').toLowerCase();
+      return asciiDomain(name) || name;
+    });
 
 const WITH_ZONE = /T.*(?:Z|[+-]\d{2}:\d{2})$/;
 

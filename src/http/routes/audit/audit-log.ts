@@ -45,8 +45,8 @@ const query = z.strictObject({
   domain_id: filter().describe('About this sending domain.'),
   message_id: filter().describe('About this message, or the reading of it.'),
   type: filter().describe('Type of the events, such as `KeyRotated`.'),
-  since: timeParameter().optional().describe('From this time on.'),
-  until: timeParameter().optional().describe('Before this time.'),
+  since: timeParameter().optional().describe('From this time on, or this day in the time zone of the organization.'),
+  until: timeParameter().optional().describe('Before this time, or this day in the time zone of the organization.'),
 });
 type Query = z.infer<typeof query>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CUSTOMER_EVENT_TYPES, type CustomerEventType } from '../../../domain/customer-event-types.ts';
 import type { SerializedEvent } from '../../../projections/events/serialize-events.ts';
+import { recipientDomain } from '../../validation/fields.ts';
 
 /** Filters of the feed, the same for pages and for streams. */
 
@@ -36,13 +37,7 @@ export const filterParameters = {
     .max(300)
     .optional()
     .describe('Events of messages with this tag only, by name and value: `order:1234`.'),
-  recipient_domain: z
-    .string()
-    .min(1)
-    .max(253)
-    .transform((text) => text.toLowerCase())
-    .optional()
-    .describe('Events of recipients at this domain only.'),
+  recipient_domain: recipientDomain().optional().describe('Events of recipients at this domain only.'),
 };
 
 export type EventFilters = {

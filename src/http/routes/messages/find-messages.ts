@@ -4,7 +4,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { BOUNCE_CATEGORIES } from '../../../domain/bounce/categories.ts';
 import { keyedDigest, metadataDigest, subjectDigest } from '../../../domain/digest.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import { canonicalAddress, domainOf, parseMailbox } from '../../../domain/email-address.ts';
+import { canonicalAddress, parseMailbox } from '../../../domain/email-address.ts';
 import { RECIPIENT_STATUSES } from '../../../domain/message/recipient.ts';
 import { SUBJECT_WORDS_MAX, subjectWordDigests, subjectWords } from '../../../domain/message/subject-words.ts';
 import { templateIdOf } from '../../../domain/template/template.ts';
@@ -14,7 +14,7 @@ import type { ListCursor, ListPage } from '../../../projections/page-of.ts';
 import { MAILBOX_PROVIDERS, OTHER_PROVIDER } from '../../../projections/stats/metrics.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
-import { integerParameter, line, tagParameter, text, timeParameter } from '../../validation/fields.ts';
+import { integerParameter, line, recipientDomain, tagParameter, text, timeParameter } from '../../validation/fields.ts';
 
 /** Finds messages by what is known of them. */
 
@@ -42,7 +42,6 @@ const address = z
     return typeof parsed === 'string' ? '' : canonicalAddress(parsed.address);
   });
 
-const DOMAIN = /^[^\s@\p{Cc}]{1,253}$/u;
 /** RFC 5321 §4.2, RFC 3463, or both as replies have them. */
 const SMTP_CODE = /^(?<code>[2-5]\d\d)?(?: (?=[245]))?(?<enhanced>[245]\.\d{1,3}\.\d{1,3})?$/;
 
@@ -81,14 +80,13 @@ the amount of white space.`,
   template_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The template it was rendered from, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('The version of that template.'),
   domain_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The sending domain.'),
-  since: timeParameter().optional().describe('Accepted at or after this time, ISO 8601.'),
-  until: timeParameter().optional().describe('Accepted before this time, ISO 8601.'),
-  recipient_domain: z
-    .string()
-    .refine((text) => DOMAIN.test(text), 'must be a domain, the part of an address after its @')
-    .transform((text) => domainOf(`@${text.replace(/\.$/, '')}`))
+  since: timeParameter()
     .optional()
-    .describe('The domain of one of its recipients.'),
+    .describe('Accepted at or after this time, ISO 8601, or this day in the time zone of the organization.'),
+  until: timeParameter()
+    .optional()
+    .describe('Accepted before this time, ISO 8601, or this day in the time zone of the organization.'),
+  recipient_domain: recipientDomain().optional().describe('The domain of one of its recipients.'),
   mailbox_provider: z
     .enum(PROVIDERS)
     .optional()
