@@ -170,6 +170,7 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
       ...(options.name === undefined ? {} : { name: options.name }),
       banner: 'Outbox',
       disabledCommands: JOKE_COMMANDS,
+      lenientAddressParsing: true, // `requireMailbox` is strict, and knows whose addresses have odd dots
       allowInsecureAuth: true, // `restrictPlaintext` decides who is offered it
       authMethods: ['PLAIN', 'LOGIN'],
       authRequiredMessage: AUTHENTICATION_REQUIRED,

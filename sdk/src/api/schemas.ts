@@ -3,7 +3,7 @@
 export interface SendMessageRequest {
   /** An address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one. */
   from?: string | undefined;
-  /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given twice is two recipients: each is shown, counted and billed, and may get a copy. */
+  /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given several times is one recipient, of the first kind that names it. */
   to: string | readonly string[];
   /** More recipients, visible to all. */
   cc?: string | readonly string[] | undefined;
@@ -23,7 +23,7 @@ export interface SendMessageRequest {
     filename: string;
     /** Base64 (RFC 4648 §4), padded, without line breaks. */
     content: string;
-    /** Media type. Default: `"application/octet-stream"`. */
+    /** Media type. Default: by the ending of `filename`, else `application/octet-stream`. */
     content_type?: string | undefined;
     /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
     content_id?: string | undefined;
@@ -75,7 +75,7 @@ export interface SendMessageRequest {
 export interface AnalyzeMessageRequest {
   /** An address on the domain of the key, alone or as `Name <address>`. Required, unless the template has one. */
   from?: string | undefined;
-  /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given twice is two recipients: each is shown, counted and billed, and may get a copy. */
+  /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given several times is one recipient, of the first kind that names it. */
   to: string | readonly string[];
   /** More recipients, visible to all. */
   cc?: string | readonly string[] | undefined;
@@ -95,7 +95,7 @@ export interface AnalyzeMessageRequest {
     filename: string;
     /** Base64 (RFC 4648 §4), padded, without line breaks. */
     content: string;
-    /** Media type. Default: `"application/octet-stream"`. */
+    /** Media type. Default: by the ending of `filename`, else `application/octet-stream`. */
     content_type?: string | undefined;
     /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
     content_id?: string | undefined;

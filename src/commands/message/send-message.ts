@@ -39,18 +39,24 @@ export interface SentMessage {
   readonly replayed: boolean;
 }
 
-/** A repeat has the same addresses: they are answered as before, also when what was stored was removed. */
+/**
+ * A repeat has the same addresses: they are answered as before, also when what was stored was removed, and where one mailbox
+ * was several recipients.
+ */
 const repeatedBody = async (
   contents: Contents,
   { accepted: { contentId, recipients } }: ExistingMessage,
-  repeat: MessageBody,
+  { accept, contents: { body: repeat } }: PreparedMessage,
 ): Promise<MessageBody> => {
   const found = (await contents.get([contentId])).get(contentId);
   if (found?.kind === 'message') return found;
   if (found === undefined || !isRemoved(found)) throw new Error(`the vault holds no contents ${contentId}`);
+  const byDigest = new Map(
+    accept.accepted.recipients.map(({ digest }, index) => [digest, repeat.recipients[index]?.address]),
+  );
   return {
     ...repeat,
-    recipients: repeat.recipients.map((each, index) => ({ ...each, id: recipients[index]?.id ?? each.id })),
+    recipients: recipients.map(({ id, kind, digest }) => ({ id, kind, address: byDigest.get(digest) ?? '' })),
   };
 };
 
@@ -59,9 +65,10 @@ const UNHEARD_OF: Loaded<Message> = { state: message.initial, revision: 'no-stre
 const accept = async (
   context: SendContext,
   origin: Origin,
-  { accept: command, contents }: PreparedMessage,
+  prepared: PreparedMessage,
   known: { readonly known?: Loaded<Message> },
 ): Promise<SentMessage> => {
+  const { accept: command, contents } = prepared;
   const { state, events } = await execute(context, {
     aggregate: message,
     stream: messageStream(command.accepted.messageId),
@@ -72,7 +79,7 @@ const accept = async (
   });
   const accepted = requireOwn(state, origin.organizationId, 'message');
   if (events.length > 0) return { message: accepted, body: contents.body, replayed: false };
-  return { message: accepted, body: await repeatedBody(context.contents, accepted, contents.body), replayed: true };
+  return { message: accepted, body: await repeatedBody(context.contents, accepted, prepared), replayed: true };
 };
 
 /**

@@ -16,6 +16,8 @@ export interface JsonBounds {
   readonly valuesMax: number;
   /** Path of the contents of attachments, with `null` for any item; absent: none. */
   readonly contentsAt?: readonly (string | null)[];
+  /** Line breaks in these contents are left out: clients of other services write base64 in lines. */
+  readonly joinsLines?: boolean;
 }
 
 export interface BoundedJson {
@@ -42,6 +44,8 @@ export interface SentJson {
 const TURN_BYTES_MAX = 500_000;
 /** More holds memory while a request is served, less shows less of one that is refused. */
 const BEGINNING_BYTES = 256_000;
+/** Windows programs write one before the text. */
+const BYTE_ORDER_MARK = '\uFEFF';
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -51,7 +55,8 @@ const tooLarge = (what: string, maximum: number): DomainError =>
 /** @throws {DomainError} `invalid_json`. */
 const parse = async (bytes: Buffer): Promise<unknown> => {
   if (!isUtf8(bytes)) throw notJson();
-  const text = bytes.toString('utf8');
+  const decoded = bytes.toString('utf8');
+  const text = decoded.startsWith(BYTE_ORDER_MARK) ? decoded.slice(1) : decoded;
   if (bytes.length > TURN_BYTES_MAX) await nextTurn();
   try {
     return JSON.parse(text);
@@ -96,7 +101,7 @@ const endOfString = (chunk: Buffer, from: number, isEscaped: boolean): readonly 
 
 /** @param marker unguessable placeholder for contents in the text that is parsed. */
 export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJson => {
-  const { bytesMax, restBytesMax, valuesMax, contentsAt } = bounds;
+  const { bytesMax, restBytesMax, valuesMax, contentsAt, joinsLines = false } = bounds;
   const structure = createJsonStructure(valuesMax);
   const rest = createBytes();
   const contents: string[] = [];
@@ -121,7 +126,7 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
     if (structure.awaitsName()) within = 'name';
     else if (contentsAt === undefined || !structure.isAt(contentsAt)) within = 'string';
     else {
-      content = createContentString();
+      content = createContentString(joinsLines);
       sentBytes.push(0);
       keep(chunk.subarray(kept, at));
       kept = at;

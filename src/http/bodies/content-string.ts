@@ -89,18 +89,25 @@ const finder = (chunk: Buffer, byte: number) => {
   };
 };
 
-export const createContentString = (): ContentString => {
+/** @param joinsLines line breaks are left out. */
+export const createContentString = (joinsLines: boolean): ContentString => {
   const bytes = createBytes();
   let text = '';
   let hasEscapes = false;
   /** Bytes left of an escape sequence. */
   let missing = 0;
 
+  /** A line break has an escape: in JSON it cannot stand as it is. @throws {SyntaxError} */
+  const unescaped = (piece: string): string => {
+    const decoded = JSON.parse(`"${piece}"`) as string;
+    return joinsLines ? decoded.replaceAll(/[\r\n]+/g, '') : decoded;
+  };
+
   const flush = (): void => {
     const piece = bytes.view().toString('latin1');
     bytes.clear();
     try {
-      text += hasEscapes ? (JSON.parse(`"${piece}"`) as string) : piece;
+      text += hasEscapes ? unescaped(piece) : piece;
     } catch {
       throw notJson();
     }

@@ -86,41 +86,6 @@ export const listOf =
     };
   };
 
-/** Media types of files that people attach, by the ending of their names (IANA). */
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
-  pdf: 'application/pdf',
-  zip: 'application/zip',
-  json: 'application/json',
-  xml: 'application/xml',
-  csv: 'text/csv',
-  txt: 'text/plain',
-  html: 'text/html',
-  ics: 'text/calendar',
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  svg: 'image/svg+xml',
-  mp3: 'audio/mpeg',
-  mp4: 'video/mp4',
-  doc: 'application/msword',
-  xls: 'application/vnd.ms-excel',
-  ppt: 'application/vnd.ms-powerpoint',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
-};
-const ENDING = /\.([a-z0-9]{1,5})$/i;
-
-/** An attachment that says no type has that of its name, as its vendor has it. */
-export const withMediaType = (attachment: Fields): Fields => {
-  const { filename, content_type: said } = attachment;
-  if (said !== undefined || typeof filename !== 'string') return attachment;
-  const type = MEDIA_TYPES[ENDING.exec(filename)?.[1]?.toLowerCase() ?? ''];
-  return type === undefined ? attachment : { ...attachment, content_type: type };
-};
-
 /** A file that is shown as a file needs no `Content-ID`: nothing refers to it. */
 export const withDisposition = ({ disposition, ...attachment }: Fields): Fields => {
   const { content_id: _, ...shown } = attachment;

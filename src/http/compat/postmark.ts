@@ -38,7 +38,11 @@ const serializeSent = ({ message }: SentMessage, sent: unknown) => ({
 
 export const sendPostmarkEmailRoute = endpoint(
   'POST /compat/postmark/email',
-  { summary: 'sendEmail', body: z.unknown(), bounds: { ...SEND_BOUNDS, contentsAt: ['Attachments', null, 'Content'] } },
+  {
+    summary: 'sendEmail',
+    body: z.unknown(),
+    bounds: { ...SEND_BOUNDS, joinsLines: true, contentsAt: ['Attachments', null, 'Content'] },
+  },
   async (call, route) =>
     serializeSent(await sendOne(route, call, { translate: translateEmail, names: POSTMARK_NAMES }), call.body),
 );
@@ -48,7 +52,7 @@ export const sendPostmarkTemplateRoute = endpoint(
   {
     summary: 'sendEmailWithTemplate',
     body: z.unknown(),
-    bounds: { ...SEND_BOUNDS, contentsAt: ['Attachments', null, 'Content'] },
+    bounds: { ...SEND_BOUNDS, joinsLines: true, contentsAt: ['Attachments', null, 'Content'] },
   },
   async (call, route) =>
     serializeSent(await sendOne(route, call, { translate: translateTemplated, names: POSTMARK_NAMES }), call.body),
@@ -56,6 +60,7 @@ export const sendPostmarkTemplateRoute = endpoint(
 
 const batchBounds = (before: readonly (string | null)[]): JsonBounds => ({
   ...BATCH_BOUNDS,
+  joinsLines: true,
   contentsAt: [...before, null, 'Attachments', null, 'Content'],
 });
 

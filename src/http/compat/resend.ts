@@ -15,16 +15,7 @@ import { SEND_BOUNDS } from '../routes/messages/send-message.ts';
 import { type SerializedListedMessage, type SerializedMessage, serializeListedMessage } from '../schemas/message.ts';
 import { requireShowable } from '../schemas/message-content.ts';
 import { integerParameter, timeField } from '../validation/fields.ts';
-import {
-  as,
-  type FieldRule,
-  type FieldRules,
-  listOf,
-  mailboxText,
-  refused,
-  takeFields,
-  withMediaType,
-} from './fields.ts';
+import { as, type FieldRule, type FieldRules, listOf, mailboxText, refused, takeFields } from './fields.ts';
 import { type PathNames, requireMessages, sendMany, sendOne, type Translate } from './translate.ts';
 
 /**
@@ -61,7 +52,7 @@ const FIELDS: FieldRules = {
   scheduled_at: as('scheduled_at'),
   template: takeTemplate,
   topic_id: as('topic'),
-  attachments: listOf('attachments', ATTACHMENT, withMediaType),
+  attachments: listOf('attachments', ATTACHMENT),
 };
 
 const NAMES: PathNames = { topic: 'topic_id' };
@@ -70,7 +61,7 @@ const translate: Translate = (sent) => takeFields(sent, FIELDS);
 
 export const sendResendEmailRoute = endpoint(
   'POST /compat/resend/emails',
-  { summary: 'emails.send', body: z.unknown(), bounds: SEND_BOUNDS },
+  { summary: 'emails.send', body: z.unknown(), bounds: { ...SEND_BOUNDS, joinsLines: true } },
   async (call, route) => {
     const { message } = await sendOne(route, call, { translate, names: NAMES });
     return { id: message.accepted.messageId };
@@ -96,7 +87,7 @@ export const sendResendBatchRoute = endpoint(
   {
     summary: 'batch.send',
     body: z.unknown(),
-    bounds: { ...BATCH_BOUNDS, contentsAt: [null, 'attachments', null, 'content'] },
+    bounds: { ...BATCH_BOUNDS, joinsLines: true, contentsAt: [null, 'attachments', null, 'content'] },
     deadlineMs: BATCH_DEADLINE_MS,
   },
   async (call, route) => {

@@ -11,7 +11,6 @@ import {
   takeDisposition,
   takeFields,
   withDisposition,
-  withMediaType,
 } from './fields.ts';
 import type { PathNames } from './translate.ts';
 
@@ -152,7 +151,7 @@ export const SHARED: FieldRules = {
   from: mailbox('from'),
   subject: as('subject'),
   content: takeContent,
-  attachments: listOf('attachments', ATTACHMENT, (item) => withDisposition(withMediaType(item))),
+  attachments: listOf('attachments', ATTACHMENT, withDisposition),
   template_id: (value) => ({ fields: { template: { id: value } } }),
   headers: as('headers'),
   categories: takeCategories,

@@ -55,7 +55,7 @@ export const sendSendgridMailRoute = endpoint(
   {
     summary: 'send',
     body: z.unknown(),
-    bounds: { ...BATCH_BOUNDS, contentsAt: ['attachments', null, 'content'] },
+    bounds: { ...BATCH_BOUNDS, joinsLines: true, contentsAt: ['attachments', null, 'content'] },
     deadlineMs: BATCH_DEADLINE_MS,
   },
   async (call, route) => {

@@ -1,3 +1,11 @@
+import { writtenAddress } from '../../../domain/email-address.ts';
+import {
+  type BracketPart,
+  bracketPartsIn,
+  holdsAddresses,
+  holdsBrackets,
+  mailboxesIn,
+} from '../../../domain/message/structured-headers.ts';
 import type { Mailbox, UnsubscribeWays } from '../../../domain/ports/contents.ts';
 
 /**
@@ -125,13 +133,6 @@ export const textHeader = (name: string, text: string): string => {
   return `${name}: ${encodedWords(safe, name.length + 2)}\r\n`;
 };
 
-/** A header whose value has its own grammar (`References`, `X-…`): as written, unless no line can hold it. */
-export const givenHeader = (name: string, value: string): string => {
-  const safe = withoutControls(value).trim();
-  const folded = fold(`${name}: ${safe}`);
-  return PRINTABLE.test(safe) && !looksEncoded(safe) && fitsLines(folded) ? `${folded}\r\n` : textHeader(name, safe);
-};
-
 const phrase = (name: string, column: number): string => {
   const isPlain = PRINTABLE.test(name) && name.length <= PLAIN_NAME_CHARACTERS_MAX && !looksEncoded(name);
   if (!isPlain) return encodedWords(name, column);
@@ -142,7 +143,8 @@ const phrase = (name: string, column: number): string => {
  * @param utf8 the transaction uses SMTPUTF8 (RFC 6532 headers). Otherwise an address that needs it is shown as the
  * name of an empty group (RFC 6857 §3.1.8): it cannot be written, but can be read.
  */
-const mailbox = ({ address, name }: Mailbox, column: number, utf8: boolean): string => {
+const mailbox = ({ address: parsed, name }: Mailbox, column: number, utf8: boolean): string => {
+  const address = writtenAddress(parsed);
   const safe = withoutControls(name ?? '').trim();
   // A group without members (RFC 5322 §3.4) can be written where there is nothing but a name.
   if (address === '') return `${phrase(safe, column)}:;`;
@@ -159,6 +161,56 @@ const mailbox = ({ address, name }: Mailbox, column: number, utf8: boolean): str
 export const addressHeader = (name: string, mailboxes: readonly Mailbox[], utf8: boolean): string => {
   const lines = mailboxes.map((each, index) => mailbox(each, index === 0 ? name.length + 2 : 1, utf8));
   return `${name}: ${lines.join(',\r\n ')}\r\n`;
+};
+
+const writtenPart = ({ kind, text }: BracketPart, column: number): string => {
+  if (kind === 'phrase') return phrase(text, column);
+  if (kind !== 'comment') return text;
+  return `(${PRINTABLE.test(text) && !looksEncoded(text) ? text : encodedWords(text, column + 1)})`;
+};
+
+/** Parts with ids or links, one a line. */
+const bracketHeader = (name: string, parts: readonly BracketPart[]): string => {
+  let lines = `${name}:`;
+  for (const part of parts) {
+    const isFirst = lines.endsWith(':');
+    const written = writtenPart(part, isFirst ? name.length + 2 : 1);
+    lines += part.kind === 'comma' ? written : `${isFirst ? ' ' : '\r\n '}${written}`;
+  }
+  return `${lines}\r\n`;
+};
+
+/** The header with its phrases encoded; null: it has no phrases that could be, or no line holds it. */
+const structuredHeader = (name: string, value: string, utf8: boolean): string | null => {
+  if (holdsAddresses(name)) {
+    const mailboxes = mailboxesIn(value);
+    return mailboxes === null ? null : addressHeader(name, mailboxes, utf8);
+  }
+  const parts = holdsBrackets(name) ? bracketPartsIn(name, value) : null;
+  if (parts === null || parts.some(({ kind, text }) => kind === 'bracketed' && looksEncoded(text))) return null;
+  const header = bracketHeader(name, parts);
+  return fitsLines(header) ? header : null;
+};
+
+/** True for what is written as it was given, although it is no list of addresses: it says so to readers already. */
+const isAsItStands = (name: string, value: string): boolean =>
+  PRINTABLE.test(value) && !looksEncoded(value) && !(holdsAddresses(name) && isOneName(value));
+
+/** `Acme, Inc. <a@b>`: without quotes a reader takes it for two. */
+const isOneName = (value: string): boolean => {
+  const mailboxes = value.includes(',') ? mailboxesIn(value) : null;
+  return mailboxes?.length === 1 && mailboxes[0]?.name?.includes(',') === true && !value.startsWith('"');
+};
+
+/**
+ * A header whose value has its own grammar (`References`, `X-…`): as written, unless no line can hold it. Otherwise only its
+ * phrases are encoded, or all of it where it has none.
+ */
+export const givenHeader = (name: string, value: string, utf8 = false): string => {
+  const safe = withoutControls(value).trim();
+  const folded = fold(`${name}: ${safe}`);
+  if (isAsItStands(name, safe) && fitsLines(folded)) return `${folded}\r\n`;
+  return structuredHeader(name, safe, utf8) ?? textHeader(name, safe);
 };
 
 const URI = /^[!-;=?-~]+$/;

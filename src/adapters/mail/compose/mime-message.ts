@@ -50,7 +50,8 @@ const recipientHeaders = ({ recipients, shown }: MessageBody, utf8: boolean): st
 };
 
 /** @throws {Error} a header that is ours, or whose name is none; requests with one are refused before they get here. */
-const givenHeaders = ({ body, unsubscribe }: OutgoingMail): string => {
+const givenHeaders = ({ body, unsubscribe, envelope }: OutgoingMail): string => {
+  const utf8 = needsUtf8(envelope);
   const { headers, replyTo, repeatedHeaders = [] } = body;
   const isOurs = (name: string): boolean =>
     isOwnHeader(name) ||
@@ -60,7 +61,7 @@ const givenHeaders = ({ body, unsubscribe }: OutgoingMail): string => {
   const fields = [...Object.entries(headers), ...repeatedHeaders.map(({ name, value }) => [name, value] as const)];
   for (const [name, value] of fields) {
     if (!isHeaderName(name) || isOurs(name)) throw new Error(`header ${name} cannot be given`);
-    lines += givenHeader(name, value);
+    lines += givenHeader(name, value, utf8);
   }
   return lines;
 };

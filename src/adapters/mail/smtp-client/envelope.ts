@@ -1,4 +1,5 @@
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { writtenAddress } from '../../../domain/email-address.ts';
 import { parseReply, type SmtpReply, type SmtpStage } from './reply.ts';
 
 type Envelope = SMTPConnection.Envelope;
@@ -86,12 +87,17 @@ export const sendEnvelope = (envelope: SmtpEnvelope, sizeBytes: number, extensio
   const { utf8, eightBit, size, dsn } = extensions;
   return {
     from: envelope.from,
-    to: [...envelope.to],
+    to: envelope.to.map(writtenAddress),
     use8BitMime: utf8 && eightBit && needsUtf8(envelope),
     ...(size && { size: sizeBytes }),
     // A report is wanted if the message cannot be delivered, about this message and recipient (RFC 3461, RFC 6533 §3).
     ...(dsn && {
-      dsn: { ret: 'HDRS', envid: envidOf(envelope.id ?? ''), notify: 'FAILURE', orcpt: orcptOf(envelope.to) },
+      dsn: {
+        ret: 'HDRS',
+        envid: envidOf(envelope.id ?? ''),
+        notify: 'FAILURE',
+        orcpt: orcptOf(envelope.to.map(writtenAddress)),
+      },
     }),
   };
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { canonicalAddress } from '../../../domain/email-address.ts';
 import { isListUnsubscribe, isReplyTo, type MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import { ANALYSIS_POLICIES } from '../../../domain/organization/events.ts';
@@ -15,6 +16,7 @@ import {
   headers,
   mailbox,
   mailboxes,
+  mailboxesOrNone,
   metadata,
   tags,
   topic,
@@ -25,7 +27,7 @@ import {
 /** RFC 5322 §2.1.1. */
 export const SUBJECT_CHARACTERS_MAX = 998;
 const RECIPIENTS_MAX = 50;
-const DUPLICATES = 'An address given twice is two recipients: each is shown, counted and billed, and may get a copy.';
+const DUPLICATES = 'An address given several times is one recipient, of the first kind that names it.';
 /** Seven days. */
 const TTL_SECONDS_MAX = 604_800;
 /** Most receivers accept this much. */
@@ -39,9 +41,9 @@ export const sendBody = z.strictObject({
   to: mailboxes.describe(
     `One address, or an array of several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}. ${DUPLICATES}`,
   ),
-  cc: mailboxes.optional().describe('More recipients, visible to all.'),
-  bcc: mailboxes.optional().describe('More recipients, hidden from the others.'),
-  reply_to: mailboxes.optional().describe('Address for replies. Default: `from`.'),
+  cc: mailboxesOrNone.describe('More recipients, visible to all.'),
+  bcc: mailboxesOrNone.describe('More recipients, hidden from the others.'),
+  reply_to: mailboxesOrNone.describe('Address for replies. Default: `from`.'),
   subject: headerText(SUBJECT_CHARACTERS_MAX).describe('One line.'),
   html: text(BODY_CHARACTERS_MAX)
     .optional()
@@ -174,6 +176,18 @@ export interface BeyondBody extends Pick<MessageDraft, 'shown' | 'alternatives' 
   readonly attached?: readonly Partial<Pick<StoredAttachment, 'contentType' | 'disposition'>>[];
 }
 
+type Recipients = MessageDraft['recipients'];
+
+/** A mailbox that is named several times is one recipient, as it was named first. */
+const oncePerMailbox = (recipients: Recipients): Recipients => {
+  const firsts = new Map<string, Recipients[number]>();
+  for (const one of recipients) {
+    const mailbox = canonicalAddress(one.address);
+    if (!firsts.has(mailbox)) firsts.set(mailbox, one);
+  }
+  return [...firsts.values()];
+};
+
 /** @throws {DomainError} `body_too_large`. */
 export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody = {}): MessageDraft => {
   const {
@@ -198,11 +212,11 @@ export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody
     attachments: files.map((file, index) => ({ ...file, ...attached[index] })),
     replyTo,
     ttlSeconds,
-    recipients: [
+    recipients: oncePerMailbox([
       ...to.map((one) => ({ ...one, kind: 'to' as const })),
       ...cc.map((one) => ({ ...one, kind: 'cc' as const })),
       ...bcc.map((one) => ({ ...one, kind: 'bcc' as const })),
-    ],
+    ]),
     ...(html === undefined ? {} : { html }),
     ...(plain === undefined ? {} : { text: plain }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { isBase64 } from '../../../domain/base64.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import { isAttachmentType, isHeaderName, isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
+import { mediaTypeOf } from '../../../domain/message/media-types.ts';
+import { holdsAddresses, mailboxesIn } from '../../../domain/message/structured-headers.ts';
 import type { Mailbox, StoredAttachment, UnsubscribeWays } from '../../../domain/ports/contents.ts';
 import type { Tracking } from '../../../domain/tracking/tracking.ts';
 import { atMost, headerText, line } from '../../validation/fields.ts';
@@ -72,7 +74,6 @@ export const ATTACHMENTS_MAX = 20;
 const FILENAME_CHARACTERS_MAX = 255;
 const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
 const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without spaces and angle brackets';
-const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 /** Fifty addresses of the greatest length (RFC 5321 §4.5.3.1). */
 const SEVERAL_CHARACTERS_MAX = 12_800;
 
@@ -125,6 +126,15 @@ export const mailboxes = z
   .transform(readMailboxes)
   .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, minItems: 1 }] });
 
+const isNone = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** The same where it may be absent, which an empty array means too. */
+export const mailboxesOrNone = z
+  .unknown()
+  .transform((value, context) => (value === undefined || isNone(value) ? undefined : readMailboxes(value, context)))
+  .optional()
+  .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] });
+
 const hasLongWord = (value: string): boolean =>
   value.length > HEADER_WORD_CHARACTERS_MAX &&
   value.split(/[ \t]+/).some((word) => word.length > HEADER_WORD_CHARACTERS_MAX);
@@ -133,6 +143,9 @@ const hasLongWord = (value: string): boolean =>
 export const headerProblem = (name: string, value: string): string | null => {
   if (!isHeaderName(name)) return 'is not a header name';
   if (isOwnHeader(name)) return 'is not allowed: the service writes this header';
+  if (holdsAddresses(name) && !/^[ -~\t]*$/.test(value) && mailboxesIn(value) === null) {
+    return 'must be email addresses separated by commas, each alone or as Name <address>';
+  }
   return hasLongWord(value)
     ? `must not have more than ${HEADER_WORD_CHARACTERS_MAX} characters without a space: a line holds no more`
     : null;
@@ -203,8 +216,8 @@ export const attachments = atMost(
           content_type: z
             .string()
             .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
-            .default(CONTENT_TYPE_DEFAULT)
-            .describe('Media type.'),
+            .optional()
+            .describe('Media type. Default: by the ending of `filename`, else `application/octet-stream`.'),
           content_id: z
             .string()
             .refine((id) => CONTENT_ID.test(id), CONTENT_ID_SENTENCE)
@@ -214,7 +227,7 @@ export const attachments = atMost(
         .transform(
           ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({
             filename,
-            contentType,
+            contentType: contentType ?? mediaTypeOf(filename),
             content,
             ...(contentId === undefined ? {} : { contentId }),
           }),

@@ -66,7 +66,7 @@ describe('POST /v1/messages/send', () => {
       from_name: 'Ann Example',
       reply_to: ['desk@example.org'],
       headers: { 'X-Campaign': 'spring', References: '<1@example.org>' },
-      attachments: [{ filename: 'a.txt', content_type: 'application/octet-stream', content: 'aGVsbG8=' }],
+      attachments: [{ filename: 'a.txt', content_type: 'text/plain', content: 'aGVsbG8=' }],
     });
   });
 

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Submitting, startSubmitting } from '../../../submission/support/submitting.ts';
+
+/** Requests as people really write them. */
+
+let submitting: Submitting;
+beforeAll(async () => {
+  submitting = await startSubmitting({}, {}, () => undefined);
+});
+afterAll(() => submitting.close());
+
+const FIELDS = { from: 'ann@example.test', to: 'bob@example.org', subject: 'Hello', text: 'Hi' };
+const FILE = { filename: 'a.pdf', content: 'aGVsbG8=' };
+
+const post = async (url: string, payload: object | string | Buffer, headers: Record<string, string> = {}) => {
+  const type = { 'content-type': 'application/json' };
+  const answer = await submitting.service.request({
+    method: 'POST',
+    url,
+    key: submitting.key,
+    payload,
+    headers: { ...type, ...headers },
+  });
+  return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
+};
+const send = (more: object, headers: Record<string, string> = {}) =>
+  post('/v1/messages/send', { ...FIELDS, ...more }, headers);
+const contentOf = async (id: string) =>
+  (await submitting.service.request({ url: `/v1/messages/${id}/content`, key: submitting.key })).json();
+
+describe('a mailbox that is named several times', () => {
+  const NAMED = {
+    to: ['Bob@Example.ORG', 'b@example.org'],
+    cc: 'bob@example.org',
+    bcc: ['B <b@example.org>', 'c@example.org'],
+  };
+  const ONCE = [
+    ['to', 'Bob@example.org'],
+    ['to', 'b@example.org'],
+    ['bcc', 'c@example.org'],
+  ];
+  const shown = (recipients: readonly Readonly<Record<string, unknown>>[]) =>
+    recipients.map(({ kind, address }) => [kind, address]);
+
+  test('is one recipient, of the first kind that names it', async () => {
+    const { status, body } = await send(NAMED);
+    expect([status, shown(body.recipients)]).toEqual([202, ONCE]);
+  });
+
+  test('is one recipient in a batch and from other clients', async () => {
+    const batch = await post('/v1/messages/batch', { messages: [{ ...FIELDS, ...NAMED }] });
+    expect(shown(batch.body.data[0].recipients)).toEqual(ONCE);
+    const { body } = await post('/compat/resend/emails', { ...FIELDS, ...NAMED });
+    const message = (await submitting.service.request({ url: `/v1/messages/${body.id}`, key: submitting.key })).json();
+    expect(message.recipients).toHaveLength(3);
+  });
+
+  test('is answered alike when the request is repeated', async () => {
+    const first = await send(NAMED, { 'idempotency-key': 'named twice' });
+    const second = await send(NAMED, { 'idempotency-key': 'named twice' });
+    expect([second.status, second.body]).toEqual([202, first.body]);
+    expect(second.headers['idempotent-replayed']).toBe('true');
+  });
+
+  test('is two where the local parts differ by more than case', async () => {
+    const { body } = await send({ to: ['bob@example.org', 'bob+a@example.org', '"b b"@example.org'] });
+    expect(body.recipients).toHaveLength(3);
+  });
+});
+
+describe('what is empty in an optional field', () => {
+  test('is absent where it is a list', async () => {
+    const { status, body } = await send({ cc: [], bcc: [], reply_to: [], tags: [], attachments: [] });
+    expect([status, body.recipients?.length]).toEqual([202, 1]);
+    expect((await contentOf(body.id)).reply_to).toEqual([]);
+  });
+
+  test('is refused where the field is required', async () => {
+    expect((await send({ to: [] })).body.error.details).toEqual({ to: ['to must not be empty'] });
+  });
+});
+
+describe('an attachment', () => {
+  test.each([
+    ['a.PDF', 'application/pdf'],
+    ['Bericht 2026.final.docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+    ['event.ics', 'text/calendar'],
+    ['pdf', 'application/octet-stream'],
+    ['a.constructor', 'application/octet-stream'],
+  ])('%s without a type has that of its name', async (filename, type) => {
+    const { body } = await send({ attachments: [{ ...FILE, filename }] });
+    expect((await contentOf(body.id)).attachments[0].content_type).toBe(type);
+  });
+
+  test('with a type has that one', async () => {
+    const { body } = await send({ attachments: [{ ...FILE, content_type: 'image/png' }] });
+    expect((await contentOf(body.id)).attachments[0].content_type).toBe('image/png');
+  });
+
+  const LINES = `${'QUJD'.repeat(19)}\r\n${'QUJD'.repeat(19)}\r\nQUI=\r\n`;
+  test('in base64 with line breaks is accepted from clients of other services', async () => {
+    const attachments = [{ filename: 'a.txt', content: LINES }];
+    const resend = await post('/compat/resend/emails', { ...FIELDS, attachments });
+    expect((await contentOf(resend.body.id)).attachments[0].content).toBe(LINES.replaceAll('\r\n', ''));
+    const postmark = await post(
+      '/compat/postmark/email',
+      {
+        From: FIELDS.from,
+        To: FIELDS.to,
+        Subject: 'x',
+        TextBody: 'x',
+        Attachments: [{ Name: 'a.txt', Content: LINES, ContentType: 'text/plain' }],
+      },
+      { 'x-postmark-server-token': submitting.key, authorization: '' },
+    );
+    expect((await contentOf(postmark.body.MessageID)).attachments[0].content).toBe(LINES.replaceAll('\r\n', ''));
+    const strict = await send({ attachments });
+    expect([strict.status, JSON.stringify(strict.body.error.details)]).toEqual([
+      400,
+      expect.stringContaining('base64'),
+    ]);
+  });
+
+  test('in base64 with anything else in it is refused', async () => {
+    for (const content of ['QUJD\tQUJD', 'QUJD-_==', '=\n=', 'QU\\nJD']) {
+      const { status } = await post('/compat/resend/emails', { ...FIELDS, attachments: [{ ...FILE, content }] });
+      expect([content, status]).toEqual([content, 400]);
+    }
+  });
+});
+
+describe('a byte order mark', () => {
+  test('before the body is skipped, in one piece or alone', async () => {
+    const body = `\uFEFF${JSON.stringify(FIELDS)}`;
+    expect((await post('/v1/messages/send', body)).status).toBe(202);
+    expect((await post('/v1/messages/send', Buffer.from(body))).status).toBe(202);
+    expect((await post('/v1/messages/send', '\uFEFF')).body.error.code).toBe('invalid_json');
+    expect((await post('/v1/messages/send', `\uFEFF\uFEFF${JSON.stringify(FIELDS)}`)).body.error.code).toBe(
+      'invalid_json',
+    );
+  });
+});
+
+describe('names and addresses', () => {
+  test('a name with special characters is quoted', async () => {
+    const { status, body } = await send({ from: 'Acme, Inc. <ann@example.test>', to: 'Bob (home) <bob@example.org>' });
+    expect(status).toBe(202);
+    const composed = (await submitting.composed(body.id)).toString();
+    expect(composed).toContain('From: "Acme, Inc." <ann@example.test>\r\n');
+    expect(composed).toContain('To: "Bob (home)" <bob@example.org>\r\n');
+  });
+
+  test.each(['a@x.test, Bob <b@y.test>', 'A <a@x.test>, B <b@y.test>', 'a@x.test; b@y.test'])(
+    'several in one string are refused: %s',
+    async (to) => {
+      expect((await send({ to })).body.error.details.to[0]).toContain('use an array for several');
+    },
+  );
+
+  test('a local part in quotes and odd dots of Japanese carriers are written so that servers take them', async () => {
+    const to = ['"john doe"@example.org', 'a..b@docomo.ne.jp', 'a.@ezweb.ne.jp'];
+    const { status, body } = await send({ to });
+    expect([status, body.recipients.map(({ address }: { address: string }) => address)]).toEqual([202, to]);
+    const composed = (await submitting.composed(body.id)).toString();
+    expect(composed).toContain('To: "john doe"@example.org,\r\n "a..b"@docomo.ne.jp,\r\n "a."@ezweb.ne.jp\r\n');
+  });
+
+  test('odd dots are accepted by SMTP, for these carriers alone', async () => {
+    const talk = await submitting.talk();
+    await talk.ask('MAIL FROM:<ann@example.test>\r\n');
+    expect(await talk.ask('RCPT TO:<a..b@docomo.ne.jp>\r\n')).toMatch(/^250/);
+    expect(await talk.ask('RCPT TO:<"c..d"@docomo.ne.jp>\r\n')).toMatch(/^250/);
+    expect(await talk.ask('RCPT TO:<a..b@example.org>\r\n')).toMatch(/^553 5\.1\.3/);
+    expect(await talk.ask('RCPT TO:<a@[127.0.0.1]>\r\n')).toMatch(/^553 5\.1\.3/);
+    talk.close();
+  });
+
+  test('a header that holds no address where it should is refused if it has to be encoded', async () => {
+    const { status, body } = await send({ headers: { 'Errors-To': 'niemand für uns' } });
+    expect([status, body.error.details.headers[0]]).toEqual([400, expect.stringContaining('must be email addresses')]);
+  });
+});
