@@ -26,6 +26,7 @@ import {
 import {
   grantOperatorCommand,
   inviteMemberCommand,
+  linkMemberCommand,
   listMembersCommand,
   removeMemberCommand,
   withdrawOperatorCommand,
@@ -51,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   deleteKeyCommand,
   listKeysCommand,
   inviteMemberCommand,
+  linkMemberCommand,
   listMembersCommand,
   removeMemberCommand,
   grantOperatorCommand,

@@ -3,6 +3,7 @@ import {
   createSignInLink,
   inviteMember,
   listMembers,
+  loadMember,
   type MadeLink,
   type NamedMember,
   removeMember,
@@ -79,6 +80,32 @@ export const inviteMemberCommand: OperatorCommand = {
     }
     const { member, link } = await inviteMember(context, origin, { email, name, role });
     return { ...shown(member), ...linkOf(operator, config, link) };
+  },
+};
+
+/** The member that is named, or the owner who has been there longest, one who has joined before others. @throws {UsageError} */
+const memberIdOf = (invocation: Invocation, members: readonly NamedMember[]): string => {
+  const named = optional(invocation, 'member');
+  const isOwner = invocation.values.owner === true;
+  if ((named === undefined) !== isOwner) throw new UsageError('name a member: --member MEMBER_ID, or --owner');
+  if (named !== undefined) return named;
+  const owners = members.filter(({ role }) => role === 'owner');
+  const owner = owners.find(({ status }) => status === 'joined') ?? owners[0];
+  if (owner !== undefined) return owner.memberId;
+  throw new UsageError('there is no owner: invite one with `members invite --role owner`');
+};
+
+export const linkMemberCommand: OperatorCommand = {
+  name: 'members link',
+  usage: '[--member MEMBER_ID] [--owner] [--organization ORG_ID]',
+  summary: 'prints a link for a member, or for the first owner, to sign in or to show that they are present',
+  run: async (operator, invocation, config) => {
+    const { context } = operator;
+    const origin = await operatorOrigin(context, await organizationOf(operator, invocation));
+    const members = await listMembers(context, origin.organizationId);
+    const memberId = memberIdOf(invocation, members);
+    const link = await createSignInLink(context, origin, { memberId });
+    return { ...shown(await loadMember(context, origin.organizationId, memberId)), ...linkOf(operator, config, link) };
   },
 };
 

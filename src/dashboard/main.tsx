@@ -39,7 +39,13 @@ const Dashboard = (): JSX.Element | null => {
   const sessionId = member?.id;
   useEffect(() => (isSignedIn ? follow(environment, noteSignedOut) : undefined), [environment, isSignedIn, sessionId]);
   const entrance = entranceAt(place);
-  if (entrance !== null) return entrance;
+  if (entrance !== null)
+    return (
+      <>
+        {entrance}
+        <PresenceDialog />
+      </>
+    );
   if (fault !== null) return <Fault error={fault} retry={() => location.reload()} />;
   if (member === undefined) return null;
   if (!isSignedIn) return <SignIn />;

@@ -172,7 +172,7 @@ export const ERROR_CATALOGUE = {
   },
   sign_in_link_invalid: {
     meaning: 'The link was used before, has expired, was replaced, or never existed.',
-    remedy: 'Ask an owner for a new link, or use `npm run outbox -- members invite`.',
+    remedy: 'Ask an owner for a new link, or print one with `npm run outbox -- members link`.',
   },
   passkey_invalid: {
     meaning:

@@ -31,7 +31,7 @@ export interface RouteContext {
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
   readonly engagements: Pick<EngagementRecorder, 'note'>;
-  readonly signInMail: Pick<SignInMail, 'ask' | 'invite'>;
+  readonly signInMail: Omit<SignInMail, 'close'>;
   readonly refusals: Pick<RefusalRecorder, 'flush'>;
   readonly memberAddresses: MemberAddresses;
   /** By organization. */

@@ -174,7 +174,7 @@ export const MANAGED_ROUTES = {
   'POST /v1/passkeys': {
     ...OWN_PASSKEYS,
     kind: 'manage',
-    presence: 'always',
+    presence: 'unlessFirst',
     status: 201,
     errors: [...BODY, 'not_found', 'environment_not_allowed', 'too_many_passkeys', 'resource_conflict'],
   },

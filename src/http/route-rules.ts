@@ -45,9 +45,10 @@ export interface GuardedRoute {
   readonly operatorsOnly?: true;
   /**
    * Members must have proved who they are within the last minutes (`PRESENCE_MINUTES`): always, or where the request is
-   * about a key that holds `admin`, or is to. Keys are unaffected.
+   * about a key that holds `admin`, or is to. Keys are unaffected. `unlessFirst`: always, but for the first passkey of a
+   * member who signed in by a link of the operator.
    */
-  readonly presence?: 'always' | 'ofAdminKeys';
+  readonly presence?: 'always' | 'ofAdminKeys' | 'unlessFirst';
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
   /** Of another service's published client: answers and errors have that service's shape, and no document names it. */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { createSemaphore } from '../async/semaphore.ts';
-import { createMailedLink, type InvitedMember } from '../commands/member.ts';
+import { createMailedLink, type InvitedMember, loadMember } from '../commands/member.ts';
 import { mailNotice } from '../commands/message/mail-notice.ts';
 import { clientNetworkOf } from '../domain/address-ranges.ts';
 import { keyedDigest, sha256Hex } from '../domain/digest.ts';
@@ -27,8 +27,16 @@ export interface SignInMail {
   ask(address: string, request: FastifyRequest): void;
   /** Mails an invitation where mail leaves the machine. @returns whether it is on its way. */
   invite(invited: InvitedMember & { readonly organizationId: string }, request: FastifyRequest): Promise<boolean>;
+  /** Mails a member that a passkey was added without their presence. */
+  notifyOfPasskey(added: PasskeyOfMember, request: FastifyRequest): Promise<void>;
   /** Waits for what was asked for. */
   close(): Promise<void>;
+}
+
+export interface PasskeyOfMember {
+  readonly organizationId: string;
+  readonly memberId: string;
+  readonly passkeyId: string;
 }
 
 /** Each reads the vault and appends twice for a member, and does nothing for others. */
@@ -52,24 +60,31 @@ interface LinkMail {
   readonly ignore: string;
 }
 
-const noticeOf = ({ tag, say }: Locale, url: string, { subject, reason, button, once, ignore }: LinkMail): Notice => {
-  const paragraphs = [
-    escapeHtml(reason),
-    `<a href="${escapeHtml(url)}" ${BUTTON}>${escapeHtml(button)}</a>`,
-    `${escapeHtml(say.signInMailCopy)}<br>${escapeHtml(url)}`,
-    escapeHtml(once),
-    escapeHtml(ignore),
-  ];
-  return {
-    subject,
-    text: [reason, '', url, '', once, ignore, ''].join('\n'),
-    html: `<!doctype html>
+/** @param paragraphs of HTML. */
+const htmlOf = ({ tag }: Locale, subject: string, paragraphs: readonly string[]): string => `<!doctype html>
 <html lang="${tag}">
 <head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head>
 <body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere">${paragraphs.map((each) => `<p ${PARAGRAPH}>${each}</p>`).join('')}</body>
 </html>
-`,
-  };
+`;
+
+const noticeOf = (locale: Locale, url: string, { subject, reason, button, once, ignore }: LinkMail): Notice => {
+  const paragraphs = [
+    escapeHtml(reason),
+    `<a href="${escapeHtml(url)}" ${BUTTON}>${escapeHtml(button)}</a>`,
+    `${escapeHtml(locale.say.signInMailCopy)}<br>${escapeHtml(url)}`,
+    escapeHtml(once),
+    escapeHtml(ignore),
+  ];
+  const text = [reason, '', url, '', once, ignore, ''].join('\n');
+  return { subject, text, html: htmlOf(locale, subject, paragraphs) };
+};
+
+/** @param organization its name, which its owners choose. */
+const passkeyNotice = (locale: Locale, organization: string): Notice => {
+  const subject = fill(locale.say.passkeyMailSubject, { organization });
+  const sentences = [fill(locale.say.passkeyMailReason, { organization }), locale.say.passkeyMailAdvice];
+  return { subject, text: `${sentences.join('\n\n')}\n`, html: htmlOf(locale, subject, sentences.map(escapeHtml)) };
 };
 
 /** @param url of the link. @param organization its name, which its owners choose. */
@@ -177,7 +192,26 @@ export const createSignInMail = (
     return true;
   };
 
+  const mailOfPasskey: SignInMail['notifyOfPasskey'] = async ({ organizationId, memberId, passkeyId }, request) => {
+    const domain = keyCache.domainNamed(organizationId, null);
+    const { email } = await loadMember(context, organizationId, memberId);
+    if (domain === undefined || email === null) return;
+    await mailNotice(context, domain, {
+      organizationId,
+      notice: passkeyNotice(localeFor(request.headers['accept-language']), keyCache.organizationNameOf(organizationId)),
+      to: email,
+      attachments: [],
+      actor: 'service',
+      causeId: request.id,
+      idempotencyKey: `passkey\n${passkeyId}`,
+    });
+  };
+
   return {
+    notifyOfPasskey: (added, request) =>
+      mailOfPasskey(added, request).catch((err: unknown) =>
+        logger.warn({ err, memberId: added.memberId }, 'a member is not mailed that they have a passkey'),
+      ),
     // The person is invited by then: they can be handed the link.
     invite: (invited, request) =>
       mailInvitation(invited, request).catch((err: unknown) => {

@@ -50,6 +50,24 @@ describe('the operator, beside a running service', () => {
     expect(new URL(first).port).toBe(port);
   });
 
+  test('prints links for members who exist, and for the first owner', async () => {
+    const person = ['--email', 'grace@example.net', '--role', 'owner'];
+    const invited = await run('members', 'invite', '--organization', organization, ...person);
+    const links = [
+      await run('members', 'link', '--organization', organization, '--owner'),
+      await run('members', 'link', '--organization', organization, '--member', invited.member_id),
+    ];
+    for (const { member_id, role, link } of links)
+      expect([member_id, role, link]).toEqual([invited.member_id, 'owner', expect.stringMatching(/#ob_link_\w{49}$/)]);
+    expect(new Set([invited, ...links].map(({ link }) => link)).size).toBe(3);
+    await expect(run('members', 'link', '--organization', organization)).rejects.toThrow(
+      /--member MEMBER_ID, or --owner/,
+    );
+    await expect(
+      run('members', 'link', '--organization', organization, '--member', 'mbr_aaaaaaaaaaaaaaaaaaaaaaaaaa'),
+    ).rejects.toThrow(/member not found/);
+  });
+
   test('sets ceilings, which keys feel at once, and takes them away', async () => {
     const { key } = await make('--read', '5000');
     const limitOf = async (): Promise<string | null> =>

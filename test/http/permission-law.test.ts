@@ -381,7 +381,11 @@ describe('the route table', () => {
       CONDITIONS.ownersAndDevelopers,
       guarded(({ roles }) => roles?.join() === 'owner,developer'),
     ],
-    ['asks for presence', CONDITIONS.presence, guarded(({ presence }) => presence === 'always')],
+    [
+      'asks for presence',
+      CONDITIONS.presence,
+      guarded(({ presence }) => presence === 'always' || presence === 'unlessFirst'),
+    ],
     [
       'asks for presence about admin keys',
       CONDITIONS.presenceForAdminKeys,

@@ -2986,6 +2986,8 @@ export interface Session {
   operator: boolean;
   /** Until then the member counts as present, and what needs that is not refused (`presence_required`); null: an API key. */
   present_until: string | null;
+  /** Until then the member, who has no passkey and signed in by a link of the operator, may add one without being present. null: they may not. */
+  first_passkey_until: string | null;
   /** That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise. */
   environment: 'live' | 'test';
   organization: {

@@ -5,10 +5,12 @@ import {
   startRegistration,
 } from '@simplewebauthn/browser';
 import type { List } from '../../http/schemas/envelope.ts';
+import type { SerializedSession } from '../../http/schemas/member.ts';
 import type { SerializedChallenge, SerializedPasskey } from '../../http/schemas/passkey.ts';
 import { request } from './api.ts';
 import { session } from './credentials.ts';
 import { provePresence } from './presence.ts';
+import { askForPresence } from './presence-asked.ts';
 import { type Proof, signInWith } from './session.ts';
 
 /** Passkeys of the member. Loaded when they are needed: nobody else has to wait for it. */
@@ -17,6 +19,23 @@ const PATH = '/v1/passkeys';
 
 const challenge = (): Promise<SerializedChallenge> =>
   request('/v1/session/challenges', { method: 'POST', body: {}, isSigningIn: true });
+
+/** The person would rather not. */
+const declined = (): Error => new DOMException('The member did not show that they are present.', 'AbortError');
+
+/**
+ * A challenge for a new passkey. Presence lasts as long as the challenge does, or is asked for first: a device must keep no
+ * passkey that the service then refuses.
+ */
+const challengeWhilePresent = async (): Promise<SerializedChallenge> => {
+  const made = await challenge();
+  const { present_until, first_passkey_until } = await request<SerializedSession>('/v1/session', {
+    environment: 'live',
+  });
+  if ([present_until, first_passkey_until].some((until) => until !== null && until >= made.expires_at)) return made;
+  if (!(await askForPresence())) throw declined();
+  return challenge();
+};
 
 /** An authenticator need not send it where it is told which credential to use (WebAuthn §5.2.2). */
 const handleOf = (memberId: string): string => bufferToBase64URLString(new TextEncoder().encode(memberId).buffer);
@@ -30,7 +49,7 @@ export const list = (): Promise<List<SerializedPasskey>> => request(PATH, { envi
 export const add = async (): Promise<void> => {
   const member = session.get()?.member;
   if (!member) throw new Error('You are not signed in as a member.');
-  const [{ challenge: asked, rp_id }, { data }] = await Promise.all([challenge(), list()]);
+  const [{ challenge: asked, rp_id }, { data }] = await Promise.all([challengeWhilePresent(), list()]);
   const made = await startRegistration({
     optionsJSON: {
       challenge: asked,

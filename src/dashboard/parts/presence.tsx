@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiFault } from '../data/api.ts';
+import { session } from '../data/credentials.ts';
 import { provePresence } from '../data/presence.ts';
 import { presenceAsked } from '../data/presence-asked.ts';
 import { useStore } from '../data/store.ts';
+import { CopyField } from './facts.tsx';
 import { loaded, PasskeyButton, usePossible } from './passkeys.tsx';
 
 /** Asks who it is before what a browser that was left open must not allow. What was asked for then goes on by itself. */
@@ -20,6 +22,9 @@ const useHasPasskeys = (): boolean | null => {
   }, []);
   return has === null ? null : has && isPossible;
 };
+
+const linkCommand = (memberId: string, organizationId: string): string =>
+  `npm run outbox -- members link --member ${memberId} --organization ${organizationId}`;
 
 const problemOf = (error: unknown): string =>
   error instanceof ApiFault && error.code === 'sign_in_link_invalid'
@@ -42,6 +47,7 @@ const ByLink = ({ done }: { done(): void }): JSX.Element => {
     }
     setBusy(false);
   };
+  const own = useStore(session);
   return (
     <form class="prove" onSubmit={(event) => void prove(event)}>
       <label class="row">
@@ -49,9 +55,9 @@ const ByLink = ({ done }: { done(): void }): JSX.Element => {
         <input class="inp mono" name="link" autocomplete="off" spellcheck={false} required maxLength={2000} />
       </label>
       <p class="muted small">
-        Another owner makes one under Settings, and whoever runs this service prints one:{' '}
-        <code>npm run outbox -- members invite</code>
+        An owner can make one for you under Settings. The person who runs this service can print one with this command:
       </p>
+      {own?.member && <CopyField text={linkCommand(own.member.id, own.organization.id)} name="the command" />}
       {problem !== null && (
         <p class="problem" role="alert">
           {problem}

@@ -57,8 +57,8 @@ export const SignInLink = ({ token }: { readonly token: string }): JSX.Element =
           </p>
         </form>
         <p class="other-way">
-          It does not work any more? An owner can make another, and so can whoever runs this service:
-          <code>npm run outbox -- members invite</code>
+          If the link does not work any more, ask an owner for another. The person who runs this service can print one:
+          <code>npm run outbox -- members link --owner</code>
         </p>
       </div>
       <SignInFoot />

@@ -102,8 +102,8 @@ export const SignIn = (): JSX.Element => {
           <SignInByKey />
         </div>
         <p class="other-way">
-          Locked out? An owner can make a link under Settings, and whoever runs this service can print one:
-          <code>npm run outbox -- members invite</code>
+          Locked out? An owner can make a link under Settings. The person who runs this service can print one:
+          <code>npm run outbox -- members link --owner</code>
         </p>
       </div>
       <SignInFoot />

@@ -16,6 +16,8 @@ export interface CallingMember extends Pick<Powers, 'withoutContents' | 'safeMet
   readonly isOperator: boolean;
   /** When they last proved who they are. ISO 8601. */
   readonly presentAt: string;
+  /** Until then the member may add their first passkey without being present. ISO 8601. Absent: they may not. */
+  readonly firstPasskeyUntil?: string;
 }
 
 /** The principal that authenticated a request: facts for decisions, never looked up again. */

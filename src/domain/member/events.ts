@@ -57,6 +57,8 @@ export const memberEvents = {
     counter: z.number().int(),
     /** It is kept on more than one device. */
     isSynced: z.boolean(),
+    /** The member was not present: it is their first, within an hour of signing in by a link of the operator. */
+    withoutPresence: z.literal(true).optional(),
   }),
   /** Of authenticators that count alone: a copy of one is noticed by its lower counter (WebAuthn §6.1.1). */
   PasskeyCounted: z.object({ memberId: z.string(), passkeyId: z.string(), counter: z.number().int() }),

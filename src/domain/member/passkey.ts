@@ -15,21 +15,35 @@ export const passkeyInvalid = (): DomainError =>
 export const linkInvalid = (): DomainError =>
   new DomainError('sign_in_link_invalid', 'this link cannot be used: it is used once, for a few minutes');
 
+/** The same wherever presence is asked for. */
+export const presenceRequired = (): DomainError =>
+  new DomainError(
+    'presence_required',
+    'prove again who you are, with a passkey or a fresh link, and repeat this: it needs you to be present',
+  );
+
 export interface AddPasskey extends Omit<Passkey, 'addedAt'> {
   readonly memberId: string;
+  /** False: the member may add their first passkey alone. */
+  readonly isPresent: boolean;
 }
 
-/** @throws {DomainError} `not_found`, `resource_conflict` it was added before, `too_many_passkeys`. */
+/**
+ * @throws {DomainError} `not_found`, `presence_required` it is not their first, `resource_conflict` it was added before,
+ * `too_many_passkeys`.
+ */
 export const addPasskey = (
   state: Members,
-  { memberId, passkeyId, credentialId, publicKey, counter, isSynced }: AddPasskey,
+  { memberId, passkeyId, credentialId, publicKey, counter, isSynced, isPresent }: AddPasskey,
 ): readonly MemberEvent[] => {
   const { passkeys } = requireMember(state, memberId);
+  if (!isPresent && passkeys.length > 0) throw presenceRequired();
   if (passkeys.some((one) => one.credentialId === credentialId))
     throw new DomainError('resource_conflict', 'this passkey was added before');
   if (passkeys.length >= PASSKEYS_MAX)
     throw new DomainError('too_many_passkeys', `a member has at most ${PASSKEYS_MAX} passkeys`);
-  return [{ type: 'PasskeyAdded', data: { memberId, passkeyId, credentialId, publicKey, counter, isSynced } }];
+  const added = { memberId, passkeyId, credentialId, publicKey, counter, isSynced };
+  return [{ type: 'PasskeyAdded', data: isPresent ? added : { ...added, withoutPresence: true } }];
 };
 
 export interface RemovePasskey {

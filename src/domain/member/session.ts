@@ -7,6 +7,7 @@ import { formatId } from '../ids.ts';
 import { type OrganizationSettings, SESSION_HOURS } from '../organization/events.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { Proof } from './events.ts';
+import type { Member } from './member.ts';
 import { linkInvalid, passkeyInvalid } from './passkey.ts';
 
 const MINUTE_MS = 60_000;
@@ -158,6 +159,21 @@ export const isPresent = ({ presentAt }: Pick<ExistingSession, 'presentAt'>, now
 
 /** @param presentAt ISO 8601. */
 export const presentUntil = (presentAt: string): Date => new Date(Date.parse(presentAt) + PRESENCE_MINUTES * 60_000);
+
+/**
+ * How long a member without any passkey, who signed in by a link of the operator, may add the first one. Longer: a browser
+ * that was left open gives away more. Shorter: the first owner, who has no other way to show presence, is locked out.
+ */
+const FIRST_PASSKEY_MINUTES = 60;
+
+/** Until when the member may add their first passkey without being present (ISO 8601); null: they may not. */
+export const firstPasskeyUntil = (
+  { proof, startedAt }: Pick<ExistingSession, 'proof' | 'startedAt'>,
+  { passkeys }: Pick<Member, 'passkeys'>,
+): string | null =>
+  proof.kind === 'link' && proof.operator === true && passkeys.length === 0
+    ? new Date(Date.parse(startedAt) + FIRST_PASSKEY_MINUTES * MINUTE_MS).toISOString()
+    : null;
 
 /** Says the same whatever is wrong with the answer of a provider. */
 export const oidcInvalid = (): DomainError =>

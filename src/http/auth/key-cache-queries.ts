@@ -5,7 +5,7 @@ import type { Environment } from '../../domain/environment.ts';
 import type { KeyCacheState } from '../../domain/key-cache.ts';
 import type { Role } from '../../domain/member/events.ts';
 import { type Member, type Members, POWERS, type Powers } from '../../domain/member/member.ts';
-import type { ExistingSession } from '../../domain/member/session.ts';
+import { type ExistingSession, firstPasskeyUntil } from '../../domain/member/session.ts';
 import type { MemberLink } from '../../domain/member/sign-in-link.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
 import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
@@ -109,13 +109,12 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     return isAllowed ? { ...POWERS[role], withoutContents: false } : POWERS[role];
   };
 
-  const callerOfSession = (
-    { sessionId, memberId, organizationId, presentAt }: ExistingSession,
-    environment: Environment,
-  ): Caller | null => {
+  const callerOfSession = (session: ExistingSession, environment: Environment): Caller | null => {
+    const { sessionId, memberId, organizationId, presentAt } = session;
     const member = state.members.get(organizationId)?.members[memberId];
     if (member === undefined) return null;
     const { permissions, withoutContents, safeMethodsOnly } = powersOf(organizationId, member.role);
+    const until = firstPasskeyUntil(session, member);
     return {
       keyId: memberId,
       member: {
@@ -123,6 +122,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
         role: member.role,
         isOperator: member.isOperator,
         presentAt,
+        ...(until !== null && { firstPasskeyUntil: until }),
         withoutContents,
         safeMethodsOnly,
       },

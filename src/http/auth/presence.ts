@@ -1,5 +1,6 @@
-import type { Caller } from '../../domain/api-key/key-authority.ts';
+import type { Caller, CallingMember } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { presenceRequired } from '../../domain/member/passkey.ts';
 import { isPresent } from '../../domain/member/session.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import type { AuthContext } from './authenticate.ts';
@@ -28,15 +29,18 @@ type Asking = Pick<Asked, 'caller' | 'callerNow'>;
 const requirePresent = async (
   { system }: Pick<AuthContext, 'system'>,
   { caller, callerNow }: Asking,
+  isAllowed: (member: CallingMember) => boolean = (member) => isPresent(member, system.now()),
 ): Promise<void> => {
-  if (caller.member !== undefined && isPresent(caller.member, system.now())) return;
+  if (caller.member !== undefined && isAllowed(caller.member)) return;
   const { member } = await callerNow();
-  if (member !== undefined && isPresent(member, system.now())) return;
-  throw new DomainError(
-    'presence_required',
-    'prove again who you are, with a passkey or a fresh link, and repeat this: it needs you to be present',
-  );
+  if (member === undefined || !isAllowed(member)) throw presenceRequired();
 };
+
+/** The first passkey is the way to show presence: those who got in by a link of the operator may add it for an hour. */
+const mayAddFirstPasskey = (
+  { system }: Pick<AuthContext, 'system'>,
+  { firstPasskeyUntil }: Pick<CallingMember, 'firstPasskeyUntil'>,
+): boolean => firstPasskeyUntil !== undefined && system.now().toISOString() < firstPasskeyUntil;
 
 /** @throws {DomainError} `presence_required`. */
 export const requirePresence = async (
@@ -46,7 +50,9 @@ export const requirePresence = async (
 ): Promise<void> => {
   if (presence === undefined || asked.caller.member === undefined) return;
   if (presence === 'ofAdminKeys' && !isOfAdminKey(auth, asked)) return;
-  await requirePresent(auth, asked);
+  const isAllowed = (member: CallingMember): boolean =>
+    isPresent(member, auth.system.now()) || (presence === 'unlessFirst' && mayAddFirstPasskey(auth, member));
+  await requirePresent(auth, asked, isAllowed);
 };
 
 /** For what would let its reader become another member. @throws {DomainError} `permission_missing`, `presence_required`. */

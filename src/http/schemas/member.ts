@@ -72,6 +72,12 @@ export const sessionSchema = z
       .describe(
         'Until then the member counts as present, and what needs that is not refused (`presence_required`); null: an API key.',
       ),
+    first_passkey_until: timeSchema()
+      .nullable()
+      .describe(
+        'Until then the member, who has no passkey and signed in by a link of the operator, may add one without being ' +
+          'present. null: they may not.',
+      ),
     environment: environmentSchema.describe(
       'That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise.',
     ),

@@ -44,6 +44,11 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', { options: AUTHENTICATOR });
     return {
       ...opened,
+      /** Ids of the passkeys on the device. */
+      passkeysOnDevice: async () =>
+        (await devTools.send('WebAuthn.getCredentials', { authenticatorId })).credentials.map(
+          ({ credentialId }) => credentialId,
+        ),
       forgetVerification: () => devTools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false }),
     };
   };
@@ -55,6 +60,22 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await press(page, 'Sign out');
     await page.getByLabel('API key').waitFor();
   };
+
+  test('are added by the first owner without another proof, long after they signed in by the first link', async () => {
+    const { page, complaints, close } = await open(WIDE);
+    const link = /#ob_link_\w{49}/.exec(dashboard.program.output())?.[0] ?? '';
+    await page.goto(`/dashboard/sign-in${link}`);
+    await press(page, 'Sign in');
+    await press(page, 'Not now');
+    await page.waitForURL(/\/dashboard$/);
+    await page.goto('/dashboard/settings');
+    await page.getByText('No passkeys').waitFor();
+    dashboard.program.child.kill('SIGUSR2');
+    await press(page, 'Add a passkey');
+    await page.getByRole('list', { name: 'Your passkeys' }).waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
 
   test.each(WINDOWS)('are offered, sign in, and are removed, $theme, $width pixels wide', async (size) => {
     const opened = await open(size);
@@ -169,6 +190,34 @@ describe.skipIf(chromiumIsMissing)('passkeys', () => {
     await dialog.getByLabel('A fresh link').fill(body.url);
     await dialog.getByRole('button', { name: 'Use the link' }).click();
     await page.getByText(/#ob_link_\w{49}/).waitFor();
+    await close();
+  });
+
+  test('are made on a device only once the member is present; the dialog shows the complete command', async () => {
+    const { page, passkeysOnDevice, close } = await open(WIDE);
+    await page.goto(await invite('owner'));
+    await press(page, 'Sign in');
+    await press(page, 'Not now');
+    await page.waitForURL(/\/dashboard$/);
+    await page.goto('/dashboard/settings');
+    await page.getByText('No passkeys').waitFor();
+    dashboard.program.child.kill('SIGUSR2');
+    await press(page, 'Add a passkey');
+    const dialog = page.getByRole('dialog', { name: 'Is it still you?' });
+    await dialog
+      .getByText(/^npm run outbox -- members link --member mbr_[a-z2-7]{26} --organization org_[a-z2-7]{26}$/)
+      .waitFor();
+    await dialog.getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('button', { name: 'Add a passkey', disabled: false }).waitFor();
+    expect(await passkeysOnDevice()).toEqual([]);
+    await press(page, 'Add a passkey');
+    const { data } = (await dashboard.api.get('/v1/members')).body;
+    const { id } = data.find((member: { readonly email: string }) => member.email === `person${people}@example.net`);
+    const { body } = await dashboard.api.post(`/v1/members/${id}/links`, {});
+    await dialog.getByLabel('A fresh link').fill(body.url);
+    await dialog.getByRole('button', { name: 'Use the link' }).click();
+    await page.getByRole('list', { name: 'Your passkeys' }).waitFor();
+    expect(await passkeysOnDevice()).toHaveLength(1);
     await close();
   });
 

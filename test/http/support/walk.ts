@@ -185,7 +185,8 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
           aggregate: members,
           stream: membersStream(organizationId),
           context: eventContext(operator(organizationId), system.now().toISOString()),
-          decide: (state) => addPasskey(state, { ...passkey, memberId, passkeyId: passkeyOf(memberId) }),
+          decide: (state) =>
+            addPasskey(state, { ...passkey, memberId, passkeyId: passkeyOf(memberId), isPresent: true }),
         },
       );
       return memberId;

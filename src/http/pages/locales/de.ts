@@ -55,4 +55,8 @@ export const de: Sentences = {
   invitationMailOnce: 'Der Link funktioniert einmal, {days} Tage lang.',
   invitationMailIgnore:
     'Kennen Sie {organization} nicht, brauchen Sie nichts zu tun: Sie treten nur bei, wenn Sie den Link öffnen.',
+  passkeyMailSubject: 'Neuer Passkey für Ihr Konto bei {organization}',
+  passkeyMailReason: 'Ihrem Konto im Outbox-Dashboard von {organization} wurde der erste Passkey hinzugefügt.',
+  passkeyMailAdvice:
+    'Waren Sie es nicht, lassen Sie ihn von einem Eigentümer oder dem Betreiber des Dienstes entfernen.',
 };

@@ -44,6 +44,9 @@ export const en = {
   invitationMailButton: 'Accept the invitation',
   invitationMailOnce: 'The link works once, for {days} days.',
   invitationMailIgnore: 'If you do not know {organization}, do nothing. You join only if you open the link.',
+  passkeyMailSubject: 'A passkey was added to your account at {organization}',
+  passkeyMailReason: 'Your first passkey was added to your account in the Outbox dashboard of {organization}.',
+  passkeyMailAdvice: 'If it was not you, ask an owner or the person who runs the service to remove it.',
 };
 
 /** Sentences of the pages for recipients, and of mail to members. A language that lacks one does not compile. */

@@ -48,4 +48,7 @@ export const es: Sentences = {
   invitationMailButton: 'Aceptar la invitación',
   invitationMailOnce: 'El enlace funciona una sola vez, durante {days} días.',
   invitationMailIgnore: 'Si no conoce {organization}, no haga nada: solo se une si abre el enlace.',
+  passkeyMailSubject: 'Nueva clave de acceso en su cuenta de {organization}',
+  passkeyMailReason: 'Se ha añadido la primera clave de acceso a su cuenta en el panel de Outbox de {organization}.',
+  passkeyMailAdvice: 'Si no ha sido usted, pida a un propietario o a quien gestiona el servicio que la elimine.',
 };

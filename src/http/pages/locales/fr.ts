@@ -52,5 +52,10 @@ export const fr: Sentences = {
   invitationMailButton: 'Accepter l’invitation',
   invitationMailOnce: 'Le lien fonctionne une seule fois, pendant {days} jours.',
   invitationMailIgnore:
-    'Si vous ne connaissez pas {organization}, ne faites rien : vous ne rejoignez l’organisation qu’en ouvrant le lien.',
+    'Si vous ne connaissez pas {organization}, ne faites rien : vous ne rejoignez l’organisation qu’en ouvrant le lien.',
+  passkeyMailSubject: 'Nouvelle clé d’accès pour votre compte {organization}',
+  passkeyMailReason:
+    'Une première clé d’accès a été ajoutée à votre compte dans le tableau de bord Outbox de {organization}.',
+  passkeyMailAdvice:
+    'Si ce n’était pas vous, demandez à un propriétaire ou à la personne qui gère le service de la supprimer.',
 };

@@ -52,4 +52,7 @@ export const ja: Sentences = {
   invitationMailOnce: 'このリンクは {days} 日間、一度だけ使えます。',
   invitationMailIgnore:
     '{organization} にお心当たりがない場合は、何もする必要はありません。リンクを開かない限り、参加することはありません。',
+  passkeyMailSubject: '{organization} のアカウントにパスキーが追加されました',
+  passkeyMailReason: '{organization} の Outbox ダッシュボードのアカウントに、最初のパスキーが追加されました。',
+  passkeyMailAdvice: 'お心当たりがない場合は、オーナーまたはサービスの管理者に削除を依頼してください。',
 };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { addPasskey, listPasskeys, removePasskey } from '../../../commands/passkey.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { PASSKEYS_MAX } from '../../../domain/member/passkey.ts';
+import { isPresent } from '../../../domain/member/session.ts';
 import {
   BROWSER_BYTES,
   CHALLENGE_SECONDS,
@@ -83,7 +84,8 @@ export const addPasskeyRoute = endpoint(
     description:
       'What the browser’s `navigator.credentials.create` answered to a challenge (`POST /v1/session/challenges`), with ' +
       '`user.id` being your member id, a resident key, and user verification, both required; `attestation` is `none`. ' +
-      `A member has at most ${PASSKEYS_MAX}.`,
+      `A member has at most ${PASSKEYS_MAX}. A member without any who signed in by a link of the operator may add the ` +
+      'first one for an hour (`first_passkey_until` of the session) without proving presence; they are mailed about it.',
     body: z.strictObject({
       credential_id: base64url('The `id` of the credential.'),
       client_data: base64url('Its `response.clientDataJSON`.'),
@@ -100,8 +102,9 @@ export const addPasskeyRoute = endpoint(
     etag: false,
   },
   async ({ caller, origin, body, request, reply }, route) => {
-    const { deps } = route;
-    const { keyId: memberId } = caller;
+    const { deps, auth, signInMail } = route;
+    const { keyId: memberId, member, organizationId } = caller;
+    if (member === undefined) throw new Error('the route is for members alone');
     const verified = await verifyRegistration(
       {
         credentialId: body.credential_id,
@@ -116,7 +119,10 @@ export const addPasskeyRoute = endpoint(
         'this passkey does not answer a challenge of this page, or you were not verified: try again',
       );
     const kept = await keepOrigin(deps, origin, request);
-    const passkey = await addPasskey(deps.context, kept, { memberId, ...verified });
+    const isNowPresent = isPresent(member, auth.system.now());
+    const passkey = await addPasskey(deps.context, kept, { memberId, ...verified, isPresent: isNowPresent });
+    if (!isNowPresent)
+      await signInMail.notifyOfPasskey({ organizationId, memberId, passkeyId: passkey.passkeyId }, request);
     reply.header('location', `/v1/passkeys/${passkey.passkeyId}`);
     return serializePasskey(passkey);
   },

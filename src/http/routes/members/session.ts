@@ -48,6 +48,7 @@ export const serializeSession = async (
     changes: calling?.safeMethodsOnly !== true,
     operator: calling?.isOperator === true,
     present_until: calling === undefined ? null : presentUntil(calling.presentAt).toISOString(),
+    first_passkey_until: calling?.firstPasskeyUntil ?? null,
     environment,
     organization: { id: organizationId, name: keyCache.organizationNameOf(organizationId) },
   };

@@ -60,7 +60,7 @@ const proveWith = ({ cookie }: { readonly cookie: string }, { body, browser }: {
   ask([cookie, browser].filter((one) => one !== '').join('; '), 'POST', '/v1/session/presence', body);
 
 describe('what needs a member to be present', () => {
-  const marked = GUARDED.filter(({ rule }) => rule.presence === 'always');
+  const marked = GUARDED.filter(({ rule }) => rule.presence === 'always' || rule.presence === 'unlessFirst');
 
   test('is what gives or takes the power to act, what cannot be undone, and what leaves with all proofs', () => {
     expect(marked.map(({ name }) => name).sort()).toEqual([
