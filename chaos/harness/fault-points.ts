@@ -195,6 +195,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   WebhookPinged: 'append-other',
   WebhookDeliveryResent: 'append-other',
   WebhookDisabled: 'append-other',
+  WebhookPaused: 'append-other',
+  WebhookAdopted: 'append-other',
   WebhookDeleted: 'append-other',
 };
 

@@ -1,26 +1,31 @@
+import { apiKey } from '../domain/api-key/api-key.ts';
+import { allows } from '../domain/api-key/events.ts';
 import { customerEventId } from '../domain/customer-event-ids.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { WebhookEvent } from '../domain/events.ts';
 import { formatId, ID_BYTES } from '../domain/ids.ts';
-import { webhookStream } from '../domain/streams.ts';
+import { apiKeyStream, webhookStream } from '../domain/streams.ts';
 import type { DisabledReason, WebhookFilters, WebhookHeaders } from '../domain/webhook/events.ts';
 import {
+  adoptWebhook as decideAdoptWebhook,
   deleteWebhook as decideDeleteWebhook,
   disableWebhook as decideDisableWebhook,
+  pauseWebhook as decidePauseWebhook,
   pingWebhook as decidePingWebhook,
   registerWebhook as decideRegisterWebhook,
   resendDelivery as decideResendDelivery,
   rotateWebhookSecret as decideRotateWebhookSecret,
   updateWebhook as decideUpdateWebhook,
   type ExistingWebhook,
+  owningKeyId,
   requireWebhook,
   type Webhook,
   type WebhookOwner,
   webhook,
 } from '../domain/webhook/webhook.ts';
 import { type CommandContext, eventContext, type Origin } from './context.ts';
-import { type Condition, type Executed, execute, type Loaded } from './execute.ts';
+import { type Condition, type Executed, execute, type Loaded, load } from './execute.ts';
 
 /** Standard Webhooks 1.0.0: 24 to 64 random bytes. */
 const SECRET_BYTES = 32;
@@ -210,6 +215,41 @@ export const recordResend = async (
   { deliveryId, ...named }: Named & { readonly deliveryId: string },
 ): Promise<void> => {
   await change(context, origin, named, decideResendDelivery(deliveryId));
+};
+
+/** Pauses an endpoint whose key has ended: its events wait until it is adopted. */
+export const pauseWebhook = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  { keyId, ...named }: Named & { readonly keyId: string },
+): Promise<void> => {
+  await change(context, origin, named, (state) => decidePauseWebhook(state, keyId));
+};
+
+/** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `wider_than_own_key`. */
+export const adoptWebhook = async (
+  context: CommandContext,
+  origin: Origin,
+  { bounds, ...named }: Named & Pick<Parameters<typeof decideAdoptWebhook>[2], 'bounds'>,
+): Promise<WebhookAtRevision> => {
+  const { state, revision } = await change(context, origin, named, (before, by) =>
+    decideAdoptWebhook(before, by, { actor: origin.actor, bounds }),
+  );
+  return { webhook: requireWebhook(state, { ...named, organizationId: origin.organizationId }), revision };
+};
+
+/**
+ * Whether posts of a webhook carry contents of mail: addresses, tags, metadata and texts. A key without `read` gets none
+ * through a webhook either.
+ */
+export const carriesContents = async (
+  { store }: Pick<CommandContext, 'store'>,
+  endpoint: Pick<ExistingWebhook, 'ownedBy'>,
+): Promise<boolean> => {
+  const keyId = owningKeyId(endpoint);
+  if (keyId === null) return true;
+  const { state } = await load(store, apiKey, apiKeyStream(keyId));
+  return state.status !== 'absent' && allows(state.permissions, 'read');
 };
 
 /** Stops posting to an endpoint; what it has not got waits. */

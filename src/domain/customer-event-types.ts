@@ -57,6 +57,8 @@ export const CUSTOMER_EVENT_TYPES = [
   'webhook.updated',
   'webhook.enabled',
   'webhook.disabled',
+  'webhook.paused',
+  'webhook.adopted',
   'webhook.ping',
   'webhook.deleted',
   'suppression.created',
@@ -185,6 +187,8 @@ export const TYPE_OF_WEBHOOK = {
   WebhookSecretRotated: 'webhook.updated',
   WebhookEnabled: 'webhook.enabled',
   WebhookDisabled: 'webhook.disabled',
+  WebhookPaused: 'webhook.paused',
+  WebhookAdopted: 'webhook.adopted',
   WebhookPinged: 'webhook.ping',
   WebhookDeleted: 'webhook.deleted',
 } as const satisfies Readonly<Record<Exclude<WebhookEvent['type'], 'WebhookDeliveryResent'>, CustomerEventType>>;

@@ -143,6 +143,8 @@ const kindsOf = (
     case 'WebhookUpdated':
     case 'WebhookSecretRotated':
     case 'WebhookEnabled':
+    case 'WebhookPaused':
+    case 'WebhookAdopted':
     case 'WebhookPinged':
     case 'WebhookDeleted':
       return { subjectId: event.data.webhookId, sequence, kinds: about(TYPE_OF_WEBHOOK[event.type]) };

@@ -41,7 +41,8 @@ export const ERROR_CATALOGUE = {
     remedy: 'Prove it with a passkey or a fresh link at `POST /v1/session/presence`, and repeat the request.',
   },
   wider_than_own_key: {
-    meaning: 'The request would create, widen or rotate a key with more rights than the key that asks.',
+    meaning:
+      'The request would create, widen or rotate a key with more rights than the key that asks, or let a webhook outlive it.',
     remedy: 'Stay within the bounds named in `details`, or use a key with more rights.',
   },
   environment_not_allowed: {
@@ -99,8 +100,9 @@ export const ERROR_CATALOGUE = {
       'Wait until an earlier secret expires, or rotate with `grace_period_minutes: 0`, or a key with `revoke_previous: true`.',
   },
   webhook_disabled: {
-    meaning: 'The webhook is disabled, and nothing is posted to it.',
-    remedy: 'Enable it with `PATCH /v1/webhooks/:id` and `enabled: true`, then try again.',
+    meaning: 'The webhook is disabled or paused, and nothing is posted to it.',
+    remedy:
+      'Enable it with `PATCH /v1/webhooks/:id` and `enabled: true`, or adopt a paused one with `POST /v1/webhooks/:id/adopt`, then try again.',
   },
   last_admin_key: {
     meaning: 'The change would leave the organization without a working `admin` key.',

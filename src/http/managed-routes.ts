@@ -80,7 +80,8 @@ export const MANAGED_ROUTES = {
   'POST /v1/webhooks': { ...MANAGE, status: 201, secret: true, errors: [...BODY, ...ONE, 'too_many_webhooks'] },
   'GET /v1/webhooks': { ...LOOK, errors: LIST },
   'GET /v1/webhooks/:id': { ...LOOK, errors: ONE },
-  'PATCH /v1/webhooks/:id': { ...MANAGE, errors: [...BODY, ...ONE_CHANGED] },
+  'PATCH /v1/webhooks/:id': { ...MANAGE, errors: [...BODY, ...ONE_CHANGED, 'webhook_disabled'] },
+  'POST /v1/webhooks/:id/adopt': { ...MANAGE, errors: [...BODY, ...ONE_CHANGED, 'wider_than_own_key'] },
   'POST /v1/webhooks/:id/rotate-secret': {
     ...MANAGE,
     secret: true,

@@ -99,6 +99,7 @@ import {
   replayWebhookRoute,
 } from './routes/webhooks/replays.ts';
 import {
+  adoptWebhookRoute,
   deleteWebhookRoute,
   getWebhookRoute,
   listWebhooksRoute,
@@ -163,6 +164,7 @@ export const REGISTRATIONS: Readonly<Record<string, Registration>> = {
   updateWebhookRoute,
   deleteWebhookRoute,
   rotateWebhookSecretRoute,
+  adoptWebhookRoute,
   pingWebhookRoute,
   listWebhookDeliveriesRoute,
   getWebhookDeliveryRoute,

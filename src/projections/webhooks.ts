@@ -18,7 +18,7 @@ const fold = foldInto(webhook);
 
 export const webhooksProjection = defineProjection<WebhookEvent, Folded<Webhook>>({
   name: 'webhooks',
-  version: 1,
+  version: 2,
   categories: [webhook.category],
   tables: ['webhooks'],
   handlers: {
@@ -27,6 +27,8 @@ export const webhooksProjection = defineProjection<WebhookEvent, Folded<Webhook>
     WebhookSecretRotated: fold,
     WebhookEnabled: fold,
     WebhookDisabled: fold,
+    WebhookPaused: fold,
+    WebhookAdopted: fold,
     WebhookPinged: 'ignored',
     WebhookDeliveryResent: 'ignored',
     WebhookDeleted: fold,

@@ -54,6 +54,7 @@ import { createWarmUpHolds } from './warm-ups/warm-up-holds.ts';
 import { createFormerSecrets, destroySecrets } from './webhooks/destroy-secrets.ts';
 import { distributeEvents } from './webhooks/distribute-events.ts';
 import { createEndpoints, createReadyEndpoints } from './webhooks/endpoints.ts';
+import { createPauseWebhooks } from './webhooks/pause-webhooks.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './webhooks/post-webhook.ts';
 import { createPostWebhooks } from './webhooks/post-webhooks.ts';
 import { inTurn, recordWebhookDeliveries } from './webhooks/record-webhook-deliveries.ts';
@@ -197,7 +198,11 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     'recording of webhook deliveries': recordWebhookDeliveries({
       ...shared,
       onOwed: readyEndpoints.add,
-      react: inTurn([createSuppressRecipients(deps), createSendNotices({ ...shared, caughtUp: projections.caughtUp })]),
+      react: inTurn([
+        createSuppressRecipients(deps),
+        createSendNotices({ ...shared, caughtUp: projections.caughtUp }),
+        createPauseWebhooks(deps),
+      ]),
     }),
     'distribution of webhook events': distributeEvents(shared),
     'posting of webhooks': webhooks.posting,

@@ -6,7 +6,7 @@ import { type Notice, noticeOf } from '../domain/organization/notices.ts';
 import type { RecordedEvent } from '../domain/ports/event-store.ts';
 import type { Logger } from '../domain/ports/logger.ts';
 import type { SendingDomains } from './domains/sending-domains.ts';
-import type { Reaction } from './webhooks/record-webhook-deliveries.ts';
+import type { EventsReaction } from './webhooks/record-webhook-deliveries.ts';
 
 /**
  * Mails notices (`domain/organization/notices.ts`) to the contact of their organization, as ordinary live messages from the
@@ -50,7 +50,7 @@ const send = async (deps: SendNotices, event: RecordedEvent, notice: Notice): Pr
 };
 
 export const createSendNotices =
-  (deps: SendNotices): Reaction =>
+  (deps: SendNotices): EventsReaction =>
   async (events) => {
     for (const event of events) {
       const notice = noticeOf(event);

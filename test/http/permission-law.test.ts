@@ -83,6 +83,7 @@ const PERMISSIONS = {
     GET /v1/webhooks/:id
     PATCH /v1/webhooks/:id
     POST /v1/webhooks/:id/rotate-secret
+    POST /v1/webhooks/:id/adopt
     POST /v1/webhooks/:id/ping
     DELETE /v1/webhooks/:id
     GET /v1/webhooks/:id/deliveries

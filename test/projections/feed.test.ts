@@ -99,6 +99,8 @@ const openFeed = async () => {
   const changes: readonly OutboxEvent[] = [
     { type: 'WebhookUpdated', data: { webhookId: 'whk_1', url: 'https://b.test' } },
     { type: 'WebhookEnabled', data: { webhookId: 'whk_1' } },
+    { type: 'WebhookPaused', data: { webhookId: 'whk_1', keyId: 'key_1' } },
+    { type: 'WebhookAdopted', data: { webhookId: 'whk_1' } },
     { type: 'WebhookPinged', data: { webhookId: 'whk_1' } },
   ];
   await given('webhook-whk_1', changes, { environment: 'test' });

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { internalOrigin } from '../../src/commands/context.ts';
 import { updateOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
-import { disableWebhook } from '../../src/commands/webhook.ts';
+import { disableWebhook, pauseWebhook, updateWebhook } from '../../src/commands/webhook.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { createSendNotices } from '../../src/workers/send-notices.ts';
 import type { Service } from './service.ts';
@@ -45,6 +45,25 @@ const disabled = async (outbox: Service, reason: 'failing' | 'requested'): Promi
   const command = { webhookId: webhook.webhookId, environment: 'live', reason } as const;
   await disableWebhook(outbox.context, originOf(outbox), command);
 };
+
+describe('a notice of a paused webhook', () => {
+  test('names the key that has ended, and what to do', async () => {
+    const outbox = await service();
+    await withContact(outbox);
+    const { webhook } = await outbox.webhook('http://127.0.0.1:9/', ['message.*']);
+    const { webhookId } = webhook;
+    const byKey = { ...originOf(outbox), actor: 'key:key_1' };
+    await updateWebhook(outbox.context, byKey, { webhookId, environment: 'live', events: ['domain.*'] });
+    await pauseWebhook(outbox.context, originOf(outbox), { webhookId, environment: 'live', keyId: 'key_1' });
+    await noticesOf(outbox)(await logOf(outbox));
+    const [message] = await accepted(outbox);
+    const contentId = message?.contentId ?? '';
+    const stored = (await outbox.context.contents.get([contentId])).get(contentId);
+    expect(stored).toMatchObject({ subject: `Webhook ${webhookId} was paused` });
+    expect(JSON.stringify(stored)).toContain('key_1');
+    expect(JSON.stringify(stored)).toContain(`POST /v1/webhooks/${webhookId}/adopt`);
+  });
+});
 
 describe('a notice of a disabled webhook', () => {
   test('is mailed once to the contact, however often its event comes', async () => {

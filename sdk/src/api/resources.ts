@@ -663,6 +663,15 @@ export const webhooks = (call: Call) => ({
   rotateSecret: (id: string, body: RotateWebhookSecretRequest = {}, options?: ChangeOptions) =>
     call.json<RotatedWebhook>({ method: 'POST', path: path`/v1/webhooks/${id}/rotate-secret`, body }, options),
   /**
+   * Take over a webhook from the key that made it
+   *
+   * A webhook is paused when the key in `owned_by` expires or is bound to networks, and ends. A member, or a key without these bounds, adopts it: it goes on with the events that waited. Adopt the webhooks of a key before you revoke it, and nothing waits.
+   *
+   * Needs a key with `manage`. Counts against its limit of `manage` requests.
+   */
+  adopt: (id: string, options?: ChangeOptions) =>
+    call.json<Webhook>({ method: 'POST', path: path`/v1/webhooks/${id}/adopt` }, options),
+  /**
    * Post an event to a webhook, to see whether it answers
    *
    * A `webhook.ping` is posted to this endpoint alone, whatever it subscribes to.

@@ -1123,7 +1123,7 @@ export interface TemplateEvent {
 export interface WebhookEvent {
   id: string;
   object: 'event';
-  type: 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.ping' | 'webhook.deleted';
+  type: 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted';
   timestamp: string;
   environment: 'live' | 'test' | null;
   sequence: number;
@@ -1966,7 +1966,13 @@ export interface CreatedWebhook {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  status: 'enabled' | 'disabled';
+  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  status: 'enabled' | 'disabled' | 'paused';
+  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  owned_by: {
+    type: 'key' | 'member' | 'operator' | 'service';
+    id: string | null;
+  };
   /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
   /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
@@ -1990,7 +1996,13 @@ export interface Webhook {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  status: 'enabled' | 'disabled';
+  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  status: 'enabled' | 'disabled' | 'paused';
+  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  owned_by: {
+    type: 'key' | 'member' | 'operator' | 'service';
+    id: string | null;
+  };
   /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
   /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
@@ -2013,7 +2025,13 @@ export interface RotatedWebhook {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  status: 'enabled' | 'disabled';
+  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  status: 'enabled' | 'disabled' | 'paused';
+  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  owned_by: {
+    type: 'key' | 'member' | 'operator' | 'service';
+    id: string | null;
+  };
   /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
   /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
@@ -3691,7 +3709,13 @@ export interface GetWebhookAnswer {
   events: string[];
   description: string | null;
   environment: 'live' | 'test';
-  status: 'enabled' | 'disabled';
+  /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
+  status: 'enabled' | 'disabled' | 'paused';
+  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  owned_by: {
+    type: 'key' | 'member' | 'operator' | 'service';
+    id: string | null;
+  };
   /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
   /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
@@ -4358,7 +4382,7 @@ export interface ListWebhookDeliveriesQuery {
   /** Deliveries with this status only. */
   status?: 'pending' | 'delivered' | 'failed' | undefined;
   /** Deliveries of events of this type only. */
-  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
+  event_type?: 'message.accepted' | 'message.scheduled' | 'message.rescheduled' | 'message.sending' | 'message.delivered' | 'message.deferred' | 'message.bounced' | 'message.failed' | 'message.suppressed' | 'message.cancelled' | 'message.expired' | 'message.opened' | 'message.clicked' | 'message.complained' | 'message.unsubscribed' | 'domain.registered' | 'domain.updated' | 'domain.verified' | 'domain.degraded' | 'domain.failed' | 'domain.dkim_keys_added' | 'domain.dkim_keys_activated' | 'domain.dkim_keys_destroyed' | 'domain.deleted' | 'domain.sending_warned' | 'domain.sending_slowed' | 'domain.sending_paused' | 'domain.sending_recovered' | 'domain.sending_released' | 'domain.warm_up_started' | 'domain.warm_up_ended' | 'organization.sending_warned' | 'organization.sending_slowed' | 'organization.sending_paused' | 'organization.sending_recovered' | 'organization.sending_released' | 'api_key.created' | 'api_key.updated' | 'api_key.rotated' | 'api_key.revoked' | 'api_key.expired' | 'api_key.deleted' | 'template.created' | 'template.published' | 'template.deleted' | 'webhook.created' | 'webhook.updated' | 'webhook.enabled' | 'webhook.disabled' | 'webhook.paused' | 'webhook.adopted' | 'webhook.ping' | 'webhook.deleted' | 'suppression.created' | 'suppression.deleted' | 'suppression.resubscribed' | 'topic.created' | 'topic.updated' | 'topic.deleted' | 'erasure.completed' | 'billing.quota_warning' | 'billing.quota_exceeded' | 'billing.invoice_closed' | 'audit.checkpoint' | undefined;
 }
 
 export interface ListWebhookReplaysQuery {

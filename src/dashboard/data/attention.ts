@@ -113,8 +113,8 @@ const ofDomains = async (read: Read): Promise<readonly Trouble[]> => {
   return [...inTrouble(domains), ...(await Promise.all([own, ...reputations])).flat()];
 };
 
-const isFailing = ({ disabled_reason: reason, failing_since: since }: SerializedWebhook): boolean =>
-  since !== null || (reason !== null && reason !== 'requested');
+const isFailing = ({ status, disabled_reason: reason, failing_since: since }: SerializedWebhook): boolean =>
+  status === 'paused' || since !== null || (reason !== null && reason !== 'requested');
 
 const ofWebhooks = async (read: Read): Promise<readonly Trouble[]> =>
   (await readList<SerializedWebhook>(read, 'webhooks', '/v1/webhooks'))

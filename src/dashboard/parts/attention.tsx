@@ -125,7 +125,14 @@ const ReputationTrouble = ({ trouble }: { readonly trouble: TroubleOf<'reputatio
 };
 
 const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> }): JSX.Element => {
-  const { id, url, failing_since: since, disabled_reason: reason } = trouble.webhook;
+  const { id, url, status, failing_since: since, disabled_reason: reason } = trouble.webhook;
+  if (status === 'paused') {
+    return (
+      <Item trouble={trouble} title="Webhook paused" remedy={<LinkTo path={`/webhooks/${id}`} word="Adopt it" />}>
+        <bdi>{hostOf(url)}</bdi>: its API key has ended. Its events wait until you adopt it.
+      </Item>
+    );
+  }
   const why = reason === 'gone' ? 'answered that it is gone (410)' : 'took nothing for 5 days';
   return (
     <Item

@@ -125,6 +125,21 @@ export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): J
   );
 };
 
+/** Takes over a webhook whose key has ended. */
+export const AdoptWebhook = ({ webhook: { id, url } }: WebhookProps): JSX.Element => {
+  const adopt = async (): Promise<undefined> => {
+    await request(`/v1/webhooks/${id}/adopt`, { method: 'POST' });
+  };
+  return (
+    <Action word="Adopt" icon="check" tone="primary" title={`Adopt ${hostOf(url)}?`} act={adopt}>
+      <p class="two">
+        The API key that answered for this webhook has ended. You answer for it from now on. Events that waited are
+        posted at once.
+      </p>
+    </Action>
+  );
+};
+
 export const DeleteWebhook = ({ webhook: { id, url, created_at: at } }: WebhookProps): JSX.Element => {
   const remove = async (): Promise<undefined> => {
     await removeResource(`/v1/webhooks/${id}`);

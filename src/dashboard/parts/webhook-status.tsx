@@ -7,6 +7,7 @@ import type { State } from './shapes.ts';
 const OFF = { gone: 'Switched off: gone', failing: 'Switched off: failed', requested: 'Paused' } as const;
 
 const stateOf = ({ status, disabled_reason: reason, failing_since: since }: SerializedWebhook): [State, string] => {
+  if (status === 'paused') return ['fault', 'Paused: its key has ended'];
   if (status === 'disabled') return [reason === 'requested' ? 'revoked' : 'fault', OFF[reason ?? 'requested']];
   return since === null ? ['active', 'Active'] : ['fault', `Failing for ${sofar(since)}`];
 };

@@ -15,7 +15,7 @@ import { Mark } from '../parts/icons.tsx';
 import { ReplayBar } from '../parts/replay-bar.tsx';
 import { Empty, Fault, ScreenFault, Skeleton } from '../parts/states.tsx';
 import { stateOf, WebhookDelivery } from '../parts/webhook-delivery.tsx';
-import { DeleteWebhook, RotateSecret, SwitchWebhook } from '../parts/webhook-dialogs.tsx';
+import { AdoptWebhook, DeleteWebhook, RotateSecret, SwitchWebhook } from '../parts/webhook-dialogs.tsx';
 import { WebhookStatus } from '../parts/webhook-status.tsx';
 
 type Delivery = SerializedWebhookDelivery;
@@ -219,7 +219,7 @@ export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
             <ActButton word="Ping" icon="pulse" act={() => request(`${path}/ping`, { method: 'POST' })} />
           )}
           <RotateSecret webhook={webhook} />
-          <SwitchWebhook webhook={webhook} />
+          {webhook.status === 'paused' ? <AdoptWebhook webhook={webhook} /> : <SwitchWebhook webhook={webhook} />}
           <DeleteWebhook webhook={webhook} />
         </div>
       </div>

@@ -88,6 +88,10 @@ export interface KeyBounds {
   readonly rateLimits: RateLimits;
 }
 
+/** Whether a key was given an end or networks: what it sets up must not outlive it. */
+export const isBounded = ({ allowedCidrs, expiresAt }: Pick<KeyBounds, 'allowedCidrs' | 'expiresAt'>): boolean =>
+  allowedCidrs.length > 0 || expiresAt !== null;
+
 const limitOf = ({ rateLimits }: KeyBounds, kind: (typeof ACTION_KINDS)[number]): number =>
   rateLimits[kind] ?? DEFAULT_RATE_LIMITS[kind];
 

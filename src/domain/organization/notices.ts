@@ -32,6 +32,21 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
         ].join('\n'),
       };
     }
+    case 'WebhookPaused': {
+      const { webhookId, keyId } = event.data;
+      return {
+        subject: `Webhook ${webhookId} was paused`,
+        text: [
+          `The webhook ${webhookId} was paused at ${event.metadata.occurredAt}: the API key ${keyId}, which answered for it, has ended.`,
+          '',
+          'Its events wait. To get them, and those that follow, adopt it with a key that does not expire, or in the dashboard:',
+          `  POST /v1/webhooks/${webhookId}/adopt`,
+          '',
+          'If you no longer need it, delete it:',
+          `  DELETE /v1/webhooks/${webhookId}`,
+        ].join('\n'),
+      };
+    }
     case 'QuotaWarned':
     case 'QuotaExceeded': {
       const { month, planId, limit, used } = event.data;

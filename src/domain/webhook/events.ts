@@ -43,6 +43,10 @@ export const webhookEvents = {
   WebhookEnabled: z.object({ webhookId: z.string() }),
   /** `requested`: by its organization. */
   WebhookDisabled: z.object({ webhookId: z.string(), reason: z.enum(['gone', 'failing', 'requested']) }),
+  /** The key that answers for it has ended: its events wait until it is adopted. */
+  WebhookPaused: z.object({ webhookId: z.string(), keyId: z.string() }),
+  /** The actor answers for it from now on. */
+  WebhookAdopted: z.object({ webhookId: z.string() }),
   /** Makes an event that is posted to this endpoint alone. */
   WebhookPinged: z.object({ webhookId: z.string() }),
   /** Somebody had a delivery posted again. */

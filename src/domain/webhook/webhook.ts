@@ -1,4 +1,5 @@
 import { type Aggregate, requireOwn } from '../aggregate.ts';
+import { isBounded, type KeyBounds } from '../api-key/key-authority.ts';
 import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/rotate-key.ts';
 import { canonicalJson } from '../canonical-json.ts';
 import { DomainError } from '../domain-error.ts';
@@ -14,7 +15,8 @@ interface EarlierSecret {
 }
 
 export interface ExistingWebhook {
-  readonly status: 'enabled' | 'disabled' | 'deleted';
+  /** `paused`: the key that answers for it has ended, and its events wait. */
+  readonly status: 'enabled' | 'disabled' | 'paused' | 'deleted';
   readonly webhookId: string;
   readonly organizationId: string;
   readonly environment: Environment;
@@ -28,6 +30,8 @@ export interface ExistingWebhook {
   readonly createdAt: string;
   /** Earlier failures do not count: when it was registered, or enabled again. */
   readonly enabledAt: string;
+  /** Actor that answers for it: the last one that said where its events go, enabled or adopted it. */
+  readonly ownedBy: string;
   /** null: it is not disabled. */
   readonly disabledReason: DisabledReason | null;
 }
@@ -63,8 +67,13 @@ const liveAt = (secrets: readonly EarlierSecret[], now: string): readonly Earlie
 
 type Updated = Extract<WebhookEvent, { type: 'WebhookUpdated' }>['data'];
 
-const updated = (state: ExistingWebhook, { webhookId: _, description, headers, ...changes }: Updated) => ({
+const updated = (
+  state: ExistingWebhook,
+  { webhookId: _, description, headers, ...changes }: Updated,
+  actor: string,
+): ExistingWebhook => ({
   ...state,
+  ownedBy: headers === undefined && Object.keys(changes).length === 0 ? state.ownedBy : actor,
   url: changes.url ?? state.url,
   events: changes.events ?? state.events,
   filters: changes.filters ?? state.filters,
@@ -75,7 +84,7 @@ const updated = (state: ExistingWebhook, { webhookId: _, description, headers, .
 export const webhook: Aggregate<Webhook, WebhookEvent> = {
   category: CATEGORIES.webhook,
   initial: { status: 'absent' },
-  evolve: (state, event, { organizationId, occurredAt }) => {
+  evolve: (state, event, { organizationId, occurredAt, actor }) => {
     if (event.type === 'WebhookRegistered') {
       return {
         status: 'enabled',
@@ -86,22 +95,28 @@ export const webhook: Aggregate<Webhook, WebhookEvent> = {
         organizationId,
         createdAt: occurredAt,
         enabledAt: occurredAt,
+        ownedBy: actor,
         disabledReason: null,
       };
     }
     if (state.status === 'absent') return state;
     switch (event.type) {
       case 'WebhookUpdated':
-        return updated(state, event.data);
+        return updated(state, event.data, actor);
       case 'WebhookSecretRotated': {
         const previous = { secretId: state.secretId, expiresAt: event.data.previousExpiresAt };
         const earlierSecrets = liveAt([...state.earlierSecrets, previous], occurredAt);
         return { ...state, secretId: event.data.secretId, earlierSecrets };
       }
       case 'WebhookEnabled':
-        return { ...state, status: 'enabled', enabledAt: occurredAt, disabledReason: null };
+        return { ...state, status: 'enabled', enabledAt: occurredAt, disabledReason: null, ownedBy: actor };
       case 'WebhookDisabled':
         return { ...state, status: 'disabled', disabledReason: event.data.reason };
+      case 'WebhookPaused':
+        return { ...state, status: 'paused' };
+      case 'WebhookAdopted':
+        if (state.status !== 'paused') return { ...state, ownedBy: actor };
+        return { ...state, status: 'enabled', enabledAt: occurredAt, ownedBy: actor };
       case 'WebhookPinged':
       case 'WebhookDeliveryResent':
         return state;
@@ -138,8 +153,16 @@ export const requireWebhook = (state: Webhook, by: WebhookOwner): ExistingWebhoo
 /** As `requireWebhook`, and it is posted to. @throws {DomainError} `webhook_disabled` too. */
 export const requireEnabled = (state: Webhook, by: WebhookOwner): ExistingWebhook => {
   const existing = requireWebhook(state, by);
+  requireNotPaused(existing);
   if (existing.status === 'enabled') return existing;
   throw new DomainError('webhook_disabled', 'webhook is disabled: enable it first');
+};
+
+/** @throws {DomainError} `webhook_disabled`. */
+const requireNotPaused = ({ status }: ExistingWebhook): void => {
+  if (status !== 'paused') return;
+  const problem = 'webhook is paused, because the API key that answered for it has ended: adopt it first';
+  throw new DomainError('webhook_disabled', problem);
 };
 
 /** The receiver said 410, or has failed for too long; an endpoint that is not enabled stays as it is. */
@@ -171,15 +194,47 @@ const fieldChanges = (existing: ExistingWebhook, changes: WebhookChanges): reado
 };
 
 const toEnabled = (existing: ExistingWebhook, enabled: boolean): readonly WebhookEvent[] => {
+  requireNotPaused(existing);
   if (!enabled) return disableWebhook(existing, 'requested');
   return existing.status === 'enabled' ? [] : [{ type: 'WebhookEnabled', data: { webhookId: existing.webhookId } }];
 };
 
-/** What is asked for and is so already changes nothing. @throws {DomainError} `not_found`, `other_organization`. */
+/** Values that are so already change nothing. @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`. */
 export const updateWebhook = (state: Webhook, by: WebhookOwner, changes: WebhookChanges): readonly WebhookEvent[] => {
   const existing = requireWebhook(state, by);
   const { enabled } = changes;
   return [...fieldChanges(existing, changes), ...(enabled === undefined ? [] : toEnabled(existing, enabled))];
+};
+
+const KEY_ACTOR = 'key:';
+
+/** Id of the key that answers for a webhook; null: no key does. */
+export const owningKeyId = ({ ownedBy }: Pick<ExistingWebhook, 'ownedBy'>): string | null =>
+  ownedBy.startsWith(KEY_ACTOR) ? ownedBy.slice(KEY_ACTOR.length) : null;
+
+/** The key that answers for it has ended. A webhook that another actor answers for, or that is not posted to, stays as it is. */
+export const pauseWebhook = (state: Webhook, keyId: string): readonly WebhookEvent[] =>
+  state.status === 'enabled' && owningKeyId(state) === keyId
+    ? [{ type: 'WebhookPaused', data: { webhookId: state.webhookId, keyId } }]
+    : [];
+
+/**
+ * Another actor answers for it from now on; if it was paused, it gets the events that waited.
+ * @param adopter its actor, and the bounds of the key that asks; null: they are those of a member, who has none.
+ * @throws {DomainError} `wider_than_own_key`, `not_found`, `other_organization`.
+ */
+export const adoptWebhook = (
+  state: Webhook,
+  by: WebhookOwner,
+  adopter: { readonly actor: string; readonly bounds: Pick<KeyBounds, 'allowedCidrs' | 'expiresAt'> | null },
+): readonly WebhookEvent[] => {
+  const { webhookId, status, ownedBy } = requireWebhook(state, by);
+  if (adopter.bounds !== null && isBounded(adopter.bounds)) {
+    const problem =
+      'an API key that expires or is bound to networks cannot adopt a webhook: use one without these bounds';
+    throw new DomainError('wider_than_own_key', problem);
+  }
+  return status !== 'paused' && ownedBy === adopter.actor ? [] : [{ type: 'WebhookAdopted', data: { webhookId } }];
 };
 
 /** Each signs every post: more only make the header longer. */

@@ -175,7 +175,15 @@ const SCHEMAS = {
   }),
   WebhookEvent: eventOf(
     'WebhookEvent',
-    ['webhook.created', 'webhook.updated', 'webhook.enabled', 'webhook.ping', 'webhook.deleted'],
+    [
+      'webhook.created',
+      'webhook.updated',
+      'webhook.enabled',
+      'webhook.paused',
+      'webhook.adopted',
+      'webhook.ping',
+      'webhook.deleted',
+    ],
     { webhook_id: z.string() },
   ),
   WebhookDisabledEvent: eventOf('WebhookDisabledEvent', ['webhook.disabled'], {

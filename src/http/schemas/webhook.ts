@@ -11,7 +11,15 @@ export const webhookSchema = z
     events: z.array(z.string()),
     description: z.string().nullable(),
     environment: environmentSchema,
-    status: z.enum(['enabled', 'disabled']),
+    status: z
+      .enum(['enabled', 'disabled', 'paused'])
+      .describe('`paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted.'),
+    owned_by: z
+      .strictObject({ type: z.enum(['key', 'member', 'operator', 'service']), id: z.string().nullable() })
+      .describe(
+        'Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` ' +
+          'carry no contents of mail.',
+      ),
     disabled_reason: z
       .enum(['gone', 'failing', 'requested'])
       .nullable()
@@ -55,6 +63,15 @@ const failingSince = ({ status, enabledAt }: ExistingWebhook, since: Date | unde
   return at > enabledAt ? at : enabledAt;
 };
 
+const OWNERS = ['key', 'member'] as const;
+
+const ownerOf = ({ ownedBy }: ExistingWebhook): SerializedWebhook['owned_by'] => {
+  const [kind, id = null] = ownedBy.split(':');
+  const type = OWNERS.find((one) => one === kind);
+  if (type !== undefined) return { type, id };
+  return { type: ownedBy === 'operator' ? 'operator' : 'service', id: null };
+};
+
 /** @param failing when endpoints began to fail, by id. What failed before a webhook was enabled does not count. */
 export const serializeWebhook = (
   webhook: ExistingWebhook,
@@ -66,7 +83,8 @@ export const serializeWebhook = (
   events: [...webhook.events],
   description: webhook.description,
   environment: webhook.environment,
-  status: webhook.status === 'enabled' ? 'enabled' : 'disabled',
+  status: webhook.status === 'deleted' ? 'disabled' : webhook.status,
+  owned_by: ownerOf(webhook),
   disabled_reason: webhook.disabledReason,
   failing_since: failingSince(webhook, failing.get(webhook.webhookId)),
   filters: { domain_ids: webhook.filters.domains.map(({ id }) => id), tags: webhook.filters.tags },

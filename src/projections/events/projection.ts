@@ -175,6 +175,8 @@ export const eventsProjection = defineProjection<Followed, Changes>({
     WebhookSecretRotated: ofOrganization,
     WebhookEnabled: ofOrganization,
     WebhookDisabled: ofOrganization,
+    WebhookPaused: ofOrganization,
+    WebhookAdopted: ofOrganization,
     WebhookPinged: ofOrganization,
     WebhookDeliveryResent: 'ignored',
     WebhookDeleted: ofOrganization,

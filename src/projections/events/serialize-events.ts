@@ -237,6 +237,11 @@ export const serializeEvent = (event: CustomerEvent, contents: LoadedContents): 
   };
 };
 
+const NO_CONTENTS: LoadedContents = new Map();
+
+/** Serializes an event without contents of mail, as if they were erased. */
+export const serializeWithoutContents = (event: CustomerEvent): SerializedEvent => serializeEvent(event, NO_CONTENTS);
+
 /** Serializes events with their personal data from the vault; erased data is null or empty. */
 export const serializeEvents = async (
   contents: Pick<Contents, 'heads'>,

@@ -2,14 +2,14 @@ import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { CommandContext } from '../../commands/context.ts';
 import { suppressRecipient } from '../../commands/suppression/change-suppression.ts';
 import { isSuppressing } from '../../domain/suppression/suppressing-event.ts';
-import type { Reaction } from '../webhooks/record-webhook-deliveries.ts';
+import type { EventsReaction } from '../webhooks/record-webhook-deliveries.ts';
 
 /** Their reads share queries and their appends commits; more would delay those of messages. */
 const CONCURRENCY = 32;
 
 /** Suppresses addresses that bounced for good, complained or unsubscribed. */
 export const createSuppressRecipients =
-  (context: Pick<CommandContext, 'store' | 'contents' | 'system'>): Reaction =>
+  (context: Pick<CommandContext, 'store' | 'contents' | 'system'>): EventsReaction =>
   async (events) => {
     const suppressing = events.filter(isSuppressing);
     await mapConcurrently(suppressing, { system: context.system, concurrency: CONCURRENCY }, (event) =>

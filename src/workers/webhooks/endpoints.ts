@@ -10,14 +10,16 @@ import { type ExistingWebhook, PING, subscribesTo, type Webhook, webhook } from 
 import type { LoadedContents } from '../../projections/events/serialize-events.ts';
 import type { FormerSecrets } from './destroy-secrets.ts';
 
-/** In-memory projection of the endpoints of all organizations. What it gives are the enabled ones. */
+/** In-memory projection of the endpoints of all organizations. Paused ones are owed events, and get nothing. */
 export interface Endpoints {
   /** Applies an event of the log; other families change nothing. */
   apply(event: RecordedEvent): void;
   enabled(): Iterable<ExistingWebhook>;
-  /** Whether this organization has any. */
+  /** Whether this organization has any that are owed events. */
   hasAny(organizationId: string): boolean;
   get(webhookId: string): ExistingWebhook | undefined;
+  /** Endpoints of an organization that are owed events: enabled or paused. */
+  of(organizationId: string): Iterable<ExistingWebhook>;
   /** Endpoints that subscribe to such events, whatever they filter by. */
   wanting(event: CustomerEvent): readonly ExistingWebhook[];
 }
@@ -53,39 +55,38 @@ const passes = (event: CustomerEvent, { filters }: ExistingWebhook, contents: Lo
 /** @param changed called with what each event made of a webhook. */
 export const createEndpoints = (changed?: FormerSecrets['apply']): Endpoints => {
   const enabled = new Map<string, ExistingWebhook>();
-  /** They can be enabled again. */
-  const disabled = new Map<string, ExistingWebhook>();
+  /** Disabled and paused: they can be enabled again. */
+  const waiting = new Map<string, ExistingWebhook>();
   const byOrganization = new Map<string, Map<string, ExistingWebhook>>();
 
-  const keep = (endpoint: ExistingWebhook): void => {
-    disabled.delete(endpoint.webhookId);
-    enabled.set(endpoint.webhookId, endpoint);
-    const theirs = byOrganization.get(endpoint.organizationId) ?? new Map<string, ExistingWebhook>();
-    byOrganization.set(endpoint.organizationId, theirs.set(endpoint.webhookId, endpoint));
+  const keepIn = (all: Map<string, ExistingWebhook>, endpoint: ExistingWebhook, isKept: boolean): void => {
+    if (isKept) all.set(endpoint.webhookId, endpoint);
+    else all.delete(endpoint.webhookId);
   };
 
-  const remove = (endpoint: ExistingWebhook): void => {
-    const { webhookId, organizationId, status } = endpoint;
-    if (status === 'disabled') disabled.set(webhookId, endpoint);
-    else disabled.delete(webhookId);
-    enabled.delete(webhookId);
-    byOrganization.get(organizationId)?.delete(webhookId);
+  const keep = (endpoint: ExistingWebhook): void => {
+    const { organizationId, status } = endpoint;
+    keepIn(enabled, endpoint, status === 'enabled');
+    keepIn(waiting, endpoint, status === 'disabled' || status === 'paused');
+    const theirs = byOrganization.get(organizationId) ?? new Map<string, ExistingWebhook>();
+    byOrganization.set(organizationId, theirs);
+    keepIn(theirs, endpoint, status === 'enabled' || status === 'paused');
   };
 
   return {
     apply: (event) => {
       if (!isWebhookEvent(event)) return;
       const { webhookId } = event.data;
-      const before: Webhook = enabled.get(webhookId) ?? disabled.get(webhookId) ?? webhook.initial;
+      const before: Webhook = enabled.get(webhookId) ?? waiting.get(webhookId) ?? webhook.initial;
       const after = webhook.evolve(before, event, event.metadata);
       if (after.status === 'absent') return;
       changed?.(before, after, event.metadata.occurredAt);
-      if (after.status === 'enabled') keep(after);
-      else remove(after);
+      keep(after);
     },
     enabled: () => enabled.values(),
     hasAny: (organizationId) => (byOrganization.get(organizationId)?.size ?? 0) > 0,
     get: (webhookId) => enabled.get(webhookId),
+    of: (organizationId) => byOrganization.get(organizationId)?.values() ?? [],
     wanting: (event) => {
       const theirs = byOrganization.get(event.organizationId);
       return theirs === undefined ? [] : [...theirs.values()].filter((endpoint) => isFor(event, endpoint));

@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { retry } from '../../async/retry.ts';
 import { pause } from '../../async/with-timeout.ts';
+import { carriesContents } from '../../commands/webhook.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
@@ -7,7 +9,11 @@ import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { type ExistingWebhook, signingSecretIds } from '../../domain/webhook/webhook.ts';
-import { serializeEvents } from '../../projections/events/serialize-events.ts';
+import {
+  type SerializedEvent,
+  serializeEvents,
+  serializeWithoutContents,
+} from '../../projections/events/serialize-events.ts';
 import type { Work } from '../supervise.ts';
 import { createEndpointQueues, type EndpointQueues } from './endpoint-queues.ts';
 import { createReadyEndpoints, type Endpoints, type ReadyEndpoint, type ReadyEndpoints } from './endpoints.ts';
@@ -54,15 +60,40 @@ const secretsOf = async (
   return { secrets: found, headers };
 };
 
+/** How long the permissions behind an endpoint are remembered. Longer leaks what a change forbids, shorter costs queries. */
+const PERMISSIONS_MS = 1_000;
+/** Endpoints whose permissions are remembered: about 1 MB. */
+const ENDPOINTS_MAX = 10_000;
+
+type CarriesContents = (endpoint: ExistingWebhook) => Promise<boolean>;
+
+const createCarriesContents = (deps: PostWebhooks): CarriesContents => {
+  const known = new LRUCache<string, boolean, ExistingWebhook>({
+    max: ENDPOINTS_MAX,
+    ttl: PERMISSIONS_MS,
+    fetchMethod: (_ownedBy, _stale, { context }) => carriesContents(deps, context),
+  });
+  return async (endpoint) => (await known.fetch(endpoint.ownedBy, { context: endpoint })) ?? false;
+};
+
+const bodyOf = async (
+  { contents }: PostWebhooks,
+  carries: CarriesContents,
+  endpoint: ExistingWebhook,
+  { event }: ClaimedDelivery,
+): Promise<SerializedEvent | undefined> =>
+  (await carries(endpoint)) ? (await serializeEvents(contents, [event]))[0] : serializeWithoutContents(event);
+
 /** @returns null: the endpoint was disabled or deleted a moment ago, and the delivery is left to its lease. */
-const prepare = async (deps: PostWebhooks, delivery: ClaimedDelivery): Promise<PreparedPost | null> => {
+const prepare = async (
+  deps: PostWebhooks,
+  carries: CarriesContents,
+  delivery: ClaimedDelivery,
+): Promise<PreparedPost | null> => {
   const endpoint = deps.endpoints.get(delivery.webhookId);
   if (endpoint === undefined) return null;
   // Concurrent callers of both share queries.
-  const [[serialized], found] = await Promise.all([
-    serializeEvents(deps.contents, [delivery.event]),
-    secretsOf(deps, endpoint),
-  ]);
+  const [serialized, found] = await Promise.all([bodyOf(deps, carries, endpoint, delivery), secretsOf(deps, endpoint)]);
   if (found !== null) return { delivery, url: endpoint.url, ...found, body: JSON.stringify(serialized) };
   deps.logger.error({ webhookId: delivery.webhookId }, 'the vault holds no signing secret or headers of this webhook');
   return null;
@@ -75,6 +106,7 @@ type ClaimFor = (endpoints: readonly ReadyEndpoint[]) => Promise<readonly ReadyE
 
 const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: AbortSignal): ClaimFor => {
   const { webhookDeliveries, webhookTimes, endpoints, system, logger } = deps;
+  const carries = createCarriesContents(deps);
 
   /** Due again at once rather than after their lease: nobody has tried them. */
   const release = async (unprepared: readonly ClaimedDelivery[], err: unknown): Promise<void> => {
@@ -88,7 +120,7 @@ const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: Abort
   const queueAll = async (claimed: readonly ClaimedDelivery[]): Promise<void> => {
     const prepared = await Promise.allSettled(
       claimed.map(async (delivery) => {
-        const post = await prepare(deps, delivery);
+        const post = await prepare(deps, carries, delivery);
         if (post === null) return;
         if (stopping.aborted) throw new Stopping('the process is stopping');
         queues.add(post);

@@ -28,14 +28,18 @@ import { createEndpoints, type Endpoints, type Owed, owedBy, type ReadyEndpoint 
 /**
  * Reacts to events of the log, in its order. It gets every event at least once: a second time it must change nothing. When
  * it fails, it gets the same events again.
+ * @param endpoints webhook endpoints as they stand after these events.
  */
-export type Reaction = (events: readonly RecordedEvent[]) => Promise<void>;
+export type Reaction = (events: readonly RecordedEvent[], endpoints: Endpoints) => Promise<void>;
+
+/** A reaction that looks at no endpoints. */
+export type EventsReaction = (events: readonly RecordedEvent[]) => Promise<void>;
 
 /** One reaction after the other. */
 export const inTurn =
   (reactions: readonly Reaction[]): Reaction =>
-  async (events) => {
-    for (const react of reactions) await react(events);
+  async (events, endpoints) => {
+    for (const react of reactions) await react(events, endpoints);
   };
 
 export interface RecordWebhookDeliveries {
@@ -125,7 +129,7 @@ const createRecorder = async (
 
   const apply = async ({ events, position }: Page): Promise<boolean> => {
     const page = await owedBy(deps.contents, endpoints, events);
-    await deps.react(events);
+    await deps.react(events, endpoints);
     if (page.owed.length + page.owedLater.length > 0) {
       if (!(await moveTo(position, page))) return false;
       deps.onOwed(page.owed.map(({ webhookId, event: { organizationId } }) => ({ webhookId, organizationId })));

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { WebhookEvent } from '../../../src/domain/events.ts';
 import type { EventContext } from '../../../src/domain/ports/event-store.ts';
 import {
+  adoptWebhook,
   deleteWebhook,
   disableWebhook,
+  pauseWebhook,
   pingWebhook,
   rotateWebhookSecret,
   signingSecretIds,
@@ -90,6 +92,38 @@ describe('a webhook', () => {
     given([registered, disabled])
       .when((state) => pingWebhook(state, mine))
       .thenRefused('webhook_disabled');
+  });
+
+  test('is paused for the key that owns it alone, and adopted by an actor without bounds', () => {
+    const paused: WebhookEvent = { type: 'WebhookPaused', data: { webhookId: 'whk_1', keyId: 'key_test' } };
+    const adopted: WebhookEvent = { type: 'WebhookAdopted', data: { webhookId: 'whk_1' } };
+    const free = { allowedCidrs: [], expiresAt: null };
+    const adopt = (actor: string, bounds: Parameters<typeof adoptWebhook>[2]['bounds']) => (state: Webhook) =>
+      adoptWebhook(state, mine, { actor, bounds });
+    given([registered])
+      .when((state) => pauseWebhook(state, 'key_test'))
+      .thenEvents(paused);
+    given([registered])
+      .when((state) => pauseWebhook(state, 'key_other'))
+      .thenNothing();
+    given([registered, paused])
+      .when((state) => pauseWebhook(state, 'key_test'))
+      .thenNothing();
+    given([registered, paused])
+      .when((state) => updateWebhook(state, mine, { enabled: true }))
+      .thenRefused('webhook_disabled');
+    for (const bounds of [
+      { ...free, expiresAt: '2099-01-01T00:00:00.000Z' },
+      { ...free, allowedCidrs: ['192.0.2.0/24'] },
+    ]) {
+      given([registered, paused]).when(adopt('key:key_2', bounds)).thenRefused('wider_than_own_key');
+    }
+    given([registered, paused]).when(adopt('key:key_2', free)).thenEvents(adopted);
+    given([registered, paused]).when(adopt('member:mbr_1', null)).thenEvents(adopted);
+    given([registered]).when(adopt('key:key_test', free)).thenNothing();
+    given([registered, paused, adopted])
+      .when((state) => pingWebhook(state, mine))
+      .thenEvents({ type: 'WebhookPinged', data: { webhookId: 'whk_1' } });
   });
 
   const rotated = (secretId: string, previousExpiresAt: string): WebhookEvent => ({

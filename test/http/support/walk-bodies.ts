@@ -105,6 +105,7 @@ export const BODIES: Readonly<Record<WithBody, (tenant: WalkedDomain) => object>
   'POST /v1/webhooks': () => ({ url: LISTENER, events: ['message.*'] }),
   'PATCH /v1/webhooks/:id': () => ({ description: 'Another' }),
   'POST /v1/webhooks/:id/rotate-secret': () => ({}),
+  'POST /v1/webhooks/:id/adopt': () => ({}),
   'POST /v1/webhooks/:id/ping': () => ({}),
   'POST /v1/webhooks/:id/replay': () => ({ after: 'start' }),
   'POST /v1/webhooks/:id/deliveries/:delivery/resend': () => ({}),

@@ -1,7 +1,9 @@
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import {
+  adoptWebhook,
   deleteWebhook,
   disableWebhook,
+  pauseWebhook,
   pingWebhook,
   registerWebhook,
   rotateWebhookSecret,
@@ -29,6 +31,10 @@ export const webhookSome = async (
       await updateWebhook(context, origin, { ...named, events: ['domain.*'], enabled: below(2) === 0 });
       await rotateWebhookSecret(context, origin, { ...named, gracePeriodMinutes: 5 });
       await pingWebhook(context, origin, named);
+      const byKey = { ...origin, actor: 'key:key_1' };
+      await updateWebhook(context, byKey, { ...named, events: ['message.*', 'domain.*'] });
+      await pauseWebhook(context, origin, { ...named, keyId: 'key_1' });
+      await adoptWebhook(context, origin, { ...named, bounds: null });
     },
   ];
   await actions[below(actions.length)]?.();

@@ -72,7 +72,7 @@ const read = async (
   return {
     deliveries: found.slice(0, DELIVERIES_MAX),
     deliveriesTold: areAll ? 'all' : 'newest',
-    disabledWebhooks: new Set(items.filter(({ status }) => status === 'disabled').map(({ webhookId }) => webhookId)),
+    disabledWebhooks: new Set(items.filter(({ status }) => status !== 'enabled').map(({ webhookId }) => webhookId)),
   };
 };
 

@@ -1,13 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { recordResend } from '../../../commands/webhook.ts';
+import { carriesContents, recordResend } from '../../../commands/webhook.ts';
+import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
+import type { CustomerEvent } from '../../../domain/customer-events.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-deliveries.ts';
 import { POST_HEADERS, REPLAY_HEADER, webhookTimestamp } from '../../../domain/webhook/post.ts';
-import { type SerializedEvent, serializeEvents } from '../../../projections/events/serialize-events.ts';
+import {
+  type SerializedEvent,
+  serializeEvents,
+  serializeWithoutContents,
+} from '../../../projections/events/serialize-events.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodePlace, encodePlace } from '../../lists.ts';
@@ -62,13 +68,22 @@ const serializeWebhookDelivery = (
   })),
 });
 
-/** With what is left of their contents. */
-const serializeDeliveries = async (
+/** Events with what is left of their contents, or without any for a key that lacks `read`. */
+const serializeFor = async (
   { context: { contents } }: Pick<HttpDependencies, 'context'>,
+  { permissions }: Caller,
+  events: readonly CustomerEvent[],
+): Promise<readonly SerializedEvent[]> =>
+  allows(permissions, 'read') ? serializeEvents(contents, events) : events.map(serializeWithoutContents);
+
+const serializeDeliveries = async (
+  deps: Pick<HttpDependencies, 'context'>,
+  caller: Caller,
   deliveries: readonly WebhookDelivery[],
 ): Promise<readonly SerializedWebhookDelivery[]> => {
-  const events = await serializeEvents(
-    contents,
+  const events = await serializeFor(
+    deps,
+    caller,
     deliveries.map(({ event }) => event),
   );
   return deliveries.map((delivery, index) => serializeWebhookDelivery(delivery, events[index] as SerializedEvent));
@@ -96,7 +111,11 @@ export const listWebhookDeliveriesRoute = endpoint(
     const place = decodePlace(listOfWebhook(id), after);
     await loadWebhook(deps, caller, id);
     const { deliveries, next } = await deps.webhookDeliveries.list({ webhookId: id, limit, ...place, state, type });
-    return listOf(await serializeDeliveries(deps, deliveries), next !== null, encodePlace(listOfWebhook(id), next));
+    return listOf(
+      await serializeDeliveries(deps, caller, deliveries),
+      next !== null,
+      encodePlace(listOfWebhook(id), next),
+    );
   },
 );
 
@@ -118,9 +137,10 @@ export const getWebhookDeliveryRoute = endpoint(
   'GET /v1/webhooks/:id/deliveries/:delivery',
   { summary: 'Read a delivery of a webhook with all attempts', answer: shownWebhookDeliverySchema, etag: false },
   async ({ caller, request }, { deps }) => {
-    const { delivery } = await loadDelivery(deps, caller, request);
-    const [event] = await serializeEvents(deps.context.contents, [delivery.event]);
-    return { ...serializeWebhookDelivery(delivery, event as SerializedEvent), body: JSON.stringify(event) };
+    const { webhook, delivery } = await loadDelivery(deps, caller, request);
+    const [event] = await serializeFor(deps, caller, [delivery.event]);
+    const body = (await carriesContents(deps.context, webhook)) ? event : serializeWithoutContents(delivery.event);
+    return { ...serializeWebhookDelivery(delivery, event as SerializedEvent), body: JSON.stringify(body) };
   },
 );
 
@@ -140,7 +160,7 @@ export const resendWebhookDeliveryRoute = endpoint(
     await recordResend(deps.context, origin, { webhookId, environment: caller.environment, deliveryId });
     const now = deps.context.system.now();
     await deps.webhookDeliveries.resend(delivery.id, now);
-    const [posted] = await serializeDeliveries(deps, [{ ...delivery, state: 'pending', dueAt: now }]);
+    const [posted] = await serializeDeliveries(deps, caller, [{ ...delivery, state: 'pending', dueAt: now }]);
     return posted;
   },
 );

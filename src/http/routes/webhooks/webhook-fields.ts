@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { CUSTOMER_EVENT_TYPES } from '../../../domain/customer-event-types.ts';
+import { DomainError } from '../../../domain/domain-error.ts';
 import type { WebhookFilters } from '../../../domain/webhook/events.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { atMost, line } from '../../validation/fields.ts';
@@ -82,12 +84,15 @@ interface SentFilters {
   readonly tags: readonly string[];
 }
 
-/** @throws {DomainError} `not_found`, `other_organization`: of a domain. */
+/** @throws {DomainError} `permission_missing` for tags; `not_found`, `other_organization` for a domain. */
 export const filtersOf = async (
   deps: Pick<HttpDependencies, 'context'>,
   caller: Caller,
   { domain_ids, tags }: SentFilters,
 ): Promise<WebhookFilters> => {
+  if (tags.length > 0 && !allows(caller.permissions, 'read')) {
+    throw new DomainError('permission_missing', "API key lacks 'read' permission: it cannot filter by tags");
+  }
   const found = await Promise.all(domain_ids.map((id) => loadDomain(deps, caller, id)));
   return { domains: found.map(({ domain: { domainId: id, name } }) => ({ id, name })), tags: [...tags] };
 };

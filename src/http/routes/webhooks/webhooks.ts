@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { load } from '../../../commands/execute.ts';
 import {
+  adoptWebhook,
   deleteWebhook,
   pingWebhook,
   registerWebhook,
@@ -210,6 +211,26 @@ export const updateWebhookRoute = (route: RouteContext): void => {
     },
   );
 };
+
+export const adoptWebhookRoute = endpoint(
+  'POST /v1/webhooks/:id/adopt',
+  {
+    summary: 'Take over a webhook from the key that made it',
+    description:
+      'A webhook is paused when the key in `owned_by` expires or is bound to networks, and ends. A member, or a key without ' +
+      'these bounds, adopts it: it goes on with the events that waited. Adopt the webhooks of a key before you revoke it, and ' +
+      'nothing waits.',
+    answer: webhookSchema,
+  },
+  async ({ caller, origin, id, request, reply }, { deps }) => {
+    await loadWebhook(deps, caller, id);
+    const bounds = caller.member === undefined ? caller.bounds : null;
+    const named = { webhookId: id, environment: caller.environment, bounds, ...ifMatch(request) };
+    const { webhook, revision } = await adoptWebhook(deps.context, origin, named);
+    setRevision(reply, revision);
+    return serializeWebhook(webhook, await deps.webhookDeliveries.failingSince([id]));
+  },
+);
 
 const rotation = z.strictObject({
   grace_period_minutes: z

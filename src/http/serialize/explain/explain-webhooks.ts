@@ -2,7 +2,7 @@ import type { WebhookDelivery, WebhookTry } from '../../../domain/ports/webhook-
 import { actorOf } from './explain-actor.ts';
 import { atTime, type ExplainedStep, type View } from './explanation.ts';
 
-/** Endpoints that get nothing until they are replaced. */
+/** Endpoints that get nothing until they are enabled or adopted. */
 export type DisabledWebhooks = ReadonlySet<string>;
 
 const POSTER = actorOf('worker:post-webhooks');
@@ -13,7 +13,7 @@ const answered = (webhookId: string, { status, durationMs }: WebhookTry): string
     : `it answered ${status} after ${Math.round(durationMs)} ms`;
 
 const nextOf = ({ dueAt, webhookId }: WebhookDelivery, disabled: DisabledWebhooks): string => {
-  if (disabled.has(webhookId)) return 'It waits because the endpoint is disabled.';
+  if (disabled.has(webhookId)) return 'It waits because the endpoint is disabled or paused.';
   return dueAt === null ? '' : `The next attempt is at ${atTime(dueAt.toISOString())}.`;
 };
 

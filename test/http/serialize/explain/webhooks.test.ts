@@ -59,7 +59,7 @@ describe('a webhook in an explanation', () => {
   test.each([
     ['delivered', [], 'It is complete.'],
     ['failed', [], 'It is not tried again.'],
-    ['pending', ['whk_1'], 'It waits because the endpoint is disabled.'],
+    ['pending', ['whk_1'], 'It waits because the endpoint is disabled or paused.'],
   ] as const)('that is %s (disabled: %j) says so', (state, disabled, sentence) => {
     const dueAt = state === 'pending' ? new Date(minute(10)) : null;
     const [step] = told({ state, dueAt, tries: [tried(200, 1)] }, disabled);

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import { createKey, deleteKey, revokeKey, updateKey } from '../../../src/commands/api-key.ts';
+import type { Origin } from '../../../src/commands/context.ts';
+import { load } from '../../../src/commands/execute.ts';
+import { deleteDomain, registerDomain } from '../../../src/commands/sending-domain/change-domain.ts';
+import { adoptWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
+import type { Permission } from '../../../src/domain/api-key/events.ts';
+import { createKeyCacheProjection } from '../../../src/domain/key-cache.ts';
+import { webhookStream } from '../../../src/domain/streams.ts';
+import { webhook } from '../../../src/domain/webhook/webhook.ts';
+import { until } from '../delivering.ts';
+import type { Service } from '../service.ts';
+import { receiver, service } from './opened.ts';
+
+const ALL: readonly Permission[] = ['send', 'read', 'manage'];
+const loadKeyCache = async () => createKeyCacheProjection();
+
+interface Bounds {
+  readonly expiresAt?: string;
+  readonly allowedCidrs?: readonly string[];
+  readonly permissions?: readonly Permission[];
+}
+
+const by = ({ organizationId }: Service, actor: string): Origin => ({
+  ...{ actor, organizationId, environment: 'test', requestId: null },
+  ...{ correlationId: 'test', causationId: 'test' },
+});
+
+/** A webhook that a key registered, and the key. */
+const openKept = async (bounds: Bounds) => {
+  const outbox = await service();
+  outbox.workers().start();
+  const operator = by(outbox, 'operator');
+  const { domain } = await registerDomain(outbox.context, operator, { name: 'keys.test' });
+  const { key } = await createKey(outbox.context, operator, {
+    ...{ by: 'operator', domainId: domain.domainId, name: 'k', environment: 'test', rateLimits: {} },
+    permissions: [...(bounds.permissions ?? ALL)],
+    allowedCidrs: [...(bounds.allowedCidrs ?? [])],
+    expiresAt: bounds.expiresAt ?? null,
+  });
+  const endpoint = await receiver();
+  const registered = await registerWebhook(outbox.context, by(outbox, `key:${key.keyId}`), {
+    ...{ url: endpoint.url, events: ['message.accepted'], environment: 'test', description: null },
+  });
+  const { webhookId } = registered.webhook;
+  const stateNow = async () => (await load(outbox.context.store, webhook, webhookStream(webhookId))).state;
+  return {
+    ...{ outbox, operator, endpoint, webhookId, stateNow },
+    domainId: domain.domainId,
+    change: { by: 'operator', keyId: key.keyId, loadKeyCache } as const,
+    isPaused: () => until(async () => expect((await stateNow()).status).toBe('paused')),
+  };
+};
+
+const FAR = { expiresAt: '2099-01-01T00:00:00.000Z' };
+const NETWORK = { allowedCidrs: ['192.0.2.0/24'] };
+
+describe('a webhook of a key that ends', () => {
+  test.each([
+    ['expires', FAR],
+    ['is bound to networks', NETWORK],
+  ])('is paused when the key %s: events wait, and an adoption loses none', async (_, bounds) => {
+    const { outbox, operator, endpoint, change, isPaused, webhookId } = await openKept(bounds);
+    await outbox.send('ann@example.org', 'test');
+    await until(() => expect(endpoint.posts).toHaveLength(1));
+    await revokeKey(outbox.context, operator, change);
+    await isPaused();
+    await outbox.send('bob@example.org', 'test');
+    const { webhookDeliveries } = outbox.dependencies;
+    await until(async () => expect(await webhookDeliveries.pendingOf(webhookId, 10)).toBe(1));
+    expect(endpoint.posts).toHaveLength(1);
+    await adoptWebhook(outbox.context, by(outbox, 'member:mbr_1'), { webhookId, environment: 'test', bounds: null });
+    await until(() => expect(endpoint.posts).toHaveLength(2));
+  });
+
+  test('is paused when the key is deleted, its domain is deleted, or it may no longer manage webhooks', async () => {
+    const deleted = await openKept(FAR);
+    await deleteKey(deleted.outbox.context, deleted.operator, deleted.change);
+    await deleted.isPaused();
+    const gone = await openKept(FAR);
+    const { domainId } = gone;
+    await deleteDomain(gone.outbox.context, gone.operator, { by: 'operator', domainId, loadKeyCache });
+    await gone.isPaused();
+    const demoted = await openKept({});
+    await updateKey(demoted.outbox.context, demoted.operator, {
+      ...demoted.change,
+      ...{ changes: { permissions: ['send'] }, leavesOutRequester: false },
+    });
+    await demoted.isPaused();
+  });
+
+  test('goes on when the key has no bounds, or another actor answers for the webhook by then', async () => {
+    const unbounded = await openKept({});
+    await revokeKey(unbounded.outbox.context, unbounded.operator, unbounded.change);
+    const adopted = await openKept(FAR);
+    const { outbox, webhookId } = adopted;
+    await adoptWebhook(outbox.context, by(outbox, 'key:key_other'), {
+      ...{ webhookId, environment: 'test', bounds: { allowedCidrs: [], expiresAt: null } },
+    });
+    await revokeKey(outbox.context, adopted.operator, adopted.change);
+    for (const one of [unbounded, adopted]) {
+      await one.outbox.send('ann@example.org', 'test');
+      await until(() => expect(one.endpoint.posts).toHaveLength(1));
+      expect((await one.stateNow()).status).toBe('enabled');
+    }
+  });
+
+  test('is paused when a request of the key is recorded after the key has ended', async () => {
+    const { outbox, operator, change, isPaused, webhookId } = await openKept(FAR);
+    await adoptWebhook(outbox.context, by(outbox, 'member:mbr_1'), { webhookId, environment: 'test', bounds: null });
+    await revokeKey(outbox.context, operator, change);
+    await updateWebhook(outbox.context, by(outbox, `key:${change.keyId}`), {
+      ...{ webhookId, environment: 'test', events: ['message.*'] },
+    });
+    await isPaused();
+  });
+});
+
+describe('a webhook of a key without `read`', () => {
+  test('carries no addresses, tags or metadata, and carries them once a member has adopted it', async () => {
+    const { outbox, endpoint, webhookId } = await openKept({ permissions: ['send', 'manage'] });
+    const tags = [{ name: 'order', value: '1234' }];
+    await outbox.send('ann@example.org', 'test', 'Hello', { tags });
+    await until(() => expect(endpoint.posts).toHaveLength(1));
+    expect(endpoint.posts[0]?.body).not.toMatch(/ann@|1234/);
+    expect(endpoint.posts[0]?.json.data).toMatchObject({ recipient: { address: null }, tags: [], metadata: {} });
+    await adoptWebhook(outbox.context, by(outbox, 'member:mbr_1'), { webhookId, environment: 'test', bounds: null });
+    let sent = 1;
+    await until(async () => {
+      sent += 1;
+      await outbox.send('bob@example.org', 'test', 'Hello', { tags });
+      await until(() => expect(endpoint.posts).toHaveLength(sent));
+      expect(endpoint.posts.at(-1)?.json.data).toMatchObject({ recipient: { address: 'bob@example.org' }, tags });
+    });
+  });
+});
