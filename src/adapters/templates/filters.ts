@@ -1,4 +1,5 @@
 import type { Liquid } from 'liquidjs';
+import { isOnCalendar } from '../../domain/template/variables.ts';
 
 /** Filters of our own, for what a mail shows in its reader's language. They replace those that format by `strftime`. */
 
@@ -47,9 +48,14 @@ const number = (value: unknown): number => {
   return found;
 };
 
-const moment = (value: unknown): Date => {
-  const found = value === 'now' ? null : new Date(String(value));
-  if (found === null || Number.isNaN(found.getTime())) throw new Error(`'${String(value).slice(0, 50)}' is not a date`);
+const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
+/** A time without offset would be read in the time zone of the machine. */
+const WITHOUT_OFFSET = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
+
+const moment = (text: string): Date => {
+  const found = new Date(WITHOUT_OFFSET.test(text) ? `${text}Z` : text);
+  const isWrong = text === 'now' || Number.isNaN(found.getTime()) || !isOnCalendar(text);
+  if (isWrong) throw new Error(`'${text.slice(0, 50)}' is not a date`);
   return found;
 };
 
@@ -78,8 +84,13 @@ const isMissing = (value: unknown): boolean => value === undefined || value === 
 
 const formatDate = (locale: string, value: unknown, styles: readonly unknown[]): string => {
   const [dateStyle = 'medium', timeStyle = 'none', zone = 'UTC'] = styles;
-  const key = [locale, style(dateStyle, 'the style of a date'), style(timeStyle, 'the style of a time'), zone];
-  return known(() => dates(key.join('|')), `time zone '${String(zone).slice(0, 50)}'`).format(moment(value));
+  const styled = [locale, style(dateStyle, 'the style of a date'), style(timeStyle, 'the style of a time')];
+  const formatterIn = (where: unknown) =>
+    known(() => dates([...styled, where].join('|')), `time zone '${String(where).slice(0, 50)}'`);
+  const formatter = formatterIn(zone);
+  const text = String(value);
+  // A day of the calendar is the same day everywhere.
+  return (CALENDAR_DATE.test(text) ? formatterIn('UTC') : formatter).format(moment(text));
 };
 
 const formatNumber = (locale: string, value: unknown, digits: unknown): string => {
@@ -94,8 +105,25 @@ const formatMoney = (locale: string, value: unknown, currency: unknown): string 
   return numbers([locale, '', currency].join('|')).format(number(value));
 };
 
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** In units of memory, a character: segmenting takes ten times as long as other filters. */
+const SEGMENTING_UNITS = 10;
+
+/** liquidjs splits at UTF-16 units: half an emoji, or an accent without its letter, is shown as a box. */
+const addSplit = (liquid: Liquid): void => {
+  const { split } = liquid.filters;
+  if (typeof split !== 'function') throw new Error("liquidjs has no filter 'split'");
+  liquid.registerFilter('split', function (value, separator) {
+    if (separator !== '') return split.call(this, value, separator);
+    const text = isMissing(value) ? '' : String(value);
+    this.context.memoryLimit.use(text.length * SEGMENTING_UNITS);
+    return Array.from(graphemes.segment(text), ({ segment }) => segment);
+  });
+};
+
 /** `{{ due | date: "long" }}`, `{{ at | date: "medium", "short", "Europe/Berlin" }}`, `{{ total | money: "EUR" }}`, `{{ n | number: 2 }}`. */
 export const addFilters = (liquid: Liquid): void => {
+  addSplit(liquid);
   liquid.registerFilter('date', function (this: Filter, value, ...styles) {
     return isMissing(value) ? '' : formatDate(localeOf(this), value, styles);
   });

@@ -9,6 +9,7 @@ import {
   type TemplateRenderer,
   type VariableUse,
 } from '../../domain/ports/template-renderer.ts';
+import { addHtmlEscapeFilters, addTextEscapeFilters } from './escape-filters.ts';
 import { addFilters } from './filters.ts';
 import { SOURCE_CHARACTERS_MAX, tooLarge } from './liquid-bounds.ts';
 
@@ -100,10 +101,18 @@ const MARKS = /[\uFDD0\uFDD1]/g;
 /** How outputs are escaped. `marked` makes them longer: a `capture` would see it. */
 type Escaping = 'none' | 'plain' | 'marked';
 
-const marking = (escaped: Liquid['options']['outputEscape']) =>
+const marking = (escaped: (this: unknown, value: unknown) => string) =>
   function (this: unknown, value: unknown): string {
-    return OUTPUT_START + String(escaped?.call(this, value)).replaceAll(MARKS, '') + OUTPUT_END;
+    return OUTPUT_START + escaped.call(this, value).replaceAll(MARKS, '') + OUTPUT_END;
   };
+
+const addEscapeFilters = (liquid: Liquid, escaping: Escaping): void => {
+  if (escaping === 'none') addTextEscapeFilters(liquid);
+  else {
+    const escaped = addHtmlEscapeFilters(liquid);
+    liquid.options.outputEscape = escaping === 'marked' ? marking(escaped) : escaped;
+  }
+};
 
 const createEngine = (escaping: Escaping): Liquid => {
   const liquid = new Liquid({
@@ -113,12 +122,11 @@ const createEngine = (escaping: Escaping): Liquid => {
     parseLimit: SOURCE_CHARACTERS_MAX,
     renderLimit: RENDER_MS_MAX,
     memoryLimit: MEMORY_UNITS_MAX,
-    ...(escaping === 'none' ? {} : { outputEscape: 'escape' as const }),
   });
-  if (escaping === 'marked') liquid.options.outputEscape = marking(liquid.options.outputEscape);
   for (const name of Object.keys(liquid.tags)) if (!TAGS.has(name)) delete liquid.tags[name];
   for (const name of Object.keys(liquid.filters)) if (!FILTERS.has(name)) delete liquid.filters[name];
   addFilters(liquid);
+  addEscapeFilters(liquid, escaping);
   return liquid;
 };
 

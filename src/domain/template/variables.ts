@@ -21,6 +21,16 @@ export type VariableProblems = Readonly<Record<string, string>>;
 
 /** ISO 8601: a day, or a moment with its offset. */
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const DAY = /^(\d{4})-(\d{2})-(\d{2})/;
+
+/** False for a day that is on no calendar: `Date` reads 2026-02-29 as 1 March. A text that begins with no day is true. */
+export const isOnCalendar = (text: string): boolean => {
+  const [day, year, month, ofMonth] = DAY.exec(text) ?? [];
+  if (day === undefined) return true;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(ofMonth)));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(ofMonth);
+};
+
 const URL_PROTOCOLS: readonly string[] = ['http:', 'https:', 'mailto:', 'tel:'];
 
 const isUrl = (value: string): boolean => URL.canParse(value) && URL_PROTOCOLS.includes(new URL(value).protocol);
@@ -30,7 +40,7 @@ const CHECKS: Readonly<Record<VariableType, readonly [(value: unknown) => boolea
   number: [(value) => typeof value === 'number' && Number.isFinite(value), 'must be a number'],
   boolean: [(value) => typeof value === 'boolean', 'must be true or false'],
   date: [
-    (value) => typeof value === 'string' && DATE.test(value) && !Number.isNaN(Date.parse(value)),
+    (value) => typeof value === 'string' && DATE.test(value) && !Number.isNaN(Date.parse(value)) && isOnCalendar(value),
     'must be a date: 2026-01-31 or 2026-01-31T09:30:00Z',
   ],
   url: [

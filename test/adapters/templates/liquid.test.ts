@@ -62,6 +62,90 @@ describe('a template', () => {
     expect(text.replaceAll(/[\u00a0\u202f]/g, ' ')).toBe(expected);
   });
 
+  test.each([
+    ['{{ x | escape }}', 'a &amp; &lt;b&gt;\n&amp;amp;'],
+    ['{{ x | escape | escape }}', 'a &amp; &lt;b&gt;\n&amp;amp;'],
+    ['{{ x | escape_once }}', 'a &amp; &lt;b&gt;\n&amp;'],
+    ['{{ x | escape_once | raw }}', 'a &amp; &lt;b&gt;\n&amp;'],
+    ['{{ x | newline_to_br }}', 'a &amp; &lt;b&gt;<br />\n&amp;amp;'],
+    ['{{ x | escape | newline_to_br }}', 'a &amp; &lt;b&gt;<br />\n&amp;amp;'],
+    ['{{ x | newline_to_br | escape }}', 'a &amp; &lt;b&gt;<br />\n&amp;amp;'],
+    ['{{ x | newline_to_br | raw }}', 'a &amp; &lt;b&gt;<br />\n&amp;amp;'],
+    ['{{ x | escape | raw }}', 'a &amp; &lt;b&gt;\n&amp;amp;'],
+    ['{{ x | escape | append: "<i>" }}', 'a &amp; &lt;b&gt;\n&amp;amp;&lt;i&gt;'],
+    ['{{ x | escape | append: "<i>" | raw }}', 'a &amp; &lt;b&gt;\n&amp;amp;<i>'],
+    ['{{ x | escape | upcase | prepend: x | slice: 0, 3 }}', 'a &amp;'],
+    [
+      '{% assign y = x | escape %}{{ y }}{{ y | raw | upcase }}',
+      'a &amp; &lt;b&gt;\n&amp;amp;A &amp; &lt;B&gt;\n&amp;AMP;',
+    ],
+    ['{% capture y %}<i>{{ x }}</i>{% endcapture %}{{ y }}', '<i>a &amp; &lt;b&gt;\n&amp;amp;</i>'],
+    ['{% capture y %}{{ x | newline_to_br }}{% endcapture %}{{ y }}', 'a &amp; &lt;b&gt;<br />\n&amp;amp;'],
+    ['{% capture y %}ab{% endcapture %}{{ y.size }}{% if y contains "b" %}{{ y | append: "<" }}{% endif %}', '2ab&lt;'],
+    ['{{ "a &nbsp;&#8364; b" | escape_once }}', 'a \u00a0€ b'],
+    ['{{ missing | escape }}{{ missing | newline_to_br }}{{ missing | escape_once }}', ''],
+    [
+      '{{ x | newline_to_br | default: "none" }}{{ missing | escape | default: "<" }}',
+      'a &amp; &lt;b&gt;<br />\n&amp;amp;&lt;',
+    ],
+    ['{% capture y %}ab{% endcapture %}{{ y | size }}{% assign z = y | split: "" %}{{ z | size }}', '22'],
+    ['{% echo x | newline_to_br | raw %}', 'a &amp; &lt;b&gt;<br />\n&amp;amp;'],
+    ['{% echo x | escape %}', 'a &amp; &lt;b&gt;\n&amp;amp;'],
+  ])('escapes once: %s', (source, expected) => {
+    expect(render(source, { x: 'a & <b>\n&amp;' })).toBe(expected);
+  });
+
+  test('shows no markup of line breaks in text', () => {
+    expect(render('{{ x | newline_to_br }}', { x: 'a\n<b>' }, { escapes: false })).toBe('a\n<b>');
+  });
+
+  test('escapes any value whatever filters that escape it went through, but for raw', () => {
+    const filters = fc.constantFrom(
+      'escape',
+      'escape_once',
+      'newline_to_br',
+      'upcase',
+      'append: x',
+      'split: "" | join',
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.array(filters, { maxLength: 4 }), (x, chain) => {
+        const html = render(`{{ ${['x', ...chain].join(' | ')} }}`, { x });
+        expect(html.replaceAll('<br />', '')).not.toMatch(/[<>"']/);
+      }),
+    );
+  });
+
+  test.each(['2026-02-29', '2026-02-30T10:00:00Z', '2026-13-01', '2026-04-31', '2026-00-10', '2026-01-00'])(
+    'refuses %s, which is on no calendar',
+    (at) => {
+      expect(() => render('{{ at | date }}', { at })).toThrow(`'${at}' is not a date`);
+    },
+  );
+
+  test.each(['America/Los_Angeles', 'Pacific/Kiritimati', 'UTC'])(
+    'shows a calendar date as the same day in %s',
+    (zone) => {
+      expect(render('{{ at | date: "long", "none", zone }}', { at: '2026-12-25', zone })).toBe('December 25, 2026');
+    },
+  );
+
+  test('refuses a time zone that does not exist, for calendar dates too', () => {
+    expect(() => render('{{ "2026-12-25" | date: "long", "none", "Mars/Crater" }}')).toThrow('unknown time zone');
+  });
+
+  test('reads a time without offset in UTC, wherever it runs', () => {
+    expect(render('{{ "2026-12-25T23:30" | date: "short", "short" }}').replaceAll('\u202f', ' ')).toBe(
+      '12/25/26, 11:30 PM',
+    );
+  });
+
+  test('splits text into what readers see as characters', () => {
+    const source = '{% assign all = x | split: "" %}{{ all | size }}:{{ all | join: " " }}';
+    expect(render(source, { x: '👩‍👩‍👧e\u0301🇩🇪न' }, { escapes: false })).toBe('4:👩‍👩‍👧 e\u0301 🇩🇪 न');
+    expect(render('{{ x | split: "," | join: "+" }}', { x: 'a,b' })).toBe('a+b');
+  });
+
   test('names its variables with the place of their first use', () => {
     expect(renderer.check('Hello {{ user.name }}\n{% assign x = other %}{{ x }}{{ user.id }}').uses).toEqual([
       { name: 'user', line: 1, column: 10 },

@@ -5,6 +5,7 @@ import {
   textualValues,
   type Variable,
   type VariableType,
+  valueProblem,
 } from '../../../src/domain/template/variables.ts';
 
 const variable = (name: string, type: VariableType, more: Partial<Variable> = {}): Variable => ({
@@ -85,4 +86,15 @@ test('numbers and truth values are texts where a text is declared, and nowhere e
     ['a', 'a'],
   ])
     expect(textualValues(variables, { text: given })).toEqual({ text: told });
+});
+
+test.each(['2026-02-29', '2026-02-29T10:00:00Z', '2026-04-31', '2026-13-01'])(
+  '%s is no date: the day does not exist',
+  (day) => {
+    expect(valueProblem('date', day)).toMatch(/must be a date/);
+  },
+);
+
+test.each(['2028-02-29', '0001-01-01', '2026-12-31T23:59:59+14:00'])('%s is a date', (day) => {
+  expect(valueProblem('date', day)).toBeNull();
 });
