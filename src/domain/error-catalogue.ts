@@ -54,8 +54,9 @@ export const ERROR_CATALOGUE = {
     remedy: 'Call from an allowed address, or change `allowed_cidrs`.',
   },
   from_domain_mismatch: {
-    meaning: 'The `from` address is not on the domain that the key is bound to.',
-    remedy: 'Use a `from` address on the key’s domain.',
+    meaning:
+      'The `from` address, or one in `Resent-From` or `Resent-Sender`, is not on the domain that the key is bound to.',
+    remedy: 'Use addresses on the key’s domain.',
   },
   other_organization: {
     meaning: 'The resource belongs to another organization.',

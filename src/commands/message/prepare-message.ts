@@ -11,6 +11,7 @@ import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import { contentParts, contentRoot } from '../../domain/message/content-parts.ts';
 import type { MessageDraft } from '../../domain/message/draft.ts';
+import { resentProblems } from '../../domain/message/sender-headers.ts';
 import { subjectWordDigests } from '../../domain/message/subject-words.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
 import type { System } from '../../domain/ports/system.ts';
@@ -67,6 +68,14 @@ export const requireFromDomain = ({ domain }: Caller, fromAddress: string): void
   throw new DomainError('from_domain_mismatch', problem, { details: { from: [problem] } });
 };
 
+/** A message is not sent again in another domain's name. @throws {DomainError} `from_domain_mismatch`. */
+const requireOwnResentHeaders = ({ domain }: Caller, { headers, repeatedHeaders = [] }: MessageDraft): void => {
+  const repeated = repeatedHeaders.map(({ name, value }) => [name, value] as const);
+  const problems = resentProblems([...Object.entries(headers), ...repeated], domain.name);
+  const [first] = problems;
+  if (first !== undefined) throw new DomainError('from_domain_mismatch', first, { details: { headers: problems } });
+};
+
 const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: MessageDraft): number =>
   Buffer.byteLength(html) +
   Buffer.byteLength(text) +
@@ -111,6 +120,7 @@ export const prepareMessage = async (
 ): Promise<PreparedMessage> => {
   const { draft, analysed } = request;
   requireFromDomain(caller, draft.from.address);
+  requireOwnResentHeaders(caller, draft);
   const { domain, keyId, environment, organizationId } = caller;
   const {
     stream,

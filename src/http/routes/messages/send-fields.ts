@@ -3,6 +3,7 @@ import { isBase64 } from '../../../domain/base64.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import { isAttachmentType, isHeaderName, isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
 import { mediaTypeOf } from '../../../domain/message/media-types.ts';
+import { isOneClickHeader, listLinkProblem } from '../../../domain/message/sender-headers.ts';
 import { holdsAddresses, mailboxesIn } from '../../../domain/message/structured-headers.ts';
 import type { Mailbox, StoredAttachment, UnsubscribeWays } from '../../../domain/ports/contents.ts';
 import type { Tracking } from '../../../domain/tracking/tracking.ts';
@@ -139,8 +140,11 @@ const hasLongWord = (value: string): boolean =>
   value.length > HEADER_WORD_CHARACTERS_MAX &&
   value.split(/[ \t]+/).some((word) => word.length > HEADER_WORD_CHARACTERS_MAX);
 
-/** What is wrong with a header field; null: nothing. */
-export const headerProblem = (name: string, value: string): string | null => {
+/**
+ * What is wrong with a header field; null: nothing.
+ * @param isOneClick whether the message has `List-Unsubscribe-Post`.
+ */
+export const headerProblem = (name: string, value: string, isOneClick = false): string | null => {
   if (!isHeaderName(name)) return 'is not a header name';
   if (isOwnHeader(name)) return 'is not allowed: the service writes this header';
   if (holdsAddresses(name) && !/^[ -~\t]*$/.test(value) && mailboxesIn(value) === null) {
@@ -148,7 +152,7 @@ export const headerProblem = (name: string, value: string): string | null => {
   }
   return hasLongWord(value)
     ? `must not have more than ${HEADER_WORD_CHARACTERS_MAX} characters without a space: a line holds no more`
-    : null;
+    : listLinkProblem(name, value, isOneClick);
 };
 
 export const headerValue = headerText(HEADER_CHARACTERS_MAX);
@@ -168,12 +172,13 @@ const charactersOf = (fields: Readonly<Record<string, string>>): number =>
 
 function* headersProblems(fields: Readonly<Record<string, string>>): Generator<readonly [message: string, path: Path]> {
   const names = Object.keys(fields);
+  const isOneClick = names.some(isOneClickHeader);
   if (charactersOf(fields) > HEADERS_CHARACTERS_MAX) {
     yield [`must have at most ${HEADERS_CHARACTERS_MAX} characters in all`, []];
   }
   for (const name of repeatedNames(names)) yield ['is given twice: case makes no difference', [name]];
   for (const [name, value] of Object.entries(fields)) {
-    const problem = headerProblem(name, value);
+    const problem = headerProblem(name, value, isOneClick);
     if (problem !== null) yield [problem, [name]];
   }
 }
