@@ -96,8 +96,15 @@ const envelopeIdIn = ({ parts }: MailParts): string | null => {
   return firstField(readFields(status.trimStart().split(/\n[ \t]*\n/, 1)[0] ?? ''), 'original-envelope-id') ?? null;
 };
 
+/**
+ * RFC 3834 §5: an answer to a mail, never a report in words alone. Postfix calls its reports so, which have fields, and so
+ * does Exim, which names whom it has given up in a header.
+ */
+const isReply = ({ headers }: MailParts): boolean =>
+  /^auto-replied\b/i.test(firstField(headers, 'auto-submitted') ?? '') && !headers.has('x-failed-recipients');
+
 const textReport = (parts: MailParts): Report | null => {
-  if (isAnswerOfProgram(parts)) return { kind: 'nothing', why: 'automatic reply' };
+  if (isAnswerOfProgram(parts) || isReply(parts)) return { kind: 'nothing', why: 'automatic reply' };
   const failures = readTextReport(parts);
   return failures === null ? null : failed(failures);
 };

@@ -3,12 +3,12 @@ import type { MailParts } from './mail-parts.ts';
 import { quotedReply, readable, reportedAddress } from './quoted-reply.ts';
 
 /** Who writes such reports. */
-const MAILER = /mailer-?daemon|postmaster|mail delivery (?:sub)?system|mdaemon|maildelivery|mail administrator/i;
+const MAILER = /mailer-?daemon|post_?master|mail delivery (?:sub)?system|mdaemon|maildelivery|mail administrator/i;
 const SUBJECT =
-  /undeliver|deliver(?:y|ed)? (?:status|failure|failed|problem|report|has failed)|delivery notification|returned mail|return(?:ed)? to sender|failure notice|mail (?:delivery )?fail|non-?delivery|not delivered|could ?n.t be delivered|could not be delivered|unzustellbar|nicht zugestellt|non remis|no se (?:puede|ha podido) entregar|mancata consegna/i;
+  /undeliver|deliver(?:y|ed)? (?:status|failure|failed|problem|report|has failed)|delivery notification|returned mail|return(?:ed)? to sender|failure notice|mail (?:delivery )?fail|non-?delivery|not delivered|could ?n.t be delivered|could not be delivered|unzustellbar|nicht zugestellt|non remis|no se (?:puede|ha podido) entregar|mancata consegna|メールエラー通知/i;
 /** What such a report says, in the words of those who send them. */
 const GIVEN_UP =
-  /could(?: not|n['’]t) be (?:delivered|reached)|undeliver|delivery (?:has )?failed|deliver(?:y|ed)? fail|failed permanently|fatal errors?|(?:wasn['’]t|was not|not) able to deliver|unable to deliver|cannot be delivered|can['’]t be delivered|did not reach|(?:wasn['’]t|was not|not been|isn['’]t) delivered|returned (?:to|below)|address(?:\(?es\)?)? failed|rejected your message|nicht zugestellt|unzustellbar|n['’]a pas pu|no se ha podido entregar/i;
+  /could(?: not|n['’]t) be (?:delivered|reached)|error (?:occurred )?(?:while |when )?(?:trying|attempting) to deliver|error delivering your mail|error message below|failure reasons|undeliver|delivery (?:has )?failed|deliver(?:y|ed)? fail|failed permanently|fatal errors?|(?:wasn['’]t|was not|not) able to deliver|unable to deliver|cannot be delivered|can['’]t be delivered|did not reach|(?:wasn['’]t|was not|not been|isn['’]t) delivered|returned (?:to|below)|address(?:\(?es\)?)? failed|rejected your message|nicht zugestellt|unzustellbar|n['’]a pas pu|no se ha podido entregar/i;
 /** The other side goes on trying. */
 const STILL_TRIED =
   /warning message only|will (?:be retried|continue|keep trying|retry)|has been delayed|delivery (?:is )?delayed|delayed for|not yet been delivered|do not need to re-?send|only a temporary failure|still (?:trying|being tried)|temporary (?:problem|failure) .{0,60}(?:retry|continue)/i;
@@ -16,7 +16,7 @@ const FOR_GOOD = /permanent|giving up|given up|fatal error|will not be retried|n
 
 /** Where the message that is returned begins. */
 const COPY =
-  /^(?:-{6} (?=[^-\n]{1,200}-{6}[ \t]{0,9}$))|^[-=> ]{0,20}(?:this is a copy of|below this line is|original message|the original message(?! was)|returned message|original headers?|message headers? follow|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
+  /^(?:-{6} (?=[^-\n]{1,200}-{6}[ \t]{0,9}$))|^[-=> ]{0,20}(?:this is a copy of|below this line is|original message|the original message(?! was)|returned message|original headers?|message headers? follow|message details:?$|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
 
 const ADDRESS_LINE =
   /^[ \t>*-]{0,12}(?:to: ?|recipient: ?)?<?([^\s<>"(),:;]{1,64}@[^\s<>"(),:;]{3,253}?)>?[.:;,]?(?:\s|$)/i;
@@ -56,8 +56,13 @@ const addressesIn = (head: string): readonly string[] => [
   ...new Set((head.match(ADDRESS_ANYWHERE) ?? []).slice(0, RECIPIENTS_MAX).flatMap(reportedAddress)),
 ];
 
+/** Headers of the message that a report returns without a mark before them: their words say nothing of why it failed. */
+const QUOTED_HEADER =
+  /^(?:x-[\w-]{1,60}|received|return-path|dkim-signature|message-id|mime-version|content-[\w-]{1,40}|authentication-results|list-[\w-]{1,40}|user-agent|subject):.*(?:\n[ \t].*)*/gim;
+
 /** What a report says to people, without the message that it returns. */
-const headOf = (text: string): string => text.slice(0, COPY.exec(text)?.index ?? text.length);
+const headOf = (text: string): string =>
+  text.slice(0, COPY.exec(text)?.index ?? text.length).replace(QUOTED_HEADER, '');
 
 /** What a report says to people of each recipient, by address: the lines that begin with it. */
 export const saidByAddress = (text: string): ReadonlyMap<string, string> =>

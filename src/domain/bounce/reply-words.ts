@@ -1,3 +1,4 @@
+import type { ReplyStage } from '../ports/mail-transport.ts';
 import type { BounceCategory } from './categories.ts';
 
 /** One line of the classifier's table. */
@@ -7,15 +8,17 @@ export interface ReplyWords {
   readonly words: RegExp;
   /** Only where this host answered. */
   readonly mx?: RegExp;
-  /** Only beside an enhanced code of this subject and detail, `7.1`. */
-  readonly status?: string;
+  /** Only where this matches subject and detail of the enhanced code, `7.1`; '' where there is none. */
+  readonly status?: RegExp;
+  /** Only at this stage; `report`: in a bounce message, which does not tell the stage. */
+  readonly stage?: ReplyStage | 'report';
   /** Who writes so: documentation of a provider, or the program. */
   readonly source: string;
   /** A reply as it comes, `550 5.1.1 No such user`: the test of this line. */
   readonly example: string;
 }
 
-/** A line about one category, for any host. */
+/** A line about one category, for any host and stage. */
 export const saying =
   (category: BounceCategory) =>
   (words: RegExp, source: string, example: string): ReplyWords => ({ category, words, source, example });
@@ -45,4 +48,6 @@ export const RSPAMD = 'rspamd: milter replies of actions, greylist.lua, ratelimi
 export const GREYLISTD = 'greylistd, as it replies by Exim';
 export const AMAVIS = 'amavisd-new, smtp replies of final_*_destiny';
 export const SPAMASSASSIN = 'spamass-milter, as it replies';
+export const SISIMAI = 'Sisimai, lists of messages by reason, and the mails of its tests';
+export const ZONEMTA = 'ZoneMTA, config/bounces.txt';
 export const QMAIL = 'qmail source: qmail-smtpd.c, qmail-local.c, qmail-remote.c';

@@ -8,7 +8,7 @@ import { slowness } from '../../support/slowness.ts';
 
 const EXAMPLE = /^(\d{1,3}) (?:([245]\.\d{1,3}\.\d{1,3}) )?(.*)$/;
 
-/** `550 5.1.1 text`. */
+/** `550 5.1.1 text`, in a bounce message. */
 const reply = (example: string, mx: string | null = null): ClassifiedReply => {
   const [, code = '', enhanced = null, text = ''] = EXAMPLE.exec(example) ?? [];
   return { code: Number(code), enhanced, text, mx };
@@ -18,7 +18,8 @@ const reply = (example: string, mx: string | null = null): ClassifiedReply => {
 const hostOf = (mx: RegExp | undefined): string | null =>
   mx === undefined
     ? null
-    : (['mx.olc.protection.outlook.com', 'mx00.gmx.net'].find((host) => mx.test(host)) ?? 'no such host');
+    : (['mx.olc.protection.outlook.com', 'mx00.gmx.net', 'lsean.ezweb.ne.jp'].find((host) => mx.test(host)) ??
+      'no such host');
 
 describe('every line of the table', () => {
   const lines = [...DEFINITE_WORDS, ...VAGUE_WORDS];
@@ -63,7 +64,8 @@ describe('a reply', () => {
     ['550 5.1.1 <a@mailbox-is-full.test>: User unknown', 'no_mailbox'],
     ['550 <user.unknown@b.test>: rejected', 'unknown'],
     ['550 5.7.1 Requested action not taken: mailbox unavailable', 'policy'],
-    ['550 Requested action not taken: mailbox unavailable', 'unknown'],
+    ['550 5.1.1 Recipient refused by the filter of your domain', 'unknown'],
+    ['550 5.7.26 User unknown', 'authentication'],
     ['550 5.1.8 Your account has been suspended', 'sender_rejected'],
     ['552 5.2.2 Mailbox full', 'mailbox_full'],
     ['550 5.1.1 The mailbox is full', 'mailbox_full'],
@@ -78,8 +80,47 @@ describe('a reply', () => {
     },
   );
 
+  test.each([
+    ['mail', 'unknown'],
+    ['session', 'unknown'],
+    ['recipient', 'no_mailbox'],
+    ['content', 'no_mailbox'],
+    [undefined, 'no_mailbox'],
+  ] as const)('blames no address before one was named: at %s it is %s', (stage, category) => {
+    expect(classifyReply({ ...reply('550 5.1.1 User unknown'), stage })).toBe(category);
+  });
+
+  test('in a session says less than in a report where it may be about anything', () => {
+    const said = reply('550 Requested action not taken: mailbox unavailable');
+    expect([classifyReply({ ...said, stage: 'recipient' }), classifyReply(said)]).toEqual(['unknown', 'no_mailbox']);
+  });
+
+  test.each([
+    ['the greeting is too long: the mail server never ends it', null, 'unknown'],
+    ['the message is larger than the server accepts', '5.3.4', 'too_large'],
+    ['the domain does not exist', '5.1.2', 'no_domain'],
+    ['no such user', null, 'unknown'],
+  ] as const)('of our own is known by its code and never by its words: %s', (text, enhanced, category) => {
+    expect(classifyReply({ code: 0, enhanced, text, mx: null, stage: 'connect' })).toBe(category);
+  });
+
   test('is read in linear time, however long and strange it is', () => {
-    const texts = ['a', 'a@', 'user ', 'message size ', 'spf dkim fail ', 'quota exceeded mailbox ', '\0\r\n', 'é’'];
+    const texts = [
+      'a',
+      'a@',
+      'user ',
+      'message size ',
+      'spf dkim fail ',
+      'quota exceeded mailbox ',
+      '\0\r\n',
+      'é’',
+      "5.1.0 - x 550-'",
+      'domain ',
+      '#5.1.0 ',
+      'x-a:',
+      'from sender ',
+      'cuenta ',
+    ];
     for (const text of texts) {
       const long = { code: 550, enhanced: null, text: text.repeat(10_000_000 / text.length), mx: 'x'.repeat(10_000) };
       const begun = performance.now();

@@ -1,3 +1,6 @@
+import type { BounceCategory } from '../../../domain/bounce/categories.ts';
+import { classifyReply } from '../../../domain/bounce/classify.ts';
+
 /** What a server said (RFC 5321 §4.2), or that it said nothing: then the code is 0. */
 export interface SmtpReply {
   readonly code: number;
@@ -10,7 +13,8 @@ export interface SmtpReply {
 const TEXT_CHARACTERS_MAX = 1000;
 
 const CODE = /^([2-5]\d\d)(?:[ -]|$)/;
-const ENHANCED = /^([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)/;
+/** IronPort writes `#` before it. */
+const ENHANCED = /^#?([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)/;
 
 const clean = (text: string): string =>
   text
@@ -32,8 +36,8 @@ export const noReply = (sentence: string): SmtpReply => ({ code: 0, enhanced: nu
 
 export type SmtpStage = 'session' | 'mail' | 'recipient' | 'content';
 
-/** Commands out of order or not understood, or credentials asked for: about us, at whatever stage it is said. */
-const ABOUT_US = new Set([500, 501, 502, 503, 504, 530, 534, 535, 538, 555]);
+/** Commands out of order or not understood, or credentials asked for: about us, before the message is given. */
+const ABOUT_US = new Set([500, 502, 503, 530, 534, 535, 538, 555]);
 
 /**
  * RFC 5321 §4.5.3.1.10: "too many recipients" is 452, may come as 552, and is to be treated as 452. A bare 452 may mean
@@ -45,27 +49,48 @@ export const isTooManyRecipients = ({ code, enhanced, text }: SmtpReply): boolea
     /too many (?:recipients|rcpt)/i.test(text) ||
     (code === 452 && enhanced === null));
 
-/** RFC 3463 §3.4 X.3.4: too large, the one thing at MAIL (with SIZE, RFC 1870 §6.1) that is about the content. */
+/** RFC 3463 §3.4 X.3.4: too large. Code 0: by the size that the server has named (RFC 1870 §6.1), without asking. */
 const isTooLarge = ({ code, enhanced }: SmtpReply): boolean =>
   enhanced === '5.3.4' || (code === 552 && enhanced === null);
 
-/** RFC 3463 §3.4–3.6: the other side's system, its network, the protocol. */
-const isAboutSystem = ({ enhanced }: SmtpReply): boolean => /^5\.[345]\./.test(enhanced ?? '');
+/** Said by us: nothing was sent. */
+const isKnownTooLarge = ({ code, enhanced }: SmtpReply): boolean => code === 0 && enhanced === '5.3.4';
 
-const isFinalForContent = (reply: SmtpReply): boolean => isTooLarge(reply) || !isAboutSystem(reply);
+/** RFC 3463 §3.4–3.6: the other side's system, its network, the protocol. Not X.4.6: a loop stays one. */
+const isAboutSystem = ({ enhanced }: SmtpReply): boolean => /^5\.(?:[35]\.|4\.(?!6$))/.test(enhanced ?? '');
+
+const isLoop = ({ text }: SmtpReply): boolean => /too many hops|hop count|\bloop/i.test(text);
+
+/** RFC 5321 §4.2.4: 501 and 504 are about an argument. What is optional has been left out by then (`transmission.ts`). */
+const isAboutArgument = ({ code }: SmtpReply): boolean => code === 501 || code === 504;
+
+/** A line of the message was too long: it stays so. Any other 500 is about a command. */
+const isLineTooLong = ({ code, text }: SmtpReply): boolean =>
+  code === 500 && /line (?:is )?too long|long line/i.test(text);
+
+const isFinalForContent = (reply: SmtpReply): boolean =>
+  isTooLarge(reply) || isLoop(reply) || !(ABOUT_US.has(reply.code) || isAboutArgument(reply) || isAboutSystem(reply));
+
+/** What is held against the sender, which MAIL names: its domain (SPF, X.1.8), or its address. */
+const BLAMING_SENDER: ReadonlySet<BounceCategory> = new Set(['sender_rejected', 'authentication']);
+
+/** A refusal that does not say so may be about our session or reputation, and may pass. */
+const isFinalForSender = (reply: SmtpReply): boolean =>
+  isTooLarge(reply) ||
+  isAboutArgument(reply) ||
+  (!ABOUT_US.has(reply.code) && BLAMING_SENDER.has(classifyReply({ ...reply, mx: null, stage: 'mail' })));
 
 /**
- * Whether a refusal is for good. Only a 5xx about the recipient or the content is; one about our session, our
+ * Whether a refusal is for good. A 5xx about the sender, the recipient or the content is; one about our session, our
  * reputation, or the other side's own state may pass.
  */
 export const refusalOutcome = (stage: SmtpStage, reply: SmtpReply): 'bounced' | 'deferred' => {
-  const isPermanent = reply.code >= 500 && !ABOUT_US.has(reply.code);
-  if (!isPermanent) return 'deferred';
+  if (reply.code < 500 && !isKnownTooLarge(reply)) return 'deferred';
   const isFinal = {
     session: () => false,
-    mail: () => isTooLarge(reply),
-    recipient: () => !isTooManyRecipients(reply),
-    content: () => isFinalForContent(reply),
+    mail: () => isFinalForSender(reply),
+    recipient: () => !(ABOUT_US.has(reply.code) || isTooManyRecipients(reply)),
+    content: () => isLineTooLong(reply) || isFinalForContent(reply),
   }[stage];
   return isFinal() ? 'bounced' : 'deferred';
 };

@@ -34,8 +34,8 @@ const PIECE_BYTES = 16 * 1024;
 const STUFFED_PER_BYTE = 4 / 3;
 const FINAL_DOT_BYTES = '\r\n.\r\n'.length;
 
-/** RFC 1870 §6.1: what the server said it will not take is not offered. */
-const TOO_LARGE: SmtpReply = { code: 552, enhanced: '5.3.4', text: 'the message is larger than the server accepts' };
+/** RFC 1870 §6.1: what the server said it will not take is not offered. Our own words, so there is no code. */
+const TOO_LARGE: SmtpReply = { code: 0, enhanced: '5.3.4', text: 'the message is larger than the server accepts' };
 const TOO_LATE = noReply('the deadline has passed');
 const NOT_BUILT = noReply('the message could not be built');
 

@@ -25,9 +25,24 @@ const tooLarge = saying('too_large');
 const relayDenied = saying('relay_denied');
 const senderRejected = saying('sender_rejected');
 const policy = saying('policy');
+const network = saying('network');
+const system = saying('system');
+const protocol = saying('protocol');
 
 /** What is held against the message, its sender or its way; before what is held against recipients. */
 export const MESSAGE_WORDS: readonly ReplyWords[] = [
+  network(
+    /in the queue too long|(?:queue|message|delivery) ?\.?(?:has )?expired|could not deliver for the last/,
+    QMAIL,
+    "0 I'm not going to try again; this message has been in the queue too long.",
+  ),
+  system(/too many hops|hop count|message is looping/, QMAIL, '554 too many hops, this message is looping (#5.4.6)'),
+  system(
+    /couldn't create "?\/|procmail/,
+    'procmail, as it reports',
+    '0 procmail: Couldn\'t create "/var/spool/mail/a" id: r: No such user',
+  ),
+  protocol(/line (?:length|too long)/, EXIM, '550 maximum allowed line length is 998 octets, got 1200'),
   spam(
     /likely (?:to be )?(?:unsolicited|suspicious|spam)/,
     GMAIL,
@@ -77,7 +92,7 @@ export const MESSAGE_WORDS: readonly ReplyWords[] = [
   ),
   contentRejected(/\breject, id=\S{1,60} - (?:infected|banned)/, AMAVIS, '554 5.7.0 Reject, id=1234-05 - BANNED: .exe'),
   contentRejected(
-    /\bvirus|\bmalware|\btrojan|\bphish/,
+    /\bvirus(?!-scanned)|\bmalware|\btrojan|\bphish/,
     IRONPORT,
     '554 5.7.1 The message was found to contain a virus: Eicar-Test-Signature',
   ),
@@ -93,7 +108,7 @@ export const MESSAGE_WORDS: readonly ReplyWords[] = [
   ),
 
   relayDenied(
-    /(?:unable|not (?:permitted|allowed|authori[sz]ed)) to relay|do not relay/,
+    /(?:unable|not (?:permitted|allowed|authori[sz]ed|configured)) to relay|do not relay/,
     EXCHANGE,
     '550 5.7.54 SMTP; Unable to relay recipient in non-accepted domain',
   ),

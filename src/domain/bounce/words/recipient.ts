@@ -5,26 +5,31 @@ import {
   EXIM,
   GMAIL,
   GMX,
+  IRONPORT,
   MAIL_RU,
   MIMECAST,
   NETEASE,
-  ORANGE,
   OUTLOOK,
   POSTFIX,
   QMAIL,
   QQ,
   type ReplyWords,
   SENDMAIL,
+  SISIMAI,
   saying,
   T_ONLINE,
   YAHOO,
   YANDEX,
+  ZONEMTA,
 } from '../reply-words.ts';
+import { RECIPIENT_WORDS_BY_LANGUAGE } from './languages.ts';
 
+const policy = saying('policy');
 const full = saying('mailbox_full');
 const noDomain = saying('no_domain');
 const disabled = saying('mailbox_disabled');
 const noMailbox = saying('no_mailbox');
+const system = saying('system');
 
 /** What is held against the address, after everything that may be held against somebody else. */
 export const RECIPIENT_WORDS: readonly ReplyWords[] = [
@@ -50,8 +55,15 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     '550 Message was not accepted -- mailbox is full',
   ),
 
+  full(/too many messages on the server|space has been used up/, GMX, '550 User has too many messages on the server.'),
+  system(
+    /\b(?:mailbox|account|user|recipient|address)\b[^;]{0,60}\btemporar(?:il)?y\b|\btemporar(?:il)?y (?:disabled|suspended|locked|inactive|deactivated)/,
+    SISIMAI,
+    '550 5.2.1 account disabled temporarily for exceeding limits',
+  ),
+
   noDomain(
-    /null ?mx\b|does not accept (?:e-?)?mail/,
+    /null ?mx\b|(?:does not|doesn't) (?:accept|receive) (?:any )?(?:e-?)?mail\b(?! (?:from|over|directly|sent))/,
     'RFC 7505 §4.1',
     '556 5.1.10 Domain example.com does not accept mail (nullMX)',
   ),
@@ -64,6 +76,24 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     /couldn't find any host named/,
     QMAIL,
     "0 5.1.2 Sorry, I couldn't find any host named example.invalid. (#5.1.2)",
+  ),
+  noDomain(
+    /\bdomain\b(?: name)?[^;]{0,80}(?:does not exist|doesn't exist|couldn't be found|(?<!name )not found(?!,? try again))|(?:no such|non-?existent|unknown) domain\b|illegal host\/domain/,
+    'OpenSMTPD, Courier, Gmail and Exchange, as they report',
+    '0 Domain does not exist',
+  ),
+  { ...noDomain(/invalid domain/, 'Amazon SES, as it reports', '550 5.4.4 Invalid domain'), status: /^4\.4$/ },
+  noDomain(
+    /domain mentioned in e-?mail address is unknown/,
+    SISIMAI,
+    '550 the mail domain mentioned in email address is unknown',
+  ),
+  noDomain(/indicated no smtp service/, EXIM, '0 an MX or SRV record indicated no SMTP service'),
+  noDomain(/had no relevant answers/, GMAIL, "0 DNS Error: DNS type 'mx' lookup of b.test had no relevant answers."),
+  noDomain(
+    /couldn't find a mail exchanger or ip address/,
+    QMAIL,
+    "0 Sorry, I couldn't find a mail exchanger or IP address. (#5.4.4)",
   ),
   noDomain(/mx records point to non-existent hosts/, EXIM, '550 all relevant MX records point to non-existent hosts'),
   noDomain(
@@ -87,6 +117,13 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     YAHOO,
     '554 30 Sorry, your message to a@yahoo.com cannot be delivered. This mailbox is disabled (554.30)',
   ),
+  disabled(/mailbox is frozen/, 'mail.i.ua/err/3', '550 Mailbox is frozen. See http://mail.i.ua/err/3/'),
+  disabled(/account is locked/, 'vpopmail, as it reports', '0 vdelivermail: account is locked email bounced'),
+  disabled(
+    /(?:disabled|inactive|archived|expired|deactivated) (?:recipient|user|account|e-?mail address)/,
+    SISIMAI,
+    '525 5.7.13 Disabled recipient address',
+  ),
   disabled(/user is terminated/, MAIL_RU, '550 Message was not accepted -- invalid mailbox. user is terminated'),
   disabled(/user (?:suspended|hangup)/, NETEASE, '550 User suspended: a@163.com'),
   disabled(
@@ -100,6 +137,11 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     '554 This address no longer accepts mail.',
   ),
 
+  ...RECIPIENT_WORDS_BY_LANGUAGE,
+  {
+    ...policy(/(?:^|550 ): user unknown/, 'KDDI: refused by the filter of the recipient', '550 : User unknown'),
+    mx: /\.(?:ezweb\.ne\.jp|au\.com)$/,
+  },
   noMailbox(
     /that you tried to reach does not exist/,
     GMAIL,
@@ -140,9 +182,8 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     '550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup',
   ),
   noMailbox(/not our customer/, COMCAST, '550 5.1.1 Not our Customer'),
-  noMailbox(/destinataire invalide/, ORANGE, '550 5.1.1 Adresse d au moins un destinataire invalide. OFR_416 [416]'),
   noMailbox(
-    /invalid (?:recipient|mailbox|user)\b/,
+    /invalid (?:recipient|mailbox|user)\b(?!-)/,
     MIMECAST,
     '550 Invalid Recipient - https://community.mimecast.com/',
   ),
@@ -179,11 +220,36 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     '550 Mailbox not found. http://service.mail.qq.com/',
   ),
   noMailbox(
-    /not a (?:valid|known) (?:user|mailbox|recipient|account)/,
+    /not a (?:valid|known|registered gateway) (?:user|mailbox|recipient|account)|not a registered gateway user|not our user/,
     T_ONLINE,
     '550 5.1.1 a@t-online.de is not a known user here',
   ),
   noMailbox(/benutzer nicht bekannt|benutzer unbekannt|empf\S{1,3}nger unbekannt/, GMX, '550 Benutzer nicht bekannt'),
+  noMailbox(
+    /\b(?:user|recipient|mailbox|account|address|e-?mail name)\b[^.;]{0,40}(?:not exist|couldn't be found|is not found|not present in directory|not active)/,
+    GMAIL,
+    "0 Your message wasn't delivered because the address couldn't be found.",
+  ),
+  noMailbox(
+    /no ?mail ?box available|no mail box|no one at this address|wrong or no longer valid|not in my validrcptto|non-? ?existent user|unknown or illegal alias/,
+    SISIMAI,
+    '550 no mail box available for this user',
+  ),
+  noMailbox(
+    /mail refused - address .{0,3} ?recipient unknown/,
+    ZONEMTA,
+    '550 Mail Refused - Address Recipient Unknown',
+  ),
+  { ...noMailbox(/address rejected/, IRONPORT, '550 #5.1.0 Address rejected.'), status: /^1\.0$/ },
+  {
+    ...noMailbox(
+      /^(?:requested (?:mail )?action not taken: ?)?mailbox unavailable\.?(?: \([^)]{0,60}\))?$/,
+      'RFC 5321 §4.2.3, 550, as gateways report it',
+      '550 Mailbox unavailable',
+    ),
+    stage: 'report',
+    status: /^(?!7\.)/,
+  },
   noMailbox(
     /user unknown in (?:local|virtual|relay)/,
     POSTFIX,

@@ -17,12 +17,16 @@ import {
   type ReplyWords,
   RSPAMD,
   SENDMAIL,
+  SISIMAI,
   saying,
   T_ONLINE,
   YAHOO,
+  ZONEMTA,
 } from '../reply-words.ts';
+import { SENDER_WORDS_BY_LANGUAGE } from './languages.ts';
 
 const policy = saying('policy');
+const tooLarge = saying('too_large');
 const authentication = saying('authentication');
 const reputation = saying('reputation');
 const rateLimited = saying('rate_limited');
@@ -32,7 +36,46 @@ const senderRejected = saying('sender_rejected');
 
 /** Replies about the sender. Read first: they must never count against a recipient. */
 export const SENDER_REPUTATION_WORDS: readonly ReplyWords[] = [
+  tooLarge(/recipsizelimit/, EXCHANGE, '550 5.2.3 RESOLVER.RST.RecipSizeLimit; message too large for this recipient'),
+  policy(
+    /(?:does|do|is) not (?:accept|accepting) (?:any )?(?:e-?)?mail (?:from|over|directly|sent)|only accepting mail from/,
+    SISIMAI,
+    '550 This server does not accept mail from dynamic addresses',
+  ),
+  policy(
+    /recipient(?:'s)? preferences|not allowed to post|post to this (?:mailing )?list|only (?:list )?members (?:can|may)|allowed-senders list/,
+    'Facebook; Sympa and other lists, as they reply',
+    '550 5.1.1 RCP-P2 Refused due to recipient preferences',
+  ),
+  policy(/restricted characters in address/, EXIM, '550 Restricted characters in address'),
+  policy(
+    /access to submit messages/,
+    IRONPORT,
+    '550 #5.7.1 Your access to submit messages to this e-mail system has been rejected.',
+  ),
+  rateLimited(
+    /sent to too many recipients|message threshold exceeded|service refuse.{0,80}please try later/,
+    SISIMAI,
+    '550 5.1.1 203.0.113.222 has sent to too many recipients this hour. IB607',
+  ),
   policy(/resolver\.rst\./, EXCHANGE, '550 5.7.1 RESOLVER.RST.AuthRequired; authentication required'),
+  ...SENDER_WORDS_BY_LANGUAGE,
+  senderRejected(
+    /(?:sender|from)(?:'s)?(?: e-?mail)?(?: address| domain| mailbox| account)?[^.;:]{0,20}(?:does not exist|doesn't exist|not exist|not found|invalid|unknown|unroutable)|(?:invalid|bad|unknown|unroutable|unacceptable|bogus) (?:sender|mail from|from address|return path)/,
+    SISIMAI,
+    '550 5.1.3 Invalid sender address',
+  ),
+  senderRejected(/purported responsible address/, SISIMAI, "550 5.7.1 can't determine Purported Responsible Address"),
+  senderRejected(
+    /sender (?:is|isn't) (?:not )?(?:on the recipient's list|in my black list)|backscatter protection/,
+    SISIMAI,
+    "550 5.1.1 because the sender isn't on the recipient's list of senders to accept mail from",
+  ),
+  senderRejected(
+    /rejected by this user|your (?:e-?mail )?address has been blacklisted/,
+    ZONEMTA,
+    '550 Your message was rejected by this user and was not delivered',
+  ),
   senderRejected(/\byour (?:account|mailbox)\b/, EXCHANGE, '550 5.1.8 Your account is blocked from sending mail'),
   senderRejected(/bad outbound sender/, EXCHANGE, '550 5.1.8 Access denied, bad outbound sender'),
 
@@ -75,7 +118,7 @@ export const SENDER_REPUTATION_WORDS: readonly ReplyWords[] = [
   ),
   authentication(/\bdmarc\b/, 'RFC 7489 §10.3', '550 5.7.1 Email rejected per DMARC policy for example.com'),
   authentication(
-    /\bspf\b.{0,60}(?:fail|not authori[sz]ed|reject|denied)|(?:fail|reject).{0,60}\bspf\b/,
+    /\bspf\b.{0,60}(?:fail|not (?:authori[sz]ed|allowed)|reject|denied)|(?:fail|reject|not allowed).{0,60}\bspf\b/,
     'RFC 7208 §8.4',
     '550 5.7.23 Message rejected due to: SPF fail - not authorized',
   ),
@@ -192,7 +235,7 @@ export const SENDER_REPUTATION_WORDS: readonly ReplyWords[] = [
     '550 5.1.90 Your message cannot be sent because the daily limit of recipients was reached',
   ),
   rateLimited(
-    /too much mail from|too many (?:(?:concurrent|simultaneous|open|new|smtp|tls|auth|bad|invalid|unknown|login) ){0,3}(?:connections|sessions|messages|e?mails|recipients|rcpts|errors|attempts|commands|users|invalid)/,
+    /too much mail from|too many (?:(?:concurrent|simultaneous|open|new|smtp|tls|auth|bad|invalid|unknown|login) ){0,3}(?:connections|sessions|messages(?! on the server)|e?mails|recipients|rcpts|errors|attempts|commands|users|invalid)/,
     POSTFIX,
     '450 4.7.1 Error: too much mail from 192.0.2.1',
   ),
@@ -200,7 +243,7 @@ export const SENDER_REPUTATION_WORDS: readonly ReplyWords[] = [
 
   {
     ...greylisted(/^try again later\.?$/, RSPAMD, '451 4.7.1 Try again later'),
-    status: '7.1',
+    status: /^7\.1$/,
   },
   greylisted(
     /not yet authori[sz]ed to deliver/,

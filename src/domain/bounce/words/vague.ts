@@ -18,11 +18,7 @@ const protocol = saying('protocol');
 
 /** Words that many use for many things: a status code that says more is believed before them. */
 export const VAGUE_WORDS: readonly ReplyWords[] = [
-  protocol(
-    /syntax error|syntax or protocol error|synchronization error|line length/,
-    EXIM,
-    '550 maximum allowed line length is 998 octets, got 1200',
-  ),
+  protocol(/syntax error|syntax or protocol error|synchronization error/, EXIM, '554 SMTP synchronization error'),
   protocol(
     /command (?:not|unrecogni[sz]ed)|bad sequence|protocol (?:error|violation)|bare (?:lf|linefeed|newline)/,
     GMAIL,
@@ -47,13 +43,13 @@ export const VAGUE_WORDS: readonly ReplyWords[] = [
     '0 Host not found, try again',
   ),
   network(
-    /message expired|delivery time expired|retry time.{0,20}(?:exceeded|reached)|retry timeout exceeded/,
+    /retry time.{0,20}(?:exceeded|reached)|retry timeout exceeded|did not accept our requests to connect/,
     EXIM,
-    '0 retry timeout exceeded',
+    '0 retry time not reached for any host',
   ),
   network(/\btls\b.{0,30}(?:fail|handshake|error)|certificate/, POSTFIX, '0 Server certificate not trusted'),
 
-  system(/mail loop|loops back to|routing loop|too many hops|hop count/, POSTFIX, '554 5.4.6 Too many hops'),
+  system(/mail loop|loops back to|routing loop/, POSTFIX, '554 5.4.6 mail for b.test loops back to myself'),
   system(
     /not accepting (?:connections|network messages|mail)|service (?:is |currently )?(?:not available|unavailable)/,
     POSTFIX,

@@ -15,22 +15,25 @@ const isNo = (code: number): boolean => code >= 400 && code < 600;
 /** Of these a 5xx says something about us, and not about who is written to or what. */
 const ABOUT_US = new Set([500, 501, 502, 503, 504, 530, 534, 535, 538, 555]);
 const isForGood = (code: number): boolean => code >= 500 && !ABOUT_US.has(code);
+/** Of an argument: final once what is optional was left out. */
+const ABOUT_ARGUMENT = new Set([501, 504]);
 
 /** What has to come of a message for one recipient where one stage is answered like this. */
 type Expectation = (code: number) => { readonly outcome: string; readonly again: boolean };
 const DEFERRED_AND_OVER = { outcome: 'deferred', again: false };
 
-const refusedAt = (code: number, bounces: boolean) => {
+const refusedAt = (code: number, bounces: boolean, argued = false) => {
   if (!isNo(code)) return DEFERRED_AND_OVER;
-  return { outcome: bounces && isForGood(code) ? 'bounced' : 'deferred', again: code !== 421 };
+  const isFinal = (bounces && isForGood(code)) || (argued && ABOUT_ARGUMENT.has(code));
+  return { outcome: isFinal ? 'bounced' : 'deferred', again: code !== 421 };
 };
 
 const EXPECTED: Partial<Record<Stage, Expectation>> = {
   connect: (code) => (code === 220 ? { outcome: 'delivered', again: true } : DEFERRED_AND_OVER),
   // HELO is tried after whatever does not greet, unless the server goes.
   EHLO: (code) => (code === 421 ? DEFERRED_AND_OVER : { outcome: 'delivered', again: true }),
-  MAIL: (code) => (isYes(code) ? { outcome: 'delivered', again: true } : refusedAt(code, code === 552)),
-  RCPT: (code) => (isYes(code) ? { outcome: 'delivered', again: true } : refusedAt(code, true)),
+  MAIL: (code) => (isYes(code) ? { outcome: 'delivered', again: true } : refusedAt(code, code === 552, true)),
+  RCPT: (code) => (isYes(code) ? { outcome: 'delivered', again: true } : refusedAt(code, true, true)),
   DATA: (code) => {
     if (code >= 300 && code < 400) return { outcome: 'delivered', again: true };
     return refusedAt(code, true);

@@ -136,10 +136,10 @@ describe('an extension that is offered and then refused', () => {
 
   it('is not disabled by an invalid address, nor for ever', async () => {
     const { server, transport } = await startStrict({ EHLO, MAIL: () => '501 5.1.7 Bad sender' });
-    expect(await send(transport)).toEqual([['deferred', 501, 'Bad sender']]);
+    expect(await send(transport)).toEqual([['bounced', 501, 'Bad sender']]);
     expect(server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(1);
     const other = await startStrict({ EHLO, MAIL: () => '501 No' });
-    expect(await send(other.transport)).toEqual([['deferred', 501, 'No']]);
+    expect(await send(other.transport)).toEqual([['bounced', 501, 'No']]);
     expect(other.server.lines.filter((line) => line.startsWith('MAIL'))).toHaveLength(3);
   });
 });

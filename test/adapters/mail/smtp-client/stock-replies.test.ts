@@ -23,7 +23,7 @@ const STOCK = readFileSync(new URL('../../../fixtures/stock-replies.tsv', import
 
 test.each(STOCK)('$program at $stage is $category, $then: $text', ({ stage, category, then, text }) => {
   const reply = parseReply(text);
-  const judged = classifyReply({ ...reply, mx: 'mx.b.test' });
+  const judged = classifyReply({ ...reply, mx: 'mx.b.test', stage });
   const outcome = refusalOutcome(stage, reply);
   const smtp = { ...reply, mx: 'mx.b.test', tls: null, replyId: null, stage };
   const feedback = feedbackOf([{ recipientId: 'rcp_1', outcome: 'deferred', reason: '', category: judged, smtp }], 10);
