@@ -14,6 +14,7 @@ import { requirePresence } from './auth/presence.ts';
 import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
+import { jsonAnswer } from './json-answer.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
 import type { RefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { keptOriginOf } from './request-origin.ts';
@@ -50,6 +51,8 @@ export interface Definition<Body extends z.ZodType, Query extends z.ZodType> ext
   readonly examples?: Readonly<Record<string, z.input<Body>>>;
   /** Bounds of its body. Default: 64 kB. */
   readonly bounds?: JsonBounds;
+  /** Its answers may be large: those are written in pieces. */
+  readonly large?: true;
   /** After this long the request is answered 503. */
   readonly deadlineMs?: number;
   /** Problems in the raw body that the schema cannot find; reported together with the schema's. */
@@ -184,7 +187,8 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     const origin = await keptOriginOf(deps, rule, caller, request);
     const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
     // As they are now: a handler that waits checks again who asks.
-    return shownTo(request.caller ?? caller, rule, body);
+    const shown = shownTo(request.caller ?? caller, rule, body);
+    return definition.large === undefined ? shown : jsonAnswer(reply, shown);
   };
 
   server.route({

@@ -1935,7 +1935,7 @@ export interface TemplateDiff {
     from: unknown;
     /** Its value in the version `to`; null: it has none. */
     to: unknown;
-    /** Of a text of several lines: those that changed, and three around each. */
+    /** The lines that changed and three around each; null for a text of one line, and where too many lines differ. */
     lines: ({
       kind: 'added' | 'removed' | 'same';
       text: string;

@@ -1,3 +1,4 @@
+import { atOnce } from '../../async/turns.ts';
 import { type Difference, differencesOf } from '../../domain/template/differences.ts';
 import type { Invocation, Result, ServiceCommand } from '../command.ts';
 import { ServiceRefused } from '../customer/answers.ts';
@@ -168,7 +169,7 @@ const pull = async (work: Work, pair: Pair): Promise<Row> => {
 const compare = ({ alias, local, remote }: Pair): readonly Row[] => {
   if (remote === undefined) return [{ template: alias, result: 'only here' }];
   if (local === undefined) return [{ template: alias, result: 'only on the service' }];
-  const changes = differencesOf({ ...remote.template }, { ...local.template });
+  const changes = atOnce(differencesOf({ ...remote.template }, { ...local.template }));
   return changes.length === 0 ? [] : [{ template: alias, result: 'differs', changes }];
 };
 

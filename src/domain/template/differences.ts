@@ -11,35 +11,53 @@ export interface Difference {
   /** null: the field is not in that version. */
   readonly from: unknown;
   readonly to: unknown;
-  /** Of texts of several lines: the lines that changed, each with a few around it. */
+  /** The lines that changed, each with a few around it; null for texts of one line, and where too many lines differ. */
   readonly lines: readonly LineChange[] | null;
 }
 
-/** A table of this many cells takes some 20 ms; larger texts are told as wholly replaced. */
+/** A table of this many cells takes some 20 ms. Texts with larger ones have no list of lines: they are compared as a whole. */
 const CELLS_MAX = 4_000_000;
+/** Cells computed at a time: 2 ms. More holds everybody else up, fewer costs turns. */
+const CELLS_AT_ONCE = 400_000;
 /** Lines shown around a change. */
 const AROUND = 3;
 
-/** Longest common subsequence, after what both begin and end with. */
-const lineChanges = (from: readonly string[], to: readonly string[]): readonly LineChange[] => {
-  let start = 0;
-  while (start < from.length && start < to.length && from[start] === to[start]) start += 1;
-  let ending = 0;
-  while (ending < Math.min(from.length, to.length) - start && from.at(-1 - ending) === to.at(-1 - ending)) ending += 1;
-  const same = (texts: readonly string[]): readonly LineChange[] => texts.map((text) => ({ kind: 'same', text }));
-  return [
-    ...same(from.slice(0, start)),
-    ...changesBetween(from.slice(start, from.length - ending), to.slice(start, to.length - ending)),
-    ...same(from.slice(from.length - ending)),
-  ];
+/** How many lines both texts begin with. */
+const sameBeginning = (from: readonly string[], to: readonly string[]): number => {
+  let lines = 0;
+  while (lines < from.length && lines < to.length && from[lines] === to[lines]) lines += 1;
+  return lines;
 };
+
+/** How many lines both texts end with. @param max no more than these. */
+const sameEnding = (from: readonly string[], to: readonly string[], max: number): number => {
+  let lines = 0;
+  while (lines < max && from.at(-1 - lines) === to.at(-1 - lines)) lines += 1;
+  return lines;
+};
+
+const same = (texts: readonly string[]): readonly LineChange[] => texts.map((text) => ({ kind: 'same', text }));
+
+/** The changed lines with those around them; null: too many lines differ. Pauses where it is long. */
+function* lineChanges(from: readonly string[], to: readonly string[]): Generator<void, readonly LineChange[] | null> {
+  const start = sameBeginning(from, to);
+  const end = sameEnding(from, to, Math.min(from.length, to.length) - start);
+  const [before, after] = [from.slice(start, from.length - end), to.slice(start, to.length - end)];
+  if ((before.length + 1) * (after.length + 1) > CELLS_MAX) return null;
+  yield;
+  const changes = yield* changesBetween(before, after);
+  return [
+    ...same(from.slice(Math.max(0, start - AROUND), start)),
+    ...changes,
+    ...same(from.slice(from.length - end, from.length - end + AROUND)),
+  ];
+}
 
 const removed = (text: string): LineChange => ({ kind: 'removed', text });
 const added = (text: string): LineChange => ({ kind: 'added', text });
 
-const changesBetween = (from: readonly string[], to: readonly string[]): readonly LineChange[] => {
-  if ((from.length + 1) * (to.length + 1) > CELLS_MAX) return [...from.map(removed), ...to.map(added)];
-  const common = commonLengths(from, to);
+function* changesBetween(from: readonly string[], to: readonly string[]): Generator<void, readonly LineChange[]> {
+  const common = yield* commonLengths(from, to);
   const next = (left: number, right: number): LineChange => {
     const [before = '', after = ''] = [from[left], to[right]];
     if (before === after) return { kind: 'same', text: before };
@@ -55,21 +73,32 @@ const changesBetween = (from: readonly string[], to: readonly string[]): readonl
     if (change.kind !== 'removed') right += 1;
   }
   return [...changes, ...from.slice(left).map(removed), ...to.slice(right).map(added)];
-};
+}
 
-/** Of what follows two places: how many lines both have in order. */
-const commonLengths = (from: readonly string[], to: readonly string[]): ((left: number, right: number) => number) => {
+/** For two places, how many of the lines from there on both texts have in the same order. */
+function* commonLengths(
+  from: readonly string[],
+  to: readonly string[],
+): Generator<void, (left: number, right: number) => number> {
   const width = to.length + 1;
   const cells = new Uint32Array((from.length + 1) * width);
   const at = (left: number, right: number): number => cells[left * width + right] ?? 0;
-  for (let left = from.length - 1; left >= 0; left -= 1) {
+  const fillRow = (left: number): void => {
     for (let right = to.length - 1; right >= 0; right -= 1) {
       cells[left * width + right] =
         from[left] === to[right] ? at(left + 1, right + 1) + 1 : Math.max(at(left + 1, right), at(left, right + 1));
     }
+  };
+  let sincePause = 0;
+  for (let left = from.length - 1; left >= 0; left -= 1) {
+    fillRow(left);
+    sincePause += width;
+    if (sincePause < CELLS_AT_ONCE) continue;
+    yield;
+    sincePause = 0;
   }
   return at;
-};
+}
 
 /** Without the lines that are far from every change. */
 const nearChanges = (changes: readonly LineChange[]): readonly LineChange[] => {
@@ -98,18 +127,22 @@ const flat = ({ locales, ...fields }: Fields): ReadonlyMap<string, unknown> =>
     ),
   ]);
 
-const linesBetween = (from: unknown, to: unknown): readonly LineChange[] | null => {
+function* linesBetween(from: unknown, to: unknown): Generator<void, readonly LineChange[] | null> {
   if (typeof from !== 'string' || typeof to !== 'string') return null;
   if (!from.includes('\n') && !to.includes('\n')) return null;
-  return nearChanges(lineChanges(from.split('\n'), to.split('\n')));
-};
+  const changes = yield* lineChanges(from.split('\n'), to.split('\n'));
+  return changes === null ? null : nearChanges(changes);
+}
 
-/** Fields that differ, in the order in which they stand. */
-export const differencesOf = (from: Fields, to: Fields): readonly Difference[] => {
+/** Fields that differ, in their order. Pauses between fields and within long ones. */
+export function* differencesOf(from: Fields, to: Fields): Generator<void, readonly Difference[]> {
   const [before, after] = [flat(from), flat(to)];
-  return [...new Set([...before.keys(), ...after.keys()])].flatMap((field) => {
+  const differences: Difference[] = [];
+  for (const field of new Set([...before.keys(), ...after.keys()])) {
     const [left = null, right = null] = [before.get(field), after.get(field)];
-    if (JSON.stringify(left) === JSON.stringify(right)) return [];
-    return [{ field, from: left, to: right, lines: linesBetween(left, right) }];
-  });
-};
+    if (JSON.stringify(left) === JSON.stringify(right)) continue;
+    yield;
+    differences.push({ field, from: left, to: right, lines: yield* linesBetween(left, right) });
+  }
+  return differences;
+}

@@ -160,7 +160,7 @@ const smallSource = async (
 
 export const getPostmarkDetailsRoute = endpoint(
   'GET /compat/postmark/messages/outbound/:id/details',
-  { summary: 'getOutboundMessageDetails' },
+  { summary: 'getOutboundMessageDetails', large: true },
   async (call, route) => {
     const read = await readContent(call, route);
     const message = await serializeCurrent(route.deps, read.message);
@@ -170,7 +170,7 @@ export const getPostmarkDetailsRoute = endpoint(
 
 export const getPostmarkDumpRoute = endpoint(
   'GET /compat/postmark/messages/outbound/:id/dump',
-  { summary: 'getOutboundMessageDump' },
+  { summary: 'getOutboundMessageDump', large: true },
   async (call, route) => {
     const Body = await smallSource(route, await readContent(call, route));
     if (Body !== null) return { Body };

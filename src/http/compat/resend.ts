@@ -170,7 +170,7 @@ const serializeEmail = (message: SerializedMessage, content: MessageBody | null)
 
 export const getResendEmailRoute = endpoint(
   'GET /compat/resend/emails/:id',
-  { summary: 'emails.get' },
+  { summary: 'emails.get', large: true },
   async ({ caller, id, origin }, { deps }) => {
     const { message } = await loadMessage(deps, caller, id);
     const { contentId } = message.accepted;

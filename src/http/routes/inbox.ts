@@ -93,6 +93,7 @@ export const getCapturedMailRoute = whileCapturing((inbox) =>
         'Headers, text and html are cut at 1 MB each. A mail that lets its recipient sign in (`confidential`) is shown only ' +
         'to an owner who has proved their presence.',
       answer: capturedMailSchema,
+      large: true,
       etag: false,
     },
     async (call, route) => {

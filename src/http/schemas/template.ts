@@ -106,7 +106,9 @@ export const templateDiffSchema = z
         lines: z
           .array(lineChange)
           .nullable()
-          .describe('Of a text of several lines: those that changed, and three around each.'),
+          .describe(
+            'The lines that changed and three around each; null for a text of one line, and where too many lines differ.',
+          ),
       }),
     ),
   })

@@ -120,6 +120,7 @@ export const getDisclosureRoute = endpoint(
   'GET /v1/audit/disclosures/:id',
   {
     summary: 'Disclose the content that an event is bound to',
+    large: true,
     description:
       'By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`. The hashes of the parts make the ' +
       '`content_root` of the event, and each part can be shown alone. What was removed is a hash. Each disclosure is on record as `DataRead`.',

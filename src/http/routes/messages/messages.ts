@@ -70,6 +70,7 @@ export const getMessageContentRoute = endpoint(
     summary: 'Read the content of a message',
     description: 'It is kept for as long as the organization wants (`content_retention_days`), and then 410.',
     answer: messageContentSchema,
+    large: true,
   },
   async ({ caller, id, origin }, { deps }) => {
     const { message } = await loadMessage(deps, caller, id);

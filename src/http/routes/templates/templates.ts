@@ -78,7 +78,7 @@ export const listTemplatesRoute = listEndpoint(
 
 export const getTemplateRoute = resourceEndpoint(
   'GET /v1/templates/:id',
-  { summary: 'Read a template and its newest content', answer: templateSchema },
+  { summary: 'Read a template and its newest content', answer: templateSchema, large: true },
   async ({ caller: { organizationId }, id, reply }, { deps: { context } }) => {
     const { template, revision } = await loadTemplate(context.store, organizationId, id);
     setRevision(reply, revision);

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { inTurns } from '../../../async/turns.ts';
 import { draftContent, loadVersions, templateContent } from '../../../commands/template/template-content.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { requireVersion } from '../../../domain/template/change-template.ts';
@@ -64,7 +65,7 @@ const loadVersion = async (
 
 export const getTemplateVersionRoute = endpoint(
   'GET /v1/templates/:id/versions/:version',
-  { summary: 'Read a version of a template', answer: versionSchema, etag: false },
+  { summary: 'Read a version of a template', answer: versionSchema, etag: false, large: true },
   async ({ caller: { organizationId }, request }, route) => {
     const { context } = route.deps;
     const { template, version } = await loadVersion(route.deps, organizationId, request);
@@ -86,6 +87,7 @@ export const compareTemplateVersionsRoute = endpoint(
     }),
     answer: templateDiffSchema,
     etag: false,
+    large: true,
   },
   async ({ caller: { organizationId }, request, query: { with: other } }, route) => {
     const { context } = route.deps;
@@ -102,7 +104,7 @@ export const compareTemplateVersionsRoute = endpoint(
       template_id: template.templateId,
       from: other === 'draft' ? null : other,
       to: version.version,
-      changes: differencesOf(serializeContent(from), serializeContent(to)),
+      changes: await inTurns(differencesOf(serializeContent(from), serializeContent(to))),
     };
   },
 );
