@@ -34,7 +34,7 @@ const existing: Partial<Record<Kind, string>> = {};
 const others: Partial<Record<Kind, readonly Seen[]>> = {};
 
 beforeAll(async () => {
-  service = await startDatabaseService();
+  service = await startDatabaseService({ webhooksMax: 10_000 });
   own = await openWalkTenant(service);
   other = await openWalkTenant(service);
   strangers = await makeStrangers(service, own);

@@ -114,7 +114,7 @@ const headersOf = async (name: Name): Promise<Headers> => {
 };
 
 beforeAll(async () => {
-  service = await startDatabaseService();
+  service = await startDatabaseService({ webhooksMax: 10_000 });
   tenant = await openWalkTenant(service);
   for (const kind of ALL_KINDS) ids[kind] = await tenant.make(kind, 'live');
   for (const name of NAMES) headers[name] = await headersOf(name);

@@ -16,6 +16,7 @@ import { countUsed } from '../../../src/composition/start-api.ts';
 import { NO_POLICY } from '../../../src/domain/audit/tlog-policy.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
+import { WEBHOOKS_MAX_DEFAULT } from '../../../src/domain/webhook/webhook.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';
 import { createAwaitedPositions } from '../../../src/projections/progress.ts';
 import { createReadModels } from '../../../src/projections/read-models.ts';
@@ -40,6 +41,7 @@ export const startDatabaseService = async ({
   system = createSystem(),
   plans = BUILT_IN_PLANS,
   witnessPolicy = NO_POLICY,
+  webhooksMax = WEBHOOKS_MAX_DEFAULT,
 } = {}): Promise<DatabaseService> => {
   const database = await migratedDatabase();
   const { url } = database;
@@ -65,6 +67,7 @@ export const startDatabaseService = async ({
     readModels,
     liveFeed,
     witnessPolicy,
+    webhooksMax,
     context: {
       store,
       system,
