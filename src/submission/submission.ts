@@ -36,6 +36,7 @@ interface Connections {
 
 /** What the listener needs. */
 export interface Submission {
+  readonly acceptsBareAddresses: true;
   readonly bounds: { readonly perNetwork: number; readonly authMs: number; readonly durationMs: number };
   serve(connections: Connections): SMTPServerOptions;
 }
@@ -161,6 +162,7 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
     };
 
   return {
+    acceptsBareAddresses: true,
     bounds: {
       perNetwork: CONNECTIONS_PER_NETWORK_MAX,
       authMs: options.times?.authMs ?? AUTH_MS_MAX,

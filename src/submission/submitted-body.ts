@@ -11,6 +11,7 @@ import {
 } from '../domain/message/draft.ts';
 import type { RepeatedHeader, StoredAlternative } from '../domain/ports/contents.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/ports/mail-parser.ts';
+import { ALTERNATIVES_MAX, MESSAGE_BASE64_MAX } from '../http/routes/messages/attached-fields.ts';
 import { BODY_CHARACTERS_MAX, type HtmlPolicy, isHtmlAlone } from '../http/routes/messages/html-rules.ts';
 import {
   type BeyondBody,
@@ -37,10 +38,6 @@ export interface SubmittedBody {
 
 /** Includes those that mail servers on the way have added. Ordinary messages have fewer. */
 export const HEADERS_MAX = 100;
-/** It is written without encoding, in one piece: 10 ms. */
-const MESSAGE_BASE64_MAX = 6_000_000;
-/** Text and html are not counted; invitations and AMP are one each. */
-const ALTERNATIVES_MAX = 5;
 /** RFC 1847, 3156, 8551: a message is built anew, and no signature or encryption around its parts survives that. */
 const SEALED = /^application\/(?:(?:x-)?pkcs7-(?:mime|signature)|pgp-(?:signature|encrypted))\b/i;
 const SEALING = new Set(['signed', 'encrypted']);

@@ -28,6 +28,13 @@ export interface SendMessageRequest {
     /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
     content_id?: string | undefined;
   })[] | undefined;
+  /** The message in other forms, for programs that know them: an invitation (`text/calendar`), AMP. */
+  alternatives?: readonly {
+    /** Media type with its parameters: `text/calendar; charset=utf-8; method=REQUEST`. */
+    content_type: string;
+    /** Base64 (RFC 4648 §4), padded, without line breaks. */
+    content: string;
+  }[] | undefined;
   /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name. */
   headers?: Record<string, string> | undefined;
   /** Labels to find messages by. */
@@ -100,6 +107,13 @@ export interface AnalyzeMessageRequest {
     /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
     content_id?: string | undefined;
   })[] | undefined;
+  /** The message in other forms, for programs that know them: an invitation (`text/calendar`), AMP. */
+  alternatives?: readonly {
+    /** Media type with its parameters: `text/calendar; charset=utf-8; method=REQUEST`. */
+    content_type: string;
+    /** Base64 (RFC 4648 §4), padded, without line breaks. */
+    content: string;
+  }[] | undefined;
   /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name. */
   headers?: Record<string, string> | undefined;
   /** Labels to find messages by. */
@@ -712,7 +726,7 @@ export interface MessageContent {
     url: string | null;
     mailto: string | null;
   } | null;
-  /** Other forms of the message, base64; only mail submitted by SMTP has them. */
+  /** Other forms of the message, base64: an invitation, AMP. */
   alternatives: {
     content_type: string;
     content: string;

@@ -17,6 +17,8 @@ export interface TlsPair {
 
 /** What a listener does with its connections. */
 export interface SmtpTask {
+  /** `RCPT TO:a@b` means `RCPT TO:<a@b>`: devices and scripts write it so. Absent: it is a syntax error (RFC 5321 §4.1.1.3). */
+  readonly acceptsBareAddresses?: true;
   readonly bounds: ConnectionBounds;
   /** Name, limits and what each command does. */
   serve(connections: Pick<Connections, 'authenticated' | 'end'>): SMTPServerOptions;
@@ -91,8 +93,29 @@ const understood = ({ onMailFrom, onRcptTo }: SMTPServerOptions): Required<Envel
   },
 });
 
+const BARE_PATH = /^((?:rcpt[ \t]+to|mail[ \t]+from)[ \t]*:[ \t]*)([^\s<>]+)(.*)$/is;
+
+/** The command with its address in angle brackets. */
+const bracketed = (command: Buffer): Buffer =>
+  Buffer.from(command.toString('latin1').replace(BARE_PATH, '$1<$2>$3'), 'latin1');
+
+/** Reads addresses of each new connection with or without their brackets. */
+const acceptBareAddresses = (server: SMTPServer): void => {
+  const connect = server.connect.bind(server);
+  server.connect = (socket, options) => {
+    const before = new Set(server.connections);
+    connect(socket, options);
+    for (const connection of server.connections) {
+      if (before.has(connection)) continue;
+      const [mail, rcpt] = [connection.handler_MAIL.bind(connection), connection.handler_RCPT.bind(connection)];
+      connection.handler_MAIL = (command, callback) => mail(bracketed(command), callback);
+      connection.handler_RCPT = (command, callback) => rcpt(bracketed(command), callback);
+    }
+  };
+};
+
 const createServer = (
-  { serve, bounds }: SmtpTask,
+  { serve, bounds, acceptsBareAddresses }: SmtpTask,
   { tls, tlsBegins, networkOf, logger }: SmtpListenerOptions,
 ): SMTPServer => {
   const current = (): Connections => connections;
@@ -108,6 +131,7 @@ const createServer = (
     ...understood(options),
     ...counted(options, current),
   });
+  if (acceptsBareAddresses) acceptBareAddresses(server);
   const connections = boundConnections(server.server, bounds, networkOf);
   server.on('error', (error) => logger.debug({ err: error }, 'an SMTP session failed'));
   return server;

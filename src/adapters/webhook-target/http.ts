@@ -15,6 +15,7 @@ import {
   resolveGuarded,
   urlProblem,
 } from './guarded-lookup.ts';
+import { toleratingContinue } from './tolerating-continue.ts';
 
 /** PEM. */
 interface ClientTls {
@@ -128,11 +129,13 @@ export const createHttpWebhookTarget = (options: HttpWebhookTargetOptions): Http
   const guarded: LookupAll = (host) => resolveGuarded(lookupAll, host, reach);
   const openAgent = (tls: ClientTls | undefined): Agent => {
     const connectTo = (to: readonly number[]): Connect =>
-      buildConnector({
-        lookup: createGuardedLookup(ofFamilies(to, lookupAll), reach),
-        timeout: CONNECT_TIMEOUT_MS,
-        ...tls,
-      });
+      toleratingContinue(
+        buildConnector({
+          lookup: createGuardedLookup(ofFamilies(to, lookupAll), reach),
+          timeout: CONNECT_TIMEOUT_MS,
+          ...tls,
+        }),
+      );
     return new Agent({
       connect: sources.length === 0 ? connectTo(families) : connectFrom(sources, guarded, connectTo),
       connections: CONNECTIONS_PER_ORIGIN,

@@ -63,7 +63,7 @@ export const messageContentSchema = z
       .nullable(),
     alternatives: z
       .array(z.strictObject({ content_type: z.string(), content: z.string() }))
-      .describe('Other forms of the message, base64; only mail submitted by SMTP has them.'),
+      .describe('Other forms of the message, base64: an invitation, AMP.'),
     findings: z
       .array(findingSchema)
       .describe('What is known against it: by its analysis, or, without one, why its html is not valid.'),

@@ -9,10 +9,9 @@ import type { StoredAttachment } from '../../../domain/ports/contents.ts';
 import { HTML_DEPTH_MAX } from '../../../domain/ports/html-checker.ts';
 import { headerText, text, timeField } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';
+import { ATTACHMENTS_MAX, alternatives, attachments } from './attached-fields.ts';
 import { BODY_CHARACTERS_MAX, type HtmlPolicy, htmlProblems } from './html-rules.ts';
 import {
-  ATTACHMENTS_MAX,
-  attachments,
   headers,
   mailbox,
   mailboxes,
@@ -50,6 +49,9 @@ export const sendBody = z.strictObject({
     .describe(`Valid HTML, as mail is written, at most ${HTML_DEPTH_MAX} elements deep. This or \`text\` is required.`),
   text: text(BODY_CHARACTERS_MAX).optional().describe('Plain text. Default: generated from `html`.'),
   attachments: attachments.default([]).describe('The encoded message is at most 25 MB.'),
+  alternatives: alternatives
+    .default([])
+    .describe('The message in other forms, for programs that know them: an invitation (`text/calendar`), AMP.'),
   headers: headers
     .default({})
     .describe(
@@ -204,10 +206,12 @@ export const draftOf = (body: SendBody, { attached = [], ...beyond }: BeyondBody
     analysis: _,
     topic: about,
     attachments: files,
+    alternatives: forms,
     ...rest
   } = body;
   const draft: MessageDraft = {
     ...rest,
+    ...(forms.length === 0 ? {} : { alternatives: forms }),
     ...beyond,
     attachments: files.map((file, index) => ({ ...file, ...attached[index] })),
     replyTo,

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { isBase64 } from '../../../domain/base64.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
-import { isAttachmentType, isHeaderName, isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
-import { mediaTypeOf } from '../../../domain/message/media-types.ts';
+import { isHeaderName, isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
 import { isOneClickHeader, listLinkProblem } from '../../../domain/message/sender-headers.ts';
 import { holdsAddresses, mailboxesIn } from '../../../domain/message/structured-headers.ts';
-import type { Mailbox, StoredAttachment, UnsubscribeWays } from '../../../domain/ports/contents.ts';
+import type { Mailbox, UnsubscribeWays } from '../../../domain/ports/contents.ts';
 import type { Tracking } from '../../../domain/tracking/tracking.ts';
 import { atMost, headerText, line } from '../../validation/fields.ts';
 
@@ -71,10 +69,6 @@ const TAGS_MAX = 10;
 const TAG_CHARACTERS_MAX = 256;
 const METADATA_KEYS_MAX = 50;
 const METADATA_BYTES_MAX = 10_000;
-export const ATTACHMENTS_MAX = 20;
-const FILENAME_CHARACTERS_MAX = 255;
-const CONTENT_ID = /^[\w!#$%&'*+/=?^`{|}~.@-]{1,200}$/;
-const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without spaces and angle brackets';
 /** Fifty addresses of the greatest length (RFC 5321 §4.5.3.1). */
 const SEVERAL_CHARACTERS_MAX = 12_800;
 
@@ -205,40 +199,6 @@ export const metadata = atMost(
       context.addIssue({ code: 'custom', message: `must be at most ${METADATA_BYTES_MAX} bytes of JSON` });
     }
   }),
-);
-
-export const attachments = atMost(
-  ATTACHMENTS_MAX,
-  z
-    .array(
-      z
-        .strictObject({
-          filename: line(FILENAME_CHARACTERS_MAX).describe('The name that recipients see.'),
-          content: z
-            .string()
-            .refine(isBase64, 'must be base64 (RFC 4648 §4) without line breaks')
-            .describe('Base64 (RFC 4648 §4), padded, without line breaks.'),
-          content_type: z
-            .string()
-            .refine(isAttachmentType, 'must be a media type (RFC 6838), and neither multipart/* nor message/*')
-            .optional()
-            .describe('Media type. Default: by the ending of `filename`, else `application/octet-stream`.'),
-          content_id: z
-            .string()
-            .refine((id) => CONTENT_ID.test(id), CONTENT_ID_SENTENCE)
-            .optional()
-            .describe('Shows the file where the HTML refers to it: `cid:logo` for `logo`.'),
-        })
-        .transform(
-          ({ filename, content, content_type: contentType, content_id: contentId }): StoredAttachment => ({
-            filename,
-            contentType: contentType ?? mediaTypeOf(filename),
-            content,
-            ...(contentId === undefined ? {} : { contentId }),
-          }),
-        ),
-    )
-    .max(ATTACHMENTS_MAX),
 );
 
 /** Longer than any. */

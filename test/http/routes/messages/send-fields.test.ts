@@ -38,7 +38,6 @@ describe('a message', () => {
     'text/plain ;charset=utf-8',
     'text/plain; name="Grüße"',
     'text/plain; name="a\tb"',
-    'message/rfc822',
     'multipart/mixed; boundary=x',
     `text/plain; name=${'x'.repeat(1000)}`,
     'nonsense',
@@ -46,7 +45,7 @@ describe('a message', () => {
     const attachments = [{ filename: 'a', content: '', content_type }];
     expect(await detailsOf({ ...VALID, attachments })).toEqual({
       attachments: [
-        'attachments[0].content_type must be a media type (RFC 6838), and neither multipart/* nor message/*',
+        'attachments[0].content_type must be a media type (RFC 6838), and neither multipart/* nor message/* but message/rfc822',
       ],
     });
   });

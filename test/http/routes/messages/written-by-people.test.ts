@@ -165,6 +165,18 @@ describe('names and addresses', () => {
     expect(composed).toContain('To: "john doe"@example.org,\r\n "a..b"@docomo.ne.jp,\r\n "a."@ezweb.ne.jp\r\n');
   });
 
+  test('addresses without angle brackets are accepted by SMTP', async () => {
+    const talk = await submitting.talk();
+    expect(await talk.ask('MAIL FROM:ann@example.test SIZE=100\r\n')).toMatch(/^250/);
+    expect(await talk.ask('rcpt to: bob@example.org\r\n')).toMatch(/^250/);
+    expect(await talk.ask('RCPT TO:bob@example.org> x\r\n')).toMatch(/^501/);
+    expect(await talk.ask('RCPT TO:\r\n')).toMatch(/^501/);
+    expect(await talk.ask('RCPT TO:nobody\r\n')).toMatch(/^5/);
+    expect(await talk.ask('RCPT TO:bob@example.org NOTIFY=NEVER SIZE=1\r\n')).toMatch(/^555/);
+    expect(await talk.ask('RCPT TO:<carol@example.org>\r\n')).toMatch(/^250/);
+    talk.close();
+  });
+
   test('odd dots are accepted by SMTP, for these carriers alone', async () => {
     const talk = await submitting.talk();
     await talk.ask('MAIL FROM:<ann@example.test>\r\n');
@@ -178,5 +190,69 @@ describe('names and addresses', () => {
   test('a header that holds no address where it should is refused if it has to be encoded', async () => {
     const { status, body } = await send({ headers: { 'Errors-To': 'niemand für uns' } });
     expect([status, body.error.details.headers[0]]).toEqual([400, expect.stringContaining('must be email addresses')]);
+  });
+});
+
+describe('other forms of a message', () => {
+  const INVITATION = Buffer.from('BEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\nEND:VCALENDAR\r\n').toString('base64');
+  const CALENDAR = { content_type: 'text/calendar; charset=utf-8; method=REQUEST', content: INVITATION };
+  const AMP = { content_type: 'text/x-amp-html; charset=utf-8', content: 'PGh0bWwg4pqhPjwvaHRtbD4=' };
+
+  test('are written beside text and html, AMP before the html and an invitation behind it', async () => {
+    const { status, body } = await send({ html: '<p>Hi</p>', alternatives: [CALENDAR, AMP] });
+    expect(status).toBe(202);
+    expect((await contentOf(body.id)).alternatives).toEqual([CALENDAR, AMP]);
+    const types = [...(await submitting.composed(body.id)).toString().matchAll(/^Content-Type: ([\w/-]+)/gm)];
+    expect(types.map(([, type]) => type)).toEqual([
+      'multipart/alternative',
+      'text/plain',
+      'text/x-amp-html',
+      'text/html',
+      'text/calendar',
+    ]);
+  });
+
+  test.each([
+    [[{ ...CALENDAR, content: 'no base64' }], 'alternatives[0].content must be base64'],
+    [[{ ...CALENDAR, content: 'QUJD'.repeat(100_001) }], 'alternatives[0].content must have at most 400000 characters'],
+    [[{ ...CALENDAR, content_type: 'text/calendar\r\nBcc: x@y.test' }], 'alternatives[0].content_type must be a media'],
+    [[{ ...CALENDAR, content_type: 'multipart/mixed' }], 'alternatives[0].content_type must be a media type'],
+    [[{ ...CALENDAR, content_type: 'message/rfc822' }], 'alternatives[0].content_type must be a media type'],
+    [[{ ...CALENDAR, filename: 'a' }], 'alternatives[0].filename is not a known field'],
+    [Array.from({ length: 6 }, () => CALENDAR), 'alternatives must have at most 5 items'],
+    [{}, 'alternatives must be an array'],
+  ])('are refused otherwise: %#', async (alternatives, sentence) => {
+    const { status, body } = await send({ alternatives });
+    expect([status, JSON.stringify(body.error.details)]).toEqual([400, expect.stringContaining(sentence)]);
+  });
+
+  test('an empty list is none', async () => {
+    const { body } = await send({ alternatives: [] });
+    expect((await contentOf(body.id)).alternatives).toEqual([]);
+  });
+});
+
+describe('a message attached to a message', () => {
+  const attached = (text: string) => [
+    { filename: 'a.eml', content: Buffer.from(text).toString('base64'), content_type: 'message/rfc822' },
+  ];
+
+  test('is written unencoded', async () => {
+    const { status, body } = await send({ attachments: attached('Subject: inner\r\n\r\nHello') });
+    expect(status).toBe(202);
+    const composed = (await submitting.composed(body.id)).toString();
+    expect(composed).toMatch(/Content-Type: message\/rfc822;\r\n name=a\.eml\r\nContent-Transfer-Encoding: 7bit\r\n/);
+    expect(composed).toContain('Subject: inner\r\n\r\nHello\r\n');
+  });
+
+  test.each([
+    ['Subject: \u00e4\r\n\r\nHello'],
+    ['Subject: x\n\nHello'],
+    [`Subject: x\r\n\r\n${'x'.repeat(999)}`],
+    [`Subject: x\r\n\r\n${'x\r\n'.repeat(1_600_000)}`],
+  ])('that cannot be written so is refused: %#', async (text) => {
+    const { status, body } = await send({ attachments: attached(text) });
+    expect(status).toBe(400);
+    expect(body.error.details.attachments[0]).toContain('attachments[0] is a message that is large or not in lines');
   });
 });
