@@ -193,8 +193,8 @@ export const ERROR_CATALOGUE = {
   },
   oidc_no_member: {
     meaning:
-      'No member has the address that the identity provider verified, or members of several organizations have it.',
-    remedy: 'Ask an owner to invite this address; with several organizations, sign in with a link or a passkey.',
+      'The person whose address the identity provider verified has joined no organization, or several, or has no membership or invitation left.',
+    remedy: 'Ask an owner for an invitation, or choose an organization after signing in at the provider again.',
   },
   too_many_passkeys: {
     meaning: 'The member has as many passkeys as they can have.',

@@ -31,7 +31,7 @@ import {
   listMembersRoute,
   removeMemberRoute,
 } from './routes/members/members.ts';
-import { startOidcRoute } from './routes/members/oidc.ts';
+import { listMembershipsRoute, startOidcRoute } from './routes/members/oidc.ts';
 import {
   addPasskeyRoute,
   createChallengeRoute,
@@ -88,6 +88,7 @@ export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> 
   createChallengeRoute,
   mailSignInLinkRoute,
   startOidcRoute,
+  listMembershipsRoute,
   getSignInMethodsRoute,
   getSessionRoute,
   signOutRoute,

@@ -179,6 +179,12 @@ export const CHALLENGE_ERRORS = [
   ...BODY,
 ] as const;
 export const MAIL_LINK_ERRORS = [...CHALLENGE_ERRORS, 'rate_limit_exceeded'] as const;
+export const MEMBERSHIPS_ERRORS = [
+  ...MAIL_LINK_ERRORS,
+  'oidc_invalid',
+  'oidc_address_unverified',
+  'oidc_no_member',
+] as const;
 export const OIDC_ERRORS = [...MAIL_LINK_ERRORS, 'not_found'] as const;
 /** Tracked links and images cost no read of anything. */
 export const TRACKED_ERRORS = ['not_found', 'internal_error'] as const;

@@ -13,6 +13,7 @@ import {
   LIST,
   LOOK,
   MAIL_LINK_ERRORS,
+  MEMBERSHIPS_ERRORS,
   OIDC_ERRORS,
   ONE,
   ONE_CHANGED,
@@ -161,6 +162,7 @@ export const ROUTES = {
   'POST /v1/session/challenges': { ...OPEN, secret: true, errors: CHALLENGE_ERRORS },
   'POST /v1/session/links': { ...OPEN, status: 202, errors: MAIL_LINK_ERRORS },
   'POST /v1/session/oidc': { ...OPEN, secret: true, errors: OIDC_ERRORS },
+  'POST /v1/session/memberships': { ...OPEN, secret: true, errors: MEMBERSHIPS_ERRORS },
   'GET /v1/session/methods': { ...OPEN, errors: ['invalid_request', 'header_not_allowed', 'internal_error'] },
 
   ...COMPAT_ROUTES,

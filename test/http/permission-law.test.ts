@@ -325,6 +325,7 @@ const PUBLIC = `
   POST /v1/session/challenges
   POST /v1/session/links
   POST /v1/session/oidc
+  POST /v1/session/memberships
   GET /v1/session/methods
   GET /unsubscribe/:token
   POST /unsubscribe/:token

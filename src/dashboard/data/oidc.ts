@@ -1,4 +1,4 @@
-import type { SerializedOidcTransaction } from '../../http/schemas/sign-in.ts';
+import type { SerializedOidcTransaction, SerializedSignInChoice } from '../../http/schemas/sign-in.ts';
 import { ApiFault, request } from './api.ts';
 import { linkTo, navigate } from './location.ts';
 import { signInWith } from './session.ts';
@@ -9,16 +9,24 @@ import { createStore } from './store.ts';
 /** The screen that was left, for when the browser is back. Only this tab can read and write it. */
 const LEFT = 'outbox-left-for-sign-in';
 
-/** Goes to the provider. @throws {ApiFault} */
-export const leave = async (): Promise<void> => {
+/** Set while the member wants to choose, even if there is one organization that they would be signed in to. */
+const CHOOSES = 'outbox-chooses-organization';
+
+/** Goes to the provider. @param chooses the person wants to see all organizations. @throws {ApiFault} */
+export const leave = async (chooses = false): Promise<void> => {
   const { url } = await request<SerializedOidcTransaction>('/v1/session/oidc', {
     method: 'POST',
     body: {},
     isSigningIn: true,
   });
-  sessionStorage.setItem(LEFT, location.pathname + location.search);
+  sessionStorage.setItem(LEFT, chooses ? linkTo('') : location.pathname + location.search);
+  if (chooses) sessionStorage.setItem(CHOOSES, '1');
+  else sessionStorage.removeItem(CHOOSES);
   location.assign(url);
 };
+
+/** Memberships that the person chooses from; null: there is nothing to choose. */
+export const choices = createStore<SerializedSignInChoice | null>(null);
 
 /** Our own code of why it did not succeed; null: it did, or nobody tried. What the provider says is not shown. */
 export const problem = createStore<string | null>(null);
@@ -31,18 +39,50 @@ const answerIn = (query: URLSearchParams) => {
   return code && state ? { code, state, ...(issuer === null ? {} : { issuer }) } : null;
 };
 
-/** Takes what the provider led back with, and goes on where the browser left. */
+/** Where the browser goes on. */
+let left = '';
+
+const goOn = (): void => navigate(left === '' ? linkTo('') : left, 'replace');
+
+/** Signs in to a membership, or joins it. */
+export const choose = async ({ choice }: SerializedSignInChoice, memberId: string): Promise<void> => {
+  await signInWith({ membership: { choice, member_id: memberId } })
+    .then(() => problem.set(null))
+    .catch((error: unknown) => problem.set(codeOf(error)));
+  choices.set(null);
+  goOn();
+};
+
+/** The only organization that the person has joined, unless they want to choose. */
+const onlyOne = ({ memberships }: SerializedSignInChoice, chooses: boolean): string | null => {
+  const joined = memberships.filter(({ status }) => status === 'joined');
+  const [only] = chooses && memberships.length > 1 ? [] : joined;
+  return joined.length === 1 && only !== undefined ? only.member_id : null;
+};
+
+/** Accepts what the provider led back with, and goes on where the browser left. */
 export const comeBack = async (): Promise<void> => {
   const query = new URLSearchParams(location.search);
-  const left = sessionStorage.getItem(LEFT) ?? linkTo('');
-  sessionStorage.removeItem(LEFT);
+  const chooses = sessionStorage.getItem(CHOOSES) !== null;
+  left = sessionStorage.getItem(LEFT) ?? '';
+  for (const name of [LEFT, CHOOSES]) sessionStorage.removeItem(name);
   history.replaceState(null, '', location.pathname); // the code does not stay in the history
-  const answer = answerIn(query);
-  if (answer === null) problem.set('oidc_refused');
-  else {
-    await signInWith({ oidc: answer })
-      .then(() => problem.set(null))
-      .catch((error: unknown) => problem.set(codeOf(error)));
+  const oidc = answerIn(query);
+  if (oidc === null) {
+    problem.set('oidc_refused');
+    return goOn();
   }
-  navigate(left, 'replace');
+  try {
+    const found = await request<SerializedSignInChoice>('/v1/session/memberships', {
+      method: 'POST',
+      body: { oidc },
+      isSigningIn: true,
+    });
+    const only = onlyOne(found, chooses);
+    if (only === null) choices.set(found);
+    else await choose(found, only);
+  } catch (error) {
+    problem.set(codeOf(error));
+    goOn();
+  }
 };

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { SerializedSession } from '../../http/schemas/member.ts';
 import type { assertionSchema } from '../../http/schemas/passkey.ts';
-import type { OidcAnswer } from '../../http/schemas/sign-in.ts';
+import type { MembershipChoice } from '../../http/schemas/sign-in.ts';
 import { ApiFault, request } from './api.ts';
 import { forgetKeys, noteSession, session } from './credentials.ts';
 import { announceSignOut } from './live.ts';
@@ -21,11 +21,11 @@ export const readSession = async (): Promise<void> => {
   noteSession(found);
 };
 
-/** What proves who it is: the token of a link, what a passkey answered, or what an identity provider led back with. */
+/** Proof of who it is: the token of a link, the answer of a passkey, or a membership chosen after the identity provider. */
 export type Proof =
   | { readonly token: string }
   | { readonly passkey: z.input<typeof assertionSchema> }
-  | { readonly oidc: OidcAnswer };
+  | { readonly membership: MembershipChoice };
 
 const NONCE_BYTES = 32;
 const ATTEMPTS = 3;

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SignInMethods } from '../../http/schemas/sign-in.ts';
-import { ApiFault } from '../data/api.ts';
+import { ApiFault, request } from '../data/api.ts';
 import { leave, problem } from '../data/oidc.ts';
+import { useRead } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { Icon } from './icons.tsx';
 
@@ -14,7 +15,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
     'The sign-in was not completed: it was used before, took longer than ten minutes, or began in another browser. Begin again.',
   oidc_address_unverified: 'The identity provider has not verified your email address.',
   oidc_no_member:
-    'Nobody with your address has been invited, or more than one organization invited it. Ask an owner, or use a link.',
+    'You have joined no organization with your address, or the invitation has expired. Ask an owner to invite you.',
   unavailable: 'The identity provider does not answer just now. Try again in a moment.',
   rate_limit_exceeded: 'There were too many attempts from here. Wait a minute.',
 };
@@ -40,7 +41,8 @@ const refusalOf = (error: unknown): { readonly sentence: string; readonly code: 
   return { sentence: code === 'invalid_request' ? `${message}.` : sentenceOf(code), code };
 };
 
-export const SignInAtProvider = ({ host }: NonNullable<SignInMethods['oidc']>): JSX.Element => {
+/** @param chooses the member wants to see all of their organizations. */
+const ProviderButton = ({ word, chooses }: { readonly word: string; readonly chooses: boolean }): JSX.Element => {
   const [refusal, setRefusal] = useState<ReturnType<typeof refusalOf> | null>(null);
   const [isBusy, setBusy] = useState(false);
   const go = async (): Promise<void> => {
@@ -48,7 +50,7 @@ export const SignInAtProvider = ({ host }: NonNullable<SignInMethods['oidc']>): 
     setRefusal(null);
     problem.set(null);
     try {
-      await leave();
+      await leave(chooses);
     } catch (error) {
       setRefusal(refusalOf(error));
       setBusy(false);
@@ -59,8 +61,20 @@ export const SignInAtProvider = ({ host }: NonNullable<SignInMethods['oidc']>): 
       {refusal !== null && <Problem {...refusal} />}
       <button type="button" class="btn" disabled={isBusy} onClick={() => void go()}>
         <Icon name="lock" />
-        <span class="ell">Sign in with {host}</span>
+        <span class="ell">{word}</span>
       </button>
     </>
   );
+};
+
+export const SignInAtProvider = ({ host }: NonNullable<SignInMethods['oidc']>): JSX.Element => (
+  <ProviderButton word={`Sign in with ${host}`} chooses={false} />
+);
+
+/** For members: signs in at the provider again and lists their organizations. Nothing where there is no provider. */
+export const SwitchOrganization = (): JSX.Element | null => {
+  const { data } = useRead(['/v1/session/methods'], (signal) =>
+    request<SignInMethods>('/v1/session/methods', { signal, environment: 'live' }),
+  );
+  return data?.oidc ? <ProviderButton word="Switch organization" chooses /> : null;
 };

@@ -13,6 +13,7 @@ import { CopyField, Fact, Facts } from '../parts/facts.tsx';
 import { ChangeRole, EndSession, InviteMember, MakeLink, MemberPasskeys, RemoveMember } from '../parts/members.tsx';
 import { AllowContents, ChangeOrganization, contentsReaders } from '../parts/organization-settings.tsx';
 import { Passkeys } from '../parts/passkeys.tsx';
+import { SwitchOrganization } from '../parts/sign-in-provider.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
 /** The organization, its members, and where they are signed in. */
@@ -166,6 +167,7 @@ export const Settings = (): JSX.Element => {
           <Organization organization={found} mayChange={mayChange} mayAllow={own?.member?.role === 'owner'} />
         )}
       />
+      {own && <SwitchOrganization />}
       {own && <Passkeys />}
       <h2 class="over">Members</h2>
       <Shown

@@ -85,7 +85,7 @@ const SIGN_INS_MAX = 20;
  */
 export const consumeSignInLimit = async (
   { rateLimiter }: Pick<Limiting, 'rateLimiter'>,
-  what: 'sign-in' | 'sign-in-link' | 'oidc',
+  what: 'sign-in' | 'sign-in-link' | 'oidc' | 'memberships',
   address: string,
 ): Promise<void> => {
   const result = await rateLimiter.take(`${what}:${clientNetworkOf(address)}`, 1, SIGN_INS_MAX);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { roleSchema } from '../../domain/member/events.ts';
 import { timeSchema } from './envelope.ts';
 
 /** Ways in which members sign in. */
@@ -30,6 +31,33 @@ export const oidcAnswerSchema = z.strictObject({
   issuer: z.string().max(SHORT_CHARACTERS_MAX).optional().describe('`iss`, where it is there.'),
 });
 export type OidcAnswer = z.infer<typeof oidcAnswerSchema>;
+
+const membershipSchema = z
+  .strictObject({
+    member_id: z.string(),
+    organization: z.strictObject({ id: z.string(), name: z.string() }),
+    role: roleSchema,
+    status: z.enum(['invited', 'joined']).describe('`invited`: choosing it accepts the invitation.'),
+  })
+  .meta({ id: 'Membership' });
+
+export const signInChoiceSchema = z
+  .strictObject({
+    object: z.literal('sign_in_choice'),
+    choice: z.string().describe('Send it with a `member_id` as `membership` of `POST /v1/session`. It works once.'),
+    memberships: z.array(membershipSchema).describe('Joined ones first.'),
+    expires_at: timeSchema(),
+  })
+  .meta({ id: 'SignInChoice' });
+export type SerializedSignInChoice = z.infer<typeof signInChoiceSchema>;
+
+const CHOICE_CHARACTERS_MAX = 8_000;
+
+export const membershipChoiceSchema = z.strictObject({
+  choice: z.string().max(CHOICE_CHARACTERS_MAX),
+  member_id: z.string().max(SHORT_CHARACTERS_MAX),
+});
+export type MembershipChoice = z.infer<typeof membershipChoiceSchema>;
 
 export const signInMethodsSchema = z
   .strictObject({

@@ -15,6 +15,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     return {
       PORT: String(port),
       OIDC_ISSUER: provider.issuer,
+      TRUSTED_PROXIES: '127.0.0.1,::1',
       OIDC_CLIENT_ID: clientId,
       OIDC_CLIENT_SECRET: clientSecret,
     };
@@ -22,10 +23,34 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
   afterAll(() => provider.close());
   let people = 0;
 
-  const invite = async (): Promise<string> => {
+  let spent = 0;
+
+  /** Each from another address: together they sign in more often than one may. */
+  const spend = (url: string): Promise<Response> => {
+    spent += 1;
+    return fetch(`${dashboard.program.baseUrl}/v1/session`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'sec-fetch-site': 'same-origin',
+        'x-forwarded-for': `127.0.2.${spent}`,
+      },
+      body: JSON.stringify({ token: new URL(url).hash.slice(1) }),
+    });
+  };
+
+  const invite = async (): Promise<{ readonly email: string; readonly url: string }> => {
     people += 1;
     const email = `person${people}@example.net`;
-    await dashboard.api.post('/v1/members', { email, name: `<b>Ann</b> ${people}`, role: 'auditor' });
+    const person = { email, name: `<b>Ann</b> ${people}`, role: 'auditor' };
+    const { body } = await dashboard.api.post('/v1/members', person);
+    return { email, url: body.link.url };
+  };
+
+  /** The address of somebody who has accepted their invitation. */
+  const join = async (): Promise<string> => {
+    const { email, url } = await invite();
+    expect((await spend(url)).status).toBe(200);
     return email;
   };
 
@@ -38,11 +63,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
   const owner = async (): Promise<string> => {
     const email = `owner${randomUUID()}@example.net`;
     const { body } = await dashboard.api.post('/v1/members', { email, role: 'owner' });
-    const answer = await fetch(`${dashboard.program.baseUrl}/v1/session`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
-      body: JSON.stringify({ token: new URL(body.link.url).hash.slice(1) }),
-    });
+    const answer = await spend(body.link.url);
     return String(answer.headers.get('set-cookie')).split(';')[0] ?? '';
   };
 
@@ -63,7 +84,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
   test.each(WINDOWS)('with a mailed link, $theme, $width pixels wide', async (size) => {
     const { page, complaints, close } = await open(size);
     const name = `${size.theme}-${size.width}`;
-    const email = await invite();
+    const email = await join();
     await page.goto('/dashboard/messages');
     await page.getByText('Mail does not leave this machine').waitFor();
     expect(await look(page, `sign-in-ways-${name}`)).toEqual(FINE);
@@ -101,7 +122,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     await page.getByRole('alert').getByText('oidc_no_member').waitFor();
     expect(page.url()).toMatch(/\/dashboard\/messages\?status=delivered$/);
     expect(await look(page, `sign-in-provider-${size.theme}-${size.width}`)).toEqual(FINE);
-    provider.person = { email: await invite(), email_verified: true };
+    provider.person = { email: await join(), email_verified: true };
     await page.context().clearCookies(); // of the provider, which knows who it was
     await enter.click();
     await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
@@ -109,6 +130,23 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
     expect(complaints.filter((text) => !text.includes('403'))).toEqual([]);
+    await close();
+  });
+
+  test('at an identity provider, where an invitation is accepted only by choosing it', async () => {
+    const { page, complaints, close } = await open(WIDE);
+    const { email } = await invite();
+    provider.person = { email, email_verified: true };
+    await page.goto('/dashboard/messages');
+    await page.getByRole('button', { name: 'Sign in with 127.0.0.1' }).click();
+    await page.getByRole('heading', { name: 'Choose an organization' }).waitFor();
+    expect(await look(page, 'sign-in-choice')).toEqual(FINE);
+    await page.getByRole('button', { name: /^Join organization/ }).click();
+    await page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor();
+    await page.goto('/dashboard/settings');
+    await page.getByRole('button', { name: 'Switch organization' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    expect(complaints).toEqual([]);
     await close();
   });
 
@@ -123,7 +161,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     await page.goto('/dashboard/sign-in/oidc?code=x&state=x&iss=javascript:alert(1)');
     await page.getByRole('alert').getByText('oidc_invalid').waitFor();
     expect(page.url()).toBe(`http://localhost:${port}/dashboard`);
-    provider.person = { email: await invite(), email_verified: true };
+    provider.person = { email: await join(), email_verified: true };
     await page.getByRole('button', { name: 'Sign in with 127.0.0.1' }).click();
     await page.getByRole('navigation').first().waitFor();
     expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);

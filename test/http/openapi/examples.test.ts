@@ -100,9 +100,9 @@ const withProvider = async () => {
   return { identityProvider: connect(provider) };
 };
 
-/** Members alone can, with what is made at the time. */
+/** Members alone can, with proofs that are made at the time. */
 const isOfMembers = ({ located }: (typeof examples)[number]): boolean =>
-  ['addPasskey', 'provePresence', 'setContentsRoles'].includes(located.operation.operationId);
+  ['addPasskey', 'listMemberships', 'provePresence', 'setContentsRoles'].includes(located.operation.operationId);
 
 describe('every example of the document', () => {
   const check = answerCheck(document);

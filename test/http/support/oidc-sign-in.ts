@@ -5,7 +5,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { type OpenIdProvider, startOpenIdProvider } from '../../support/openid-provider.ts';
 import { type Service, startService } from './service.ts';
-import { nextAddress, SAME_ORIGIN } from './sign-in.ts';
+import { nextAddress, SAME_ORIGIN, signInWith } from './sign-in.ts';
 
 /** Signing in at an identity provider, as the page and the browser do it. */
 
@@ -94,7 +94,14 @@ export const openOidc = async () => {
     const payload = { email, role: 'owner' };
     const answer = await service.request({ method: 'POST', url: '/v1/members', key, payload });
     expect(answer.statusCode, answer.body).toBe(201);
-    return { id: answer.json().id as string, email };
+    return { id: answer.json().id as string, email, url: answer.json().link.url as string };
+  };
+
+  /** Somebody who has accepted the invitation through its own link. */
+  const join = async (organization?: number, asked?: string) => {
+    const person = await invite(organization, asked);
+    expect((await signInWith(service, person.url)).statusCode).toBe(200);
+    return person;
   };
 
   return {
@@ -103,6 +110,7 @@ export const openOidc = async () => {
     keys,
     organizations,
     invite,
+    join,
     /** What the page posts when the browser is back. */
     end: (oidc: object, cookie: string) => post(service, '/v1/session', { oidc }, cookie),
     enter: (person: OpenIdProvider['person']) => signInAs(service, provider, person),

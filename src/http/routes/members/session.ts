@@ -20,8 +20,13 @@ import { endpoint, publicEndpoint, type RouteContext } from '../../endpoint.ts';
 import { keepOrigin, requestOrigin } from '../../request-origin.ts';
 import { type SerializedSession, sessionSchema } from '../../schemas/member.ts';
 import { assertionSchema } from '../../schemas/passkey.ts';
-import { type OidcAnswer, oidcAnswerSchema } from '../../schemas/sign-in.ts';
-import { proveByOidc } from './oidc.ts';
+import {
+  type MembershipChoice,
+  membershipChoiceSchema,
+  type OidcAnswer,
+  oidcAnswerSchema,
+} from '../../schemas/sign-in.ts';
+import { proveByChoice, proveByOidc } from './oidc.ts';
 import { expectedIn } from './passkeys.ts';
 
 /** Signing in with a link, a passkey or at a provider, who is signed in, and signing out. */
@@ -126,10 +131,11 @@ const proofFields = z.strictObject({
 
 interface Proofs extends z.infer<typeof proofFields> {
   readonly oidc?: OidcAnswer | undefined;
+  readonly membership?: MembershipChoice | undefined;
 }
 
-const isOne = ({ token, passkey, oidc }: Proofs): boolean =>
-  [token, passkey, oidc].filter((each) => each !== undefined).length === 1;
+const isOne = ({ token, passkey, oidc, membership }: Proofs): boolean =>
+  [token, passkey, oidc, membership].filter((each) => each !== undefined).length === 1;
 const oneOf = (others: string) => ({ message: `must be sent, or ${others} instead of it`, path: ['token'] });
 
 /** What proves who somebody is. A provider may know somebody since long ago: that shows nobody to be present. */
@@ -143,6 +149,9 @@ const signInBody = proofFields
     oidc: oidcAnswerSchema
       .optional()
       .describe('What the identity provider sent the browser back with (`POST /v1/session/oidc`).'),
+    membership: membershipChoiceSchema
+      .optional()
+      .describe('One of those that `POST /v1/session/memberships` listed. An invitation is accepted by it.'),
     nonce: z
       .string()
       .regex(NONCE, 'must be 32 bytes in base64url without padding')
@@ -152,7 +161,7 @@ const signInBody = proofFields
           'minutes is answered with the same session.',
       ),
   })
-  .refine(isOne, oneOf('passkey or oidc'));
+  .refine(isOne, oneOf('passkey, oidc or membership'));
 
 /** @throws {DomainError} as `proveByLink` and `proveByPasskey`. */
 export const prove = (
@@ -162,13 +171,15 @@ export const prove = (
 ): Promise<Proven> =>
   passkey === undefined ? proveByLink(route, token, request.ip) : proveByPasskey(route, passkey, request);
 
-/** @throws {DomainError} as `prove` and `proveByOidc`. */
-const proveToSignIn = (
+/** @throws {DomainError} as `prove`, `proveByOidc` and `proveByChoice`. */
+const proveToSignIn = async (
   route: RouteContext,
-  { oidc, ...others }: z.infer<typeof signInBody>,
+  { oidc, membership, ...others }: z.infer<typeof signInBody>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-): Promise<Proven> =>
-  oidc === undefined ? prove(route, others, request) : proveByOidc(route, oidc, { request, reply });
+): Promise<Proven> => {
+  if (membership !== undefined) return proveByChoice(route, membership, request);
+  return oidc === undefined ? prove(route, others, request) : proveByOidc(route, oidc, { request, reply });
+};
 
 /** Of a session that was asked for in this way: whoever lacks the key of this service cannot know it. */
 const sessionValue = ([{ bytes }]: TrackingKeys, asked: string): string =>

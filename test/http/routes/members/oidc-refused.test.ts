@@ -11,7 +11,7 @@ afterAll(() => opened.close());
 describe('a sign-in at an identity provider is refused where', () => {
   /** A sign-in that would succeed. */
   const ready = async () => {
-    const { email } = await opened.invite();
+    const { email } = await opened.join();
     opened.provider.person = { email, email_verified: true };
     const begun = await begin(opened.service);
     return { ...begun, answer: answerOf(await opened.provider.signIn(begun.url)) };
@@ -41,7 +41,7 @@ describe('a sign-in at an identity provider is refused where', () => {
   });
 
   test('the nonce was replaced on the way', async () => {
-    const { email } = await opened.invite();
+    const { email } = await opened.join();
     opened.provider.person = { email, email_verified: true };
     const { url, cookie } = await begin(opened.service);
     const changed = new URL(url);
