@@ -2,10 +2,11 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { type IdPrefix, isId } from '../../domain/ids.ts';
 import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/search.ts';
-import { holds, visibleDomainId } from '../auth/permissions.ts';
+import { holds } from '../auth/permissions.ts';
 import type { RouteContext } from '../endpoint.ts';
 import { type GuardedRouteName, ROUTES } from '../route-table.ts';
 import type { SerializedFound } from '../schemas/search.ts';
+import { visibleDomain } from './suppressions/suppressions.ts';
 
 /** What the search finds by its id or its name, of all that has one. */
 
@@ -73,7 +74,7 @@ export const suppressionById = async (
   const { caller, route, within } = searching;
   if (!may(searching, SHOWN.suppression.route)) return [];
   const { search, suppressions } = route.deps.readModels;
-  const domainId = visibleDomainId(caller);
+  const domainId = await visibleDomain(route.deps, caller);
   if (domainId === null) return search.byId('suppression', { ...within, id });
   const { organizationId, environment } = caller;
   const now = route.deps.context.system.now().toISOString();

@@ -57,7 +57,7 @@ export const KINDS = {
   },
   domains: { prefix: 'dom', noun: 'domain', sees: () => true, ofOneDomain: false },
   templates: { prefix: 'tpl', noun: 'template', sees: () => true, ofOneDomain: false },
-  suppressions: { prefix: 'sup', noun: 'suppression', sees: same, ofOneDomain: false },
+  suppressions: { prefix: 'sup', noun: 'suppression', sees: same, ofOneDomain: true },
   erasures: { prefix: 'ers', noun: 'erasure', sees: () => true, ofOneDomain: false },
   topics: { prefix: 'top', noun: 'topic', sees: () => true, ofOneDomain: false },
   webhooks: { prefix: 'whk', noun: 'webhook', sees: same, ofOneDomain: false },

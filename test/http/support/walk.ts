@@ -4,6 +4,8 @@ import { expect } from 'vitest';
 import { closePeriod } from '../../../src/commands/billing.ts';
 import { eventContext } from '../../../src/commands/context.ts';
 import { execute } from '../../../src/commands/execute.ts';
+import { organizationSecret } from '../../../src/commands/organization.ts';
+import { addressDigest, recordSuppression } from '../../../src/commands/suppression/change-suppression.ts';
 import { permissionSchema } from '../../../src/domain/api-key/events.ts';
 import { invoiceIdOf } from '../../../src/domain/billing/invoice.ts';
 import type { CustomerEvent } from '../../../src/domain/customer-events.ts';
@@ -140,7 +142,23 @@ export const openWalkTenant = async (service: Service): Promise<WalkTenant> => {
     'audit/reports/messages': () => makeMessage('live'),
     'audit/reports/api-keys': makeKey,
     domains: () => service.makeDomain(organizationId, newName()),
-    suppressions: (environment) => create('/v1/suppressions', environment, { address: newPerson() }),
+    // One that a message of the domain has caused: keys with `read` alone see no other.
+    suppressions: async (environment) => {
+      const { context } = service.deps;
+      const address = newPerson();
+      const { suppression } = await recordSuppression(context, operator(organizationId), {
+        environment,
+        digest: addressDigest(await organizationSecret(context.secrets, organizationId), address),
+        address,
+        reason: 'bounce',
+        scope: 'all',
+        expiresAt: null,
+        text: null,
+        source: { messageId: await makeMessage(environment), recipientId: 'rcp_walk', eventId: null },
+        causedAt: null,
+      });
+      return suppression.suppressionId;
+    },
     // One that has a version, and a draft that could be the next.
     templates: async () => {
       const key = keyOf({ permission: 'admin', environment: 'live' });

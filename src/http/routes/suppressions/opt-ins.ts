@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { recordOptIns } from '../../../commands/suppression/change-suppression.ts';
 import { loadTopic } from '../../../commands/topic.ts';
 import { strongestEntry } from '../../../domain/suppression/suppression.ts';
-import { visibleDomainId } from '../../auth/permissions.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { endpoint } from '../../endpoint.ts';
@@ -11,7 +10,7 @@ import { listOf, listSchema, timeSchema } from '../../schemas/envelope.ts';
 import { loadEvidence } from '../../schemas/suppression.ts';
 import { atMost, pageParameters, text } from '../../validation/fields.ts';
 import { addressField, distinct } from './add-suppressions.ts';
-import { idOfAddress } from './suppressions.ts';
+import { idOfAddress, visibleDomain } from './suppressions.ts';
 
 /** Each costs a read and an append. */
 const OPT_INS_MAX = 1000;
@@ -137,7 +136,7 @@ export const listOptInsRoute = endpoint(
     const after = decodeCursor(LIST, cursor);
     const suppressionId = await idOfAddress(deps, caller, address);
     await readYourWrites(deps, ['suppressions']);
-    const domainId = visibleDomainId(caller);
+    const domainId = await visibleDomain(deps, caller);
     const by = { topicId, environment: caller.environment, suppressionId, domainId, limit, after };
     const { items, hasMore, next } = await deps.readModels.topics.optIns(by);
     const found = await loadEvidence(deps.context.contents, items);

@@ -10,7 +10,6 @@ import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
 import type { System } from '../../../domain/ports/system.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
-import { visibleDomainId } from '../../auth/permissions.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { type CsvRecord, readCsv, unescapeFormula, writeCsv } from '../../csv.ts';
@@ -18,7 +17,7 @@ import { defineEndpoint, endpoint, type RouteContext } from '../../endpoint.ts';
 import { loadEvidence, suppressionImportSchema } from '../../schemas/suppression.ts';
 import { problemsIn } from '../../validation/problems.ts';
 import { addressField, suppressionFields, topicProblem } from './add-suppressions.ts';
-import { visibleSuppressions } from './suppressions.ts';
+import { visibleDomain, visibleSuppressions } from './suppressions.ts';
 
 /** The suppression list as a CSV file: what the export writes, the import reads. */
 
@@ -235,7 +234,7 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
       reply.header('content-disposition', 'attachment; filename="suppressions.csv"');
       const now = system.now().toISOString();
       return Readable.from(
-        pages(caller, { organizationId, environment, now, domainId: visibleDomainId(caller), after: null }),
+        pages(caller, { organizationId, environment, now, domainId: await visibleDomain(deps, caller), after: null }),
       );
     },
   );

@@ -27,7 +27,7 @@ import type { ListPage } from '../../../projections/page-of.ts';
 import type { ListAllSuppressions } from '../../../projections/suppressions.ts';
 import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { visibleDomainId } from '../../auth/permissions.ts';
-import { ifMatch, setRevision } from '../../consistency.ts';
+import { ifMatch, readYourWrites, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { cursorFrom, listEndpoint } from '../../lists.ts';
@@ -53,6 +53,20 @@ export const loadSuppression = async (
   return { suppression: existing, revision };
 };
 
+/**
+ * The sending domain whose entries alone the caller sees, once the list of its messages holds all that were accepted; null:
+ * the caller sees all entries.
+ * @throws {DomainError} `unavailable` when that list does not catch up.
+ */
+export const visibleDomain = async (
+  deps: Pick<HttpDependencies, 'context' | 'readModels'>,
+  caller: Caller,
+): Promise<string | null> => {
+  const domainId = visibleDomainId(caller);
+  if (domainId !== null) await readYourWrites(deps, ['messages']);
+  return domainId;
+};
+
 const isOf =
   (messages: ReadonlySet<string>) =>
   ({ source }: Pick<SuppressionEntry, 'source'>): boolean =>
@@ -63,16 +77,16 @@ const isOf =
  * messages caused, as if there were no others. Otherwise it reads notes and message ids of other domains.
  */
 export const visibleSuppressions = async (
-  { readModels }: Pick<HttpDependencies, 'readModels'>,
+  deps: Pick<HttpDependencies, 'context' | 'readModels'>,
   caller: Caller,
   states: readonly ExistingSuppression[],
 ): Promise<readonly ExistingSuppression[]> => {
-  const domainId = visibleDomainId(caller);
+  const domainId = await visibleDomain(deps, caller);
   if (domainId === null) return states;
   const causes = states.flatMap(({ entries, resubscriptions }) =>
     [...entries, ...resubscriptions].flatMap(({ source }) => (source === null ? [] : [source.messageId])),
   );
-  const own = isOf(await readModels.suppressions.messagesOfDomain([...new Set(causes)], domainId));
+  const own = isOf(await deps.readModels.suppressions.messagesOfDomain([...new Set(causes)], domainId));
   return states.flatMap((state) => {
     const entries = state.entries.filter(own);
     const resubscriptions = state.resubscriptions.filter(own);
@@ -121,7 +135,7 @@ const pageThen = async (
 ): Promise<ListPage<ExistingSuppression>> => {
   const page = await readModels.suppressions.listAll(by);
   const all = await statesOf(context, suppression, page.items.map(suppressionStream));
-  const states = await visibleSuppressions({ readModels }, caller, all);
+  const states = await visibleSuppressions({ context, readModels }, caller, all);
   const isAskedFor = (entry: SuppressionEntry): boolean =>
     isInForce(entry, now) && (reason ?? entry.reason) === entry.reason && (scope ?? entry.scope) === entry.scope;
   return { ...page, items: states.filter(({ entries }) => entries.some(isAskedFor)) };
@@ -149,7 +163,7 @@ export const listSuppressionsRoute = listEndpoint(
     const suppressionId = await idOfAddress(deps, caller, address);
     const now = deps.context.system.now().toISOString();
     const by = { organizationId, environment, now, reason, scope, suppressionId, limit };
-    const domainId = visibleDomainId(caller);
+    const domainId = await visibleDomain(deps, caller);
     if (latest !== null) {
       const page = await pageThen(deps, { ...by, caller, after: cursorFrom(after, latest) });
       return { ...page, items: await serializeSuppressions(deps.context.contents, page.items, now) };
