@@ -1,4 +1,5 @@
 import { kindOf } from './elements.ts';
+import { hiddenBySheets } from './hidden-by-sheets.ts';
 import { readHtml } from './read-html.ts';
 import { type TextElement, textElement } from './text-elements.ts';
 import { createTextLines, GAP, type TextLines } from './text-lines.ts';
@@ -151,6 +152,7 @@ const surroundingsIn = (
 export const htmlToText = (html: string): string => {
   const lines = createTextLines();
   const links = createTextLinks(lines);
+  const isHiddenBySheet = hiddenBySheets(html, (declarations) => HIDDEN.test(declarations));
 
   const setApart = ({ gap, isList, isCell }: TextElement, { isInItem }: Surroundings, cell: () => void): void => {
     if (isCell) cell();
@@ -225,7 +227,7 @@ export const htmlToText = (html: string): string => {
     start: (tag, outer) => {
       if (!outer.isShown) return outer;
       const element = textElement(tag.name);
-      if (!element.isSkipped && !isHidden(tag)) return startShown(element, tag, outer);
+      if (!element.isSkipped && !isHidden(tag) && !isHiddenBySheet(tag)) return startShown(element, tag, outer);
       // HTML lets few elements close themselves, but no more should be hidden than was meant: `<o:p/>`.
       return tag.isSelfClosing && !element.isBlock ? outer : { ...outer, element, isShown: false };
     },

@@ -46,7 +46,9 @@ const blank = { gap: GAP.blank, isBlock: true };
 
 define('a', {});
 define('area base col embed input link meta param source track wbr img br hr', { isVoid: true });
-define('script style title template xml svg math iframe object noembed noframes datalist', { isSkipped: true });
+define('script style title template xml svg math iframe object noembed noframes noscript datalist', {
+  isSkipped: true,
+});
 define('article aside section header footer main nav', line);
 define('div address center details summary figure figcaption', line);
 define('form fieldset legend select textarea menu dir body option optgroup li dt dd', line);

@@ -212,3 +212,23 @@ describe('lines', () => {
     expect(linesOf(`<p>x ${word} y</p>`)).toEqual(['x', word, 'y']);
   });
 });
+
+describe('what is not for readers', () => {
+  test.each([
+    ['<style>.preheader { display: none !important }</style>', '<span class="a preheader">Hidden</span>'],
+    ['<style>/* .x { } */ span.preheader, #p { mso-hide: all }</style>', '<span class="preheader">Hidden</span>'],
+    ['<STYLE type="text/css">@import url(x); #p{visibility:hidden}</STYLE>', '<div id="p">Hidden</div>'],
+    ['', '<noscript>Hidden</noscript>'],
+  ])('is left out: %s %s', (sheet, hidden) => {
+    expect(htmlToText(`${sheet}${hidden}<p>Shown</p>`)).toBe('Shown');
+  });
+
+  test.each([
+    '@media (max-width: 600px) { .preheader { display: none } }',
+    '.preheader b { display: none }',
+    '/* .preheader { display: none }',
+    '.preheader { color: red } .other { display: none }',
+  ])('is not what a sheet hides elsewhere: %s', (css) => {
+    expect(htmlToText(`<style>${css}</style><p class="preheader">Shown</p>`)).toBe('Shown');
+  });
+});
