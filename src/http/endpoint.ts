@@ -23,7 +23,7 @@ import { type GuardedRouteName, methodAndUrl, type PublicRouteName, ROUTES } fro
 import { maskContents } from './serialize/mask-contents.ts';
 import type { SignInMail } from './sign-in-mail.ts';
 import { nulProblems } from './validation/fields.ts';
-import { detailsOf, type Problem, problemsIn } from './validation/problems.ts';
+import { detailsOf, type Problem, parseBody, problemsIn } from './validation/problems.ts';
 import { dateFieldsOf, readDates } from './validation/zoned-dates.ts';
 
 /** What a route is registered with. */
@@ -106,15 +106,16 @@ const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
 ): Promise<{ readonly body: z.output<Body>; readonly query: z.output<Query> }> => {
   if (request.bodyRefusal !== null) throw request.bodyRefusal;
   const sent = request.body === undefined ? {} : request.body;
-  const body = schemas.body.safeParse(sent);
+  const body = parseBody(schemas.body, sent);
   const query = schemas.query.safeParse(request.query);
   const problems = [
-    ...(body.success ? [] : problemsIn(body.error.issues, sent, 'body')),
+    ...body.problems,
     ...(query.success ? [] : problemsIn(query.error.issues, request.query, 'query')),
     ...nulProblems(request.query),
-    ...(await furtherProblems(schemas, sent, caller)),
+    ...(await furtherProblems(schemas, body.data, caller)),
   ];
-  if (problems.length === 0 && body.success && query.success) return { body: body.data, query: query.data };
+  if (problems.length === 0 && body.output !== undefined && query.success)
+    return { body: body.output, query: query.data };
   const code = schemas.codeOf?.(problems) ?? 'invalid_request';
   throw new DomainError(code, 'the request is invalid: see details', { details: detailsOf(problems) });
 };

@@ -118,6 +118,54 @@ const withoutEchoes = (issues: readonly Issue[]): readonly Issue[] => {
 export const problemsIn = (issues: readonly Issue[], data: unknown, part: Part): readonly Problem[] =>
   withoutEchoes(issues).flatMap((issue) => problemsOf(issue, data, part));
 
+/** A copy of the data without the properties at these paths. Each object on the way is copied once. */
+const without = (data: unknown, paths: readonly Path[]): unknown => {
+  if (typeof data !== 'object' || data === null) return data;
+  const copy = (Array.isArray(data) ? [...data] : { ...data }) as Record<PropertyKey, unknown>;
+  for (const [name, under] of Map.groupBy(paths, ([first = '']) => first)) {
+    if (under.some(({ length }) => length === 1)) delete copy[name];
+    else
+      copy[name] = without(
+        copy[name],
+        under.map(([, ...rest]) => rest),
+      );
+  }
+  return copy;
+};
+
+/** Issues of the values themselves: of a union, those of the branch that matched furthest. */
+const innermost = (issue: Issue): readonly Issue[] => {
+  const inner = issue.code === 'invalid_union' ? deepest(issue) : null;
+  return inner === null ? [issue] : inner.flatMap(innermost);
+};
+
+/** An item of an array cannot be absent. */
+const isNullProperty = (data: unknown, path: Path): boolean =>
+  typeof path.at(-1) === 'string' && valueAt(data, path) === null;
+
+/** Parsed data, or its problems; `data` is what was parsed. */
+export interface Parsed<Output> {
+  readonly data: unknown;
+  readonly output: Output | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Parses a body. A field that is null counts as absent unless its schema accepts null: a null that the schema refuses is
+ * removed, and the rest is parsed again.
+ */
+export const parseBody = <Schema extends z.ZodType>(schema: Schema, sent: unknown): Parsed<z.output<Schema>> => {
+  const first = schema.safeParse(sent);
+  if (first.success) return { data: sent, output: first.data, problems: [] };
+  const nulls = first.error.issues
+    .flatMap(innermost)
+    .map(({ path }) => path)
+    .filter((path) => isNullProperty(sent, path));
+  const data = nulls.length === 0 ? sent : without(sent, nulls);
+  const { success, data: output, error } = nulls.length === 0 ? first : schema.safeParse(data);
+  return { data, output, problems: success ? [] : problemsIn(error.issues, data, 'body') };
+};
+
 /** Problems reported for one request. More are of no use to a reader, fewer hide some. */
 export const PROBLEMS_MAX = 100;
 

@@ -4,7 +4,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { parseMailbox } from '../../../domain/email-address.ts';
 import type { Mailbox } from '../../../domain/ports/contents.ts';
-import { detailsOf, type Problem, problemsIn } from '../../validation/problems.ts';
+import { detailsOf, type Problem, parseBody } from '../../validation/problems.ts';
 import { localeField, variablesField } from '../templates/template-fields.ts';
 import { type HtmlPolicy, isHtmlAlone } from './html-rules.ts';
 import { isSent, type SendBody, type Sent, sendBody, sendProblems } from './send-body.ts';
@@ -70,10 +70,9 @@ export const readSend = async (
   sender: Pick<Caller, 'organizationId'>,
 ): Promise<SendRequestBody> => {
   if (!isSent(sent)) throw new DomainError('invalid_request', 'a message must be an object');
-  const body = sendRequestBody.safeParse(sent);
-  const shape = body.success ? [] : problemsIn(body.error.issues, sent, 'body');
-  const problems = [...shape, ...(await sendRequestProblems(policy)(sent, sender))];
-  if (problems.length === 0 && body.success) return body.data;
+  const body = parseBody(sendRequestBody, sent);
+  const problems = [...body.problems, ...(await sendRequestProblems(policy)(body.data, sender))];
+  if (problems.length === 0 && body.output !== undefined) return body.output;
   const code = isHtmlAlone(problems) ? 'invalid_html' : 'invalid_request';
   throw new DomainError(code, 'the message is invalid: see details', { details: detailsOf(problems, PROBLEMS_MAX) });
 };

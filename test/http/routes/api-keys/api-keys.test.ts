@@ -136,7 +136,7 @@ describe('a key', () => {
     expect(forced.body.previous_key_expires_at <= new Date().toISOString()).toBe(true);
   });
 
-  test.each([-1, 10_081, 1.5, '60', null])('is not rotated with a grace of %j', async (grace) => {
+  test.each([-1, 10_081, 1.5, '60'])('is not rotated with a grace of %j', async (grace) => {
     const { id } = await tenant.make();
     const { status, body } = await tenant.ask('POST', `/${id}/rotate`, { payload: { grace_period_minutes: grace } });
     expect(status).toBe(400);

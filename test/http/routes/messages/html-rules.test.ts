@@ -188,7 +188,6 @@ describe('the setting', () => {
 
   test.each([
     [{ api: 'lenient' }, 'html_validation.api must be one of strict, browser'],
-    [{ api: null }, 'html_validation.api'],
     [{ imap: 'strict' }, 'html_validation.imap is not a known field'],
     ['strict', 'html_validation must be an object'],
     [['strict'], 'html_validation'],

@@ -150,7 +150,7 @@ describe('PATCH /v1/messages/{id}', () => {
 
   test.each([
     ['nothing', {}, { scheduled_at: ['scheduled_at is required'] }],
-    ['null', { scheduled_at: null }, { scheduled_at: ['scheduled_at must be a string'] }],
+    ['null', { scheduled_at: null }, { scheduled_at: ['scheduled_at is required'] }],
     ['a number', { scheduled_at: 1 }, { scheduled_at: ['scheduled_at must be a string'] }],
     ['a list', { scheduled_at: ['2099-01-01'] }, { scheduled_at: ['scheduled_at must be a string'] }],
   ])('is refused with %s for a time', async (_what, payload, details) => {

@@ -256,3 +256,57 @@ describe('a message attached to a message', () => {
     expect(body.error.details.attachments[0]).toContain('attachments[0] is a message that is large or not in lines');
   });
 });
+
+describe('null and empty lists in optional fields', () => {
+  const NULLS = {
+    ...{ cc: null, bcc: [], reply_to: null, html: null, headers: null, tags: null, metadata: null, stream: null },
+    ...{ attachments: null, scheduled_at: null, ttl_seconds: null, tracking: null, analysis: null, template: null },
+    ...{ unsubscribe: null },
+  };
+
+  test('mean that the field is absent, in one message and in a batch', async () => {
+    const { status, body } = await send(NULLS);
+    expect([status, body.recipients?.length, body.error]).toEqual([202, 1, undefined]);
+    const batch = await post('/v1/messages/batch', {
+      messages: Array.from({ length: 3 }, () => ({ ...FIELDS, ...NULLS })),
+      mode: null,
+    });
+    expect([batch.status, batch.body.accepted]).toEqual([202, 3]);
+    expect((await post('/v1/messages/analyze', { ...FIELDS, ...NULLS })).status).toBe(200);
+  });
+
+  test('mean the same within a field', async () => {
+    const attachments = [{ ...FILE, content_type: null, content_id: null }];
+    expect((await send({ attachments, tracking: { opens: null, clicks: false } })).status).toBe(202);
+  });
+
+  test('say that a required field is missing', async () => {
+    const { status, body } = await post('/v1/messages/send', { from: null, to: null, subject: null, html: null });
+    expect([status, body.error.details]).toMatchObject([
+      400,
+      { from: ['from is required'], to: ['to is required'], subject: ['subject is required'] },
+    ]);
+    const named = await send({ attachments: [{ ...FILE, filename: null }] });
+    expect([named.status, Object.values(named.body.error.details).flat()]).toEqual([
+      400,
+      ['attachments[0].filename is required'],
+    ]);
+  });
+
+  test('are refused as items of a list, and beside other problems', async () => {
+    expect((await send({ to: ['a@example.org', null] })).status).toBe(400);
+    expect((await send({ tags: [null] })).status).toBe(400);
+    const { body } = await send({ cc: null, reply_to: 5, unknown: null });
+    expect(Object.keys(body.error.details).sort()).toEqual(['reply_to', 'unknown']);
+  });
+
+  test('are read in bounded time, however many there are', async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`k${at}`, null]));
+    const { cpu } = await (async () => {
+      const before = process.cpuUsage();
+      await send({ metadata });
+      return { cpu: process.cpuUsage(before).user / 1000 };
+    })();
+    expect(cpu).toBeLessThan(5_000);
+  });
+});
