@@ -18,11 +18,18 @@ const HEAD_CHARACTERS = 16;
 /** Base64 in lines of 76 characters (RFC 2045 §6.8). */
 const SENT_PER_CHARACTER = 78 / 76;
 
-const attachmentFact = ({ filename, contentType, content, contentId }: StoredAttachment): AttachmentFact => ({
+const attachmentFact = ({
+  filename,
+  contentType,
+  content,
+  contentId,
+  disposition,
+}: StoredAttachment): AttachmentFact => ({
   filename,
   contentType,
   head: Buffer.from(content.slice(0, HEAD_CHARACTERS), 'base64').toString('hex'),
   ...(contentId === undefined ? {} : { contentId }),
+  ...(disposition === undefined ? {} : { disposition }),
 });
 
 const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: AnalyzedMessage['draft']): number => {

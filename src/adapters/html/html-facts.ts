@@ -16,6 +16,9 @@ const kindIn = (kind: TextKind, name: string): TextKind => {
   return UNSEEN.has(name) && kind === 'body' ? 'unseen' : kind;
 };
 
+/** Text in these shows how something is written: a marker in it was not left open. */
+const CODE: ReadonlySet<string> = new Set(['code', 'kbd', 'samp']);
+
 /** Elements that run, ask for input or load something else into the page. */
 const ACTIVE: ReadonlySet<string> = new Set(
   'script iframe frame frameset object embed applet form input select textarea base portal'.split(' '),
@@ -174,6 +177,7 @@ interface Surroundings {
   readonly name: string;
   readonly visibility: Visibility;
   readonly kind: TextKind;
+  readonly isCode: boolean;
 }
 
 /** Everything that the rules ask about the html, validity included, from one pass. */
@@ -185,7 +189,7 @@ export const htmlFacts = (source: string): HtmlFacts => {
   const spans: Span[] = [];
   const repeatedAttributes: ElementFact[] = [];
 
-  const start = (tag: StartTag, { visibility: outer, kind }: Surroundings): Surroundings => {
+  const start = (tag: StartTag, { visibility: outer, kind, isCode }: Surroundings): Surroundings => {
     const { name } = tag;
     links.tag(tag);
     const { attributes } = tag;
@@ -193,19 +197,19 @@ export const htmlFacts = (source: string): HtmlFacts => {
     for (const span of attributeSpans(attributes)) spans.push(span);
     const visibility = visibilityIn(outer, tag);
     if (name === 'img') images.push(readImage(tag, visibility));
-    return { name, visibility, kind: kindIn(kind, name) };
+    return { name, visibility, kind: kindIn(kind, name), isCode: isCode || CODE.has(name) };
   };
 
-  const takeText = (run: TextRun, { name, kind, visibility }: Surroundings): void => {
+  const takeText = (run: TextRun, { name, kind, visibility, isCode }: Surroundings): void => {
     if (name === 'style') document.css(source.slice(run.start, run.end), run.start);
     if (kind === 'raw') return;
-    spans.push({ start: run.start, end: run.end, kind: 'text' });
+    spans.push({ start: run.start, end: run.end, kind: isCode ? 'code' : 'text' });
     if (kind === 'body') texts.add(run.text, visibility);
     links.text(run.text);
   };
 
   const { problems, depth } = readHtml<Surroundings>(source, {
-    root: { name: '', visibility: ORDINARY, kind: 'body' },
+    root: { name: '', visibility: ORDINARY, kind: 'body', isCode: false },
     start,
     end: ({ name }) => {
       if (name === 'a') links.end();

@@ -1,6 +1,6 @@
 import type { MessageDraft } from '../message/draft.ts';
 import type { DomainFacts } from '../ports/analyzer.ts';
-import type { Mailbox } from '../ports/contents.ts';
+import type { Mailbox, StoredAttachment } from '../ports/contents.ts';
 import type { HtmlProblem } from '../ports/html-checker.ts';
 import type { Target } from './hosts.ts';
 import type { RuleName } from './rule-table.ts';
@@ -49,7 +49,8 @@ export interface ElementFact extends Found {
 export interface Span {
   readonly start: number;
   readonly end: number;
-  readonly kind: 'text' | 'attribute';
+  /** `code`: text that is shown as it is typed, in `<code>`, `<kbd>` or `<samp>`. */
+  readonly kind: 'text' | 'code' | 'attribute';
 }
 
 /** All that the rules ask of the html, read in one pass. */
@@ -81,6 +82,8 @@ export interface AttachmentFact {
   readonly filename: string;
   readonly contentType: string;
   readonly contentId?: string;
+  /** Absent: `inline` with a content id in mail that has html, else `attachment`. */
+  readonly disposition?: StoredAttachment['disposition'];
   /** The first bytes, in hexadecimal. */
   readonly head: string;
 }

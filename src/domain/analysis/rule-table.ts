@@ -12,7 +12,7 @@ export interface Rule {
 }
 
 /** Rises with every change of the table or of what a rule finds, so that two scores can be compared. */
-export const RULES_VERSION = 3;
+export const RULES_VERSION = 4;
 
 const rule = (severity: Severity, points: number, pointsMax: number, fix: string): Rule => ({
   severity,
@@ -57,6 +57,12 @@ export const RULE_TABLE = {
   ),
 
   'subject-blank': rule('error', 20, 20, 'Write what the message is about.'),
+  'subject-deceptive': rule(
+    'error',
+    20,
+    20,
+    'Remove the direction overrides U+202D and U+202E: right-to-left scripts need none.',
+  ),
   'subject-fake-reply': rule(
     'warning',
     10,
@@ -117,6 +123,12 @@ export const RULE_TABLE = {
   'link-other-site': rule('info', 0, 0, 'Where you can, link to hosts of the sending domain.'),
 
   'image-attachment-missing': rule('error', 10, 20, 'Attach the image with that `content_id`.'),
+  'image-attachment-unused': rule(
+    'warning',
+    3,
+    9,
+    'Show the image with `src="cid:…"`, remove it, or leave out `content_id` to send it as a file.',
+  ),
   'image-heavy': rule('warning', 10, 10, 'Say in text what the images say.'),
   'image-without-source': rule('warning', 5, 10, 'Give the image a whole https address, or attach it and use cid:.'),
   'image-data-uri': rule(

@@ -135,6 +135,9 @@ function* shouting(text: string): Generator<Discovery> {
   if (marks !== undefined) yield discovery('subject-shouting', 'subject', `the subject contains ${quoted(marks)}`);
 }
 
+/** Marks and isolates are ordinary in Arabic and Hebrew. An override shows letters in an order that nobody typed. */
+const OVERRIDE = /[\u202d\u202e]/;
+
 /** The line that decides whether the mail is opened. */
 export const subject: Check = function* ({ subject: text, headers }) {
   if (seenCharacters(text) === 0) {
@@ -143,6 +146,10 @@ export const subject: Check = function* ({ subject: text, headers }) {
   }
   yield* length(text);
   yield* shouting(text);
+  if (OVERRIDE.test(text)) {
+    const said = `the subject ${quoted(text)} contains a hidden character that reverses the letters after it`;
+    yield discovery('subject-deceptive', 'subject', said);
+  }
   const prefix = REPLY.exec(text)?.[0];
   if (prefix !== undefined && !Object.keys(headers).some((name) => ANSWERS.has(name.toLowerCase()))) {
     const said = `the subject begins with ${quoted(prefix)}, but the mail says of no message that it answers it`;

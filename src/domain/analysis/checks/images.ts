@@ -1,6 +1,13 @@
-import { type AttachmentFact, type Check, type Discovery, discovery, type ImageFact } from '../facts.ts';
+import {
+  type AttachmentFact,
+  type Check,
+  type Discovery,
+  discovery,
+  type HtmlFacts,
+  type ImageFact,
+} from '../facts.ts';
 import { isPrivateHost } from '../hosts.ts';
-import { quoted } from '../text.ts';
+import { hitsIn, quoted } from '../text.ts';
 import { hasMarker } from './texts.ts';
 
 /** Rules about images: what cannot be loaded or seen, and mail that consists of them. */
@@ -12,6 +19,7 @@ const TINY = /^\s*[01](?:px)?\s*$/;
 export const isPixel = ({ width, height }: Pick<ImageFact, 'width' | 'height'>): boolean =>
   TINY.test(width ?? '') && TINY.test(height ?? '');
 
+const IMAGE = /^\s*image\//i;
 const CONTENT_ID = /^\s*cid:/i;
 const NO_SOURCE: ReadonlySet<string> = new Set(['empty', 'fragment', 'malformed', 'script', 'file']);
 
@@ -61,6 +69,22 @@ function* description(image: ImageFact): Generator<Discovery> {
 const contentIdsOf = (attachments: readonly AttachmentFact[]): ReadonlySet<string> =>
   new Set(attachments.flatMap(({ contentId }) => contentId ?? []));
 
+/** References stand in attributes, style sheets and conditional comments. */
+const REFERENCE = /\bcid:[^\s"'<>()\\]{1,1000}/gi;
+const BRACKETS = /^<(.*)>$/;
+
+/** Attached images that mail programs keep out of their list of files, because the html should show them. */
+function* unused({ source, images }: HtmlFacts, attachments: readonly AttachmentFact[]): Generator<Discovery> {
+  const written = Array.from(hitsIn(source, REFERENCE), ({ text }) => text);
+  const used = new Set([...written, ...images.map(({ src }) => src)].map(contentIdOf));
+  for (const [index, { filename, contentType, contentId, disposition }] of attachments.entries()) {
+    const isInline = contentId !== undefined && disposition !== 'attachment' && IMAGE.test(contentType);
+    if (!isInline || used.has(contentId.replace(BRACKETS, '$1'))) continue;
+    const said = `no \`cid:\` in the html refers to the inline image ${quoted(filename)}, so readers may not see it`;
+    yield discovery('image-attachment-unused', `attachments[${index}]`, said);
+  }
+}
+
 /** Images that are not shown, or tell nothing where they are not. */
 export const images: Check = function* ({ html, attachments }) {
   const contentIds = contentIdsOf(attachments);
@@ -69,6 +93,7 @@ export const images: Check = function* ({ html, attachments }) {
     yield* host(image);
     yield* description(image);
   }
+  if (html !== null) yield* unused(html, attachments);
 };
 
 /** Most readers show no image unasked. A product picture with its caption has more, a mail made of pictures less. */

@@ -1,5 +1,5 @@
 import { hasViewUrl } from '../../message/recipient-link.ts';
-import { type Check, type Discovery, discovery, type HtmlFacts, mailboxFields } from '../facts.ts';
+import { type Check, type Discovery, discovery, type HtmlFacts, type MessageFacts, mailboxFields } from '../facts.ts';
 import { type Hit, hitsIn, hitsInSpans, quoted, seenCharacters } from '../text.ts';
 
 /**
@@ -35,19 +35,30 @@ const notFilledIn = (hit: Hit) => () => `${quoted(hit.text)} was not filled in`;
 /** Bodies have one that is filled in when they are sent. */
 const isLeftOpen = ({ text }: Hit): boolean => !hasViewUrl(text);
 
+/** Markers that the html shows as code. The plain text beside it shows them too, without a sign that they are code. */
+const markersInCode = (html: HtmlFacts | null): ReadonlySet<string> => {
+  const spans = html?.spans.filter(({ kind }) => kind === 'code') ?? [];
+  return new Set(Array.from(hitsInSpans(html?.source ?? '', spans, MARKER), ({ text }) => text));
+};
+
+function* markersInBodies({ html, text = '' }: MessageFacts): Generator<Discovery> {
+  const spans = html?.spans.filter(({ kind }) => kind !== 'code') ?? [];
+  for (const hit of hitsInSpans(html?.source ?? '', spans, MARKER).filter(isLeftOpen)) {
+    yield discovery('template-marker', 'html', notFilledIn(hit), hit.offset);
+  }
+  const inCode = markersInCode(html);
+  for (const hit of hitsIn(text, MARKER).filter(isLeftOpen)) {
+    if (!inCode.has(hit.text)) yield discovery('template-marker', 'text', notFilledIn(hit), hit.offset);
+  }
+}
+
 /** Variables that a template did not fill in. */
 export const templateMarkers: Check = function* (facts) {
-  const { subject, html, text = '' } = facts;
-  for (const hit of hitsIn(subject, MARKER)) yield discovery('template-marker', 'subject', notFilledIn(hit));
+  for (const hit of hitsIn(facts.subject, MARKER)) yield discovery('template-marker', 'subject', notFilledIn(hit));
   for (const [field, { name = '' }] of mailboxFields(facts)) {
     for (const hit of hitsIn(name, MARKER)) yield discovery('template-marker', field, notFilledIn(hit));
   }
-  for (const hit of hitsInSpans(html?.source ?? '', html?.spans ?? [], MARKER).filter(isLeftOpen)) {
-    yield discovery('template-marker', 'html', notFilledIn(hit), hit.offset);
-  }
-  for (const hit of hitsIn(text, MARKER).filter(isLeftOpen)) {
-    yield discovery('template-marker', 'text', notFilledIn(hit), hit.offset);
-  }
+  yield* markersInBodies(facts);
 };
 
 /**
@@ -104,23 +115,37 @@ export const secrets: Check = function* ({ html, text = '' }) {
 
 /** Compared are the beginnings, some three thousand words: more costs time and says the same. */
 const COMPARED_CHARACTERS_MAX = 20_000;
-/** With fewer, a few words more or less are not another message. */
+/** Enough for any layout. Higher: a page of a hundred thousand images takes longer and says the same. */
+const COMPARED_IMAGES_MAX = 100;
+/** With fewer, a few words more or less are not another message: only hardly any shared word tells. */
 const WORDS_MIN = 20;
+/** Lower: two ways of saying the same are called different. Higher: short mail with another text passes. */
+const SHORT_WORDS_MIN = 5;
+/** Like `SHARED_MIN`, for short mail: one common word ("your", "the") in five is chance. */
+const SHORT_SHARED_MIN = 0.25;
 /** Of the words of the shorter, those the longer has too. A faithful text has nearly all. */
 const SHARED_MIN = 0.4;
 /** What share of the html's words the text needs to have: "see the web version" is not the same message. */
 const WORDS_SHARE_MIN = 0.15;
 
 /** Where words stand without spaces, each character is one. */
-const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}]{3,40}/gu;
+const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\u30fc]|[\p{L}\p{N}]{3,40}/gu;
 
 const wordsOf = (text: string): ReadonlySet<string> =>
   new Set(text.slice(0, COMPARED_CHARACTERS_MAX).toLowerCase().match(WORD) ?? []);
 
-const isFar = (text: string, { visibleText }: HtmlFacts): boolean => {
-  const shown = wordsOf(visibleText);
-  if (shown.size < WORDS_MIN) return false;
+/** Images are read by their `alt`: a plain text says what they say. */
+const shownIn = ({ visibleText, images }: HtmlFacts): string =>
+  [visibleText, ...images.slice(0, COMPARED_IMAGES_MAX).map(({ alt }) => alt ?? '')].join(' ');
+
+const isFar = (text: string, html: HtmlFacts): boolean => {
+  const shown = wordsOf(html.visibleText);
   const said = wordsOf(text);
+  if (shown.size < WORDS_MIN) {
+    const all = wordsOf(shownIn(html));
+    const shorter = Math.min(all.size, said.size);
+    return shorter >= SHORT_WORDS_MIN && all.intersection(said).size < shorter * SHORT_SHARED_MIN;
+  }
   const shared = shown.intersection(said).size;
   return said.size < shown.size * WORDS_SHARE_MIN || shared < Math.min(said.size, shown.size) * SHARED_MIN;
 };

@@ -27,6 +27,29 @@ describe('images', () => {
     expect(told({ html: `${html}<p>${text}</p>`, text, attachments })).toEqual(expected);
   });
 
+  const logo = { ...attached('logo.png'), contentType: 'image/png', contentId: 'logo@shop' };
+  test.each([
+    ['<p>x</p>', logo, 1],
+    ['<img src="cid:other">', logo, 1],
+    ['<p>cid:logo@shop2</p>', logo, 1],
+    ['<img src="cid:logo@shop">', logo, 0],
+    ['<img src="CID:logo%40shop">', logo, 0],
+    ['<img src="cid:logo&#64;shop">', logo, 0],
+    ['<img src="cid:logo@shop">', { ...logo, contentId: '<logo@shop>' }, 0],
+    ['<table background="cid:logo@shop"></table>', logo, 0],
+    ['<style>p { background: url(cid:logo@shop) }</style>', logo, 0],
+    ['<!--[if mso]><v:fill src="cid:logo@shop"/><![endif]-->', logo, 0],
+    ['<p>x</p>', { ...logo, disposition: 'attachment' as const }, 0],
+    ['<p>x</p>', { ...logo, contentType: 'application/pdf' }, 0],
+    ['<p>x</p>', { ...attached('logo.png'), contentType: 'image/png' }, 0],
+  ])('that are attached and shown by %s', (html, attachment, count) => {
+    expect(countOf('image-attachment-unused', { html, attachments: [attachment] })).toBe(count);
+  });
+
+  test('that are attached to mail without html are files', () => {
+    expect(countOf('image-attachment-unused', { attachments: [logo] })).toBe(0);
+  });
+
   test('that say everything are told', () => {
     const image = '<a href="https://shop.example"><img src="https://shop.example/a.png" width="600" alt="Sale"></a>';
     expect(countOf('image-heavy', { html: image })).toBe(1);
@@ -66,6 +89,18 @@ describe('the body', () => {
     expect(countOf('text-differs', { html: `<p>${words}</p>`, text: 'Please see the version on the web' })).toBe(1);
     expect(countOf('text-differs', { html: `<p>${words}</p>`, text: `${words} with a little more` })).toBe(0);
     expect(countOf('text-differs', { html: `<p>${words}</p>`, text: words.split(' ').slice(0, 15).join(' ') })).toBe(0);
+  });
+
+  test.each([
+    ['<p>Your invoice of March is ready now</p>', 'Lorem ipsum dolor sit amet', 1],
+    ['<p>Your invoice of March is ready now</p>', 'The invoice of March is ready for you', 0],
+    ['<p>Your invoice</p>', 'Lorem ipsum dolor sit amet', 0],
+    ['<p>Your invoice of March is ready now</p>', 'Hello!', 0],
+    ['<p>See it in your browser</p><img alt="Summer sale begins" src="x">', 'Summer sale begins today', 0],
+    ['<p>ご注文の商品を発送</p>', 'パスワードをリセット', 1],
+    ['<p>ご注文の商品を発送</p>', 'ご注文の商品を発送しました', 0],
+  ])('is short, and its text is compared too: %s and %s', (html, text, count) => {
+    expect(countOf('text-differs', { html, text })).toBe(count);
   });
 
   test('larger than Gmail shows is told, counted in UTF-8', () => {

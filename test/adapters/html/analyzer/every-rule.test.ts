@@ -31,6 +31,7 @@ const EXAMPLES: Readonly<Record<RuleName, Example>> = {
   'unsubscribe-missing': () => [{ stream: 'bulk' }],
   'unsubscribe-not-one-click': () => [{ stream: 'bulk', unsubscribe: { mailto: 'u@shop.example' } }],
   'subject-blank': subject(' '),
+  'subject-deceptive': subject('Your \u202eredro'),
   'subject-fake-reply': subject('Re: you'),
   'subject-shouting': subject('HELLO EVERYBODY'),
   'subject-too-long': subject('x'.repeat(200)),
@@ -62,6 +63,9 @@ const EXAMPLES: Readonly<Record<RuleName, Example>> = {
   'link-empty': html('<a href="">x</a>'),
   'link-other-site': html('<a href="https://a.example">x</a>'),
   'image-attachment-missing': html('<img src="cid:a">'),
+  'image-attachment-unused': () => [
+    { html: '<p>x</p>', attachments: [{ filename: 'a', contentType: 'image/png', contentId: 'a', content: '' }] },
+  ],
   'image-heavy': html('<img src="https://shop.example/a.png">'),
   'image-without-source': html('<img>'),
   'image-data-uri': html('<img src="data:image/gif;base64,">'),
@@ -101,8 +105,9 @@ test('of more findings than anybody reads a hundred are listed, the gravest, and
     .repeat(12)}`;
   const { findings } = analysed({ html: source });
   expect(findings).toHaveLength(FINDINGS_MAX);
-  expect(findings.at(-1)?.message).toMatch(
-    / \(and \d+ more of this rule\)\. \d+ findings of less weight are not listed\.$/,
+  expect(findings.at(-1)?.message).toMatch(/\. \d+ findings of less weight are not listed\.$/);
+  expect(findings.map(({ message }) => message)).toContainEqual(
+    expect.stringMatching(/ \(and [1-9]\d* more of this rule\)\.$/),
   );
   expect(findings.map(({ severity }) => severity)).toEqual(findings.map(({ severity }) => severity).sort(byWeight));
 });
@@ -114,5 +119,5 @@ test('a table that was changed has a version of its own', () => {
   const weights = Object.entries(RULE_TABLE).map(([name, { severity, points, pointsMax }]) => [
     ...[name, severity, points, pointsMax],
   ]);
-  expect([RULES_VERSION, hash('sha256', JSON.stringify(weights)).slice(0, 12)]).toEqual([3, 'f46cdb9a12e1']);
+  expect([RULES_VERSION, hash('sha256', JSON.stringify(weights)).slice(0, 12)]).toEqual([4, '37c0046a5c1e']);
 });

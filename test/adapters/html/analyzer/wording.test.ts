@@ -18,6 +18,9 @@ describe('the subject', () => {
     ['RE[2]: your order', {}, ['subject-fake-reply subject']],
     ['Re: your order', reply, []],
     ['Regarding: your order', {}, []],
+    ['Your \u202eredro', {}, ['subject-deceptive subject']],
+    ['Your \u202dorder', {}, ['subject-deceptive subject']],
+    ['\u200fהזמנה \u2067שלך\u2069 17\u200e', {}, []],
     ['Hello {{first_name}}', {}, ['template-marker subject']],
     ['Gr\u00c3\u00bc\u00c3\u0178e &amp; more', {}, ['encoding-damage subject', 'encoding-damage subject']],
   ])('%j', (subject, headers, expected) => {
@@ -48,6 +51,18 @@ describe('template markers', () => {
     ...['<p>{ } {{}} {{ %} 50%% $5 [1] [[1]] ** | {a}</p>', '<p>{{a\nb}}</p>'],
   ])('are not seen in %s', (html) => {
     expect(countOf('template-marker', { html })).toBe(0);
+  });
+
+  test.each(['code', 'kbd', 'samp'])('that <%s> shows are an example, in the html and in its plain text', (name) => {
+    const html = `<p>Write <${name}>{{ <b>x</b> }} {{ name }}</${name}> for the name.</p>`;
+    expect(toldOfHtml(html, { text: 'Write {{ name }} for the name.' })).toEqual([]);
+  });
+
+  test('beside code and in its attributes are told, and so is a secret in code', () => {
+    expect(toldOfHtml('<p><code>{{ a }}</code>{{ b }}</p>')).toEqual(['template-marker html 1:24']);
+    expect(toldOfHtml('<p><code title="{{ b }}">x</code></p>')).toEqual(['template-marker html 1:17']);
+    expect(toldOfHtml('<code>{{ a }}</code>', { text: '{{ a }} {{ b }}' })).toEqual(['template-marker text 1:9']);
+    expect(toldOfHtml('<code>sk_live_abcdefghijklmnop1234</code>')).toEqual(['secret html 1:7']);
   });
 
   test('are told in the titles of documents and the names of people', () => {
