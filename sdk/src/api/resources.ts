@@ -210,7 +210,7 @@ export const messages = (call: Call) => ({
    * nothing is looked up. A finding is an `error` where the message should not leave as it is, a `warning` where it will
    * suffer, an `info` where it is worth knowing; the verdict is `fail` with any error, `warn` with any warning.
    * The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
-   * 3.
+   * 4.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */

@@ -615,7 +615,7 @@ export interface SentMessage {
 }
 
 export interface Finding {
-  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-attribute-repeated' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
+  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-deceptive' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-attribute-repeated' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-attachment-unused' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
   severity: 'info' | 'warning' | 'error';
   message: string;
   field: string;
@@ -720,6 +720,7 @@ export interface MessageContent {
   reply_to: string[];
   subject: string;
   html: string | null;
+  /** The plain text that is sent: the one of the request, or else the one derived from the html. */
   text: string | null;
   headers: Record<string, string>;
   unsubscribe: 'managed' | {
@@ -1894,7 +1895,7 @@ export interface TemplateAnalysis {
 }
 
 export interface TemplateFinding {
-  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-attribute-repeated' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
+  rule: 'domain-not-verified' | 'dkim-not-valid' | 'spf-not-valid' | 'dmarc-not-valid' | 'authentication-unchecked' | 'mail-captured' | 'sender-name-misleading' | 'lookalike-host' | 'sender-no-reply' | 'unsubscribe-missing' | 'unsubscribe-not-one-click' | 'subject-blank' | 'subject-deceptive' | 'subject-fake-reply' | 'subject-shouting' | 'subject-too-long' | 'subject-long' | 'template-marker' | 'encoding-damage' | 'secret' | 'body-empty' | 'text-differs' | 'text-missing' | 'html-invalid' | 'html-attribute-repeated' | 'html-clipped' | 'html-deep' | 'html-lang-missing' | 'message-large' | 'active-content' | 'hidden-text' | 'external-style' | 'link-script' | 'link-text-mismatch' | 'link-text-other-name' | 'link-private-host' | 'link-ip-address' | 'link-user-name' | 'link-shortener' | 'link-malformed' | 'link-plain-http' | 'link-empty' | 'link-other-site' | 'image-attachment-missing' | 'image-attachment-unused' | 'image-heavy' | 'image-without-source' | 'image-data-uri' | 'image-without-alt' | 'image-without-width' | 'tracking-pixel' | 'attachment-executable' | 'attachment-name-deceptive' | 'attachment-archive';
   severity: 'info' | 'warning' | 'error';
   message: string;
   field: string;

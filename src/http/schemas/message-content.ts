@@ -55,7 +55,10 @@ export const messageContentSchema = z
     reply_to: z.array(z.string()),
     subject: z.string(),
     html: z.string().nullable(),
-    text: z.string().nullable(),
+    text: z
+      .string()
+      .nullable()
+      .describe('The plain text that is sent: the one of the request, or else the one derived from the html.'),
     headers: z.record(z.string(), z.string()),
     /** null: the message has no `List-Unsubscribe`. */
     unsubscribe: z
@@ -91,7 +94,12 @@ const serializeHeaders = ({ headers, repeatedHeaders = [] }: MessageBody): Seria
   return joined;
 };
 
-export const serializeMessageContent = (messageId: string, body: MessageBody): SerializedMessageContent => ({
+/** @param text the plain text that is sent; empty: the message has none. */
+export const serializeMessageContent = (
+  messageId: string,
+  body: MessageBody,
+  text: string,
+): SerializedMessageContent => ({
   object: 'message_content',
   id: messageId,
   from: body.from.address,
@@ -99,7 +107,7 @@ export const serializeMessageContent = (messageId: string, body: MessageBody): S
   reply_to: body.replyTo.map(({ address }) => address),
   subject: body.subject,
   html: body.html ?? null,
-  text: body.text ?? null,
+  text: text || (body.text ?? null),
   headers: serializeHeaders(body),
   unsubscribe: serializeUnsubscribe(body),
   alternatives: (body.alternatives ?? []).map(({ contentType, content }) => ({ content_type: contentType, content })),

@@ -76,7 +76,7 @@ export const getMessageContentRoute = endpoint(
     const { message } = await loadMessage(deps, caller, id);
     const content = await requireContent(deps.context.contents, message);
     await noteReading(deps.context, origin, { what: 'message_content', subjectId: id });
-    return serializeMessageContent(id, content);
+    return serializeMessageContent(id, content, await deps.textAlternatives.of(content));
   },
 );
 

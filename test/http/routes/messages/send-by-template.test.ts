@@ -54,7 +54,7 @@ describe('a send by template', () => {
     expect(await contentOf(sent.body.id)).toMatchObject({
       subject: 'Hello Ann & Bob',
       html: '<p>Hello Ann &amp; Bob</p>',
-      text: null,
+      text: 'Hello Ann & Bob',
     });
     const { id } = (await ask('GET', `/templates/${alias}`)).body;
     expect((await ask('GET', `/messages/${sent.body.id}`)).body.template).toEqual({ id, version: 1 });

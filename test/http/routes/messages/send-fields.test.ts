@@ -22,6 +22,15 @@ const detailsOf = async (payload: object): Promise<Record<string, string[]>> => 
 };
 
 describe('a message', () => {
+  test.each([
+    [{}, 'Hello'],
+    [{ text: 'Hello, dear reader' }, 'Hello, dear reader'],
+    [{ html: '<img src="https://example.test/a.png" alt="" width="9">' }, null],
+  ])('with %j shows the text that is sent as its content', async (fields, text) => {
+    const { id } = (await send({ ...VALID, ...fields })).json();
+    expect((await service.request({ url: `/v1/messages/${id}/content`, key })).json()).toMatchObject({ text });
+  });
+
   test('takes Reply-To among the headers instead of reply_to, not beside it', async () => {
     const headers = { 'Reply-to': 'Desk <desk@example.org>' };
     const answer = await send({ ...VALID, headers });
