@@ -5,6 +5,7 @@ import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { mapConcurrently } from '../../src/async/map-concurrently.ts';
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
+import { READERS_PER_KEY_MAX } from '../../src/http/routes/events/event-readers.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { residentMb, watchMemory } from '../harness/memory.ts';
@@ -13,6 +14,10 @@ import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 import { until } from '../harness/until.ts';
 
 const STREAMS = 2_000;
+/** A key may not open more. */
+const STREAMS_PER_KEY = READERS_PER_KEY_MAX;
+/** Opens all of its streams within a minute. */
+const READS_PER_MINUTE = 1_000_000;
 const OPENING = 50;
 const MESSAGES = 20;
 const REST_MS = 5_000;
@@ -49,6 +54,24 @@ const openStream = async (url: URL, key: string): Promise<Stream> => {
   return { socket, shown: () => shown };
 };
 
+/** Another key of the same organization. */
+const makeKey = async (baseUrl: string, key: string): Promise<string> => {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const domains = (await (await fetch(`${baseUrl}/v1/domains`, { headers })).json()) as {
+    readonly data: readonly { readonly id: string }[];
+  };
+  const body = JSON.stringify({
+    name: 'reader',
+    domain_id: domains.data[0]?.id,
+    permissions: ['read'],
+    rate_limits: { read: READS_PER_MINUTE },
+  });
+  const made = (await (await fetch(`${baseUrl}/v1/api-keys`, { method: 'POST', headers, body })).json()) as {
+    readonly key: string;
+  };
+  return made.key;
+};
+
 /** Makes the read models that streams read while they are behind. */
 const startProjections = async ({ closers, system, logger }: Bench, databaseUrl: string, secretKey: string) => {
   const operator = await openOperator(readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey }));
@@ -72,6 +95,7 @@ export const eventStreams: Measure = {
     await startProjections(bench, api.databaseUrl, api.secretKey);
     const server = await api.start('durable');
     const url = new URL(server.baseUrl);
+    const keys = [api.key, await makeKey(server.baseUrl, api.key)];
     const streams: Stream[] = [];
     closers.add('streams', async () => {
       for (const { socket } of streams) socket.destroy();
@@ -79,10 +103,10 @@ export const eventStreams: Measure = {
 
     const openUpTo = (count: number) =>
       mapConcurrently(
-        Array.from({ length: count - streams.length }),
+        Array.from({ length: count - streams.length }, (_, index) => streams.length + index),
         { system: bench.system, concurrency: OPENING },
-        async () => {
-          streams.push(await openStream(url, api.key));
+        async (number) => {
+          streams.push(await openStream(url, keys[Math.floor(number / STREAMS_PER_KEY)] ?? api.key));
         },
       );
     const queriesIn = async (work: () => Promise<unknown>): Promise<number> => {

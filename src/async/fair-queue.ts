@@ -7,8 +7,8 @@ export interface FairQueue<Item> {
   peek(canGo?: (item: Item) => boolean): Item | undefined;
   /** Removes the last item of the owner with the longest line, to shorten a queue that is too long. */
   dropOfLongest(): Item | undefined;
-  /** Removes an item that is no longer wanted. */
-  remove(owner: string, item: Item): void;
+  /** Removes an item that is no longer wanted. @returns false: it was not there. */
+  remove(owner: string, item: Item): boolean;
   readonly size: number;
 }
 
@@ -60,6 +60,7 @@ export const createFairQueue = <Item>(): FairQueue<Item> => {
       const items = owners.get(owner) ?? [];
       const index = items.indexOf(item);
       if (index >= 0) takeAt(owner, items, index);
+      return index >= 0;
     },
     get size() {
       return size;

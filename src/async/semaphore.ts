@@ -1,13 +1,15 @@
+import { createFairQueue } from './fair-queue.ts';
 import { type Timeout, withTimeout } from './with-timeout.ts';
 
-/** Runs work up to a total weight; the rest waits in order of arrival. */
+/** Runs work up to a total weight; the rest waits. Owners take turns, each in its order of arrival. */
 export interface Semaphore {
   /**
    * Runs `work` once there is room for it; work heavier than the capacity runs alone.
    * @param weight default: 1.
+   * @param owner who waits for no backlog but its own: an organization. Default: all work has one owner.
    * @throws `busy` when too many wait, `timeout` when its turn does not come: `work` was not started.
    */
-  run<Result>(work: () => Promise<Result>, weight?: number): Promise<Result>;
+  run<Result>(work: () => Promise<Result>, weight?: number, owner?: string): Promise<Result>;
 }
 
 export interface SemaphoreOptions {
@@ -29,8 +31,7 @@ interface Waiting {
 export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
   const { capacity, timeout, waitingMax = Number.POSITIVE_INFINITY } = options;
   const busy = options.busy ?? (() => new Error('too many callers wait'));
-  /** A set keeps the order and removes from the front cheaply. */
-  const waiting = new Set<Waiting>();
+  const waiting = createFairQueue<Waiting>();
   let running = 0;
   let weightRunning = 0;
 
@@ -42,9 +43,8 @@ export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
   };
 
   const admitWhatFits = (): void => {
-    for (const next of waiting) {
-      if (!fits(next.weight)) return;
-      waiting.delete(next);
+    for (let next = waiting.peek(); next !== undefined && fits(next.weight); next = waiting.peek()) {
+      waiting.shift();
       admit(next.weight);
       next.admit();
     }
@@ -56,25 +56,25 @@ export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
     admitWhatFits();
   };
 
-  const wait = async (weight: number): Promise<void> => {
+  const wait = async (weight: number, owner: string): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const one = { weight, admit: resolve };
-    waiting.add(one);
+    waiting.push(owner, one);
     if (timeout === undefined) return promise;
     try {
       await withTimeout(timeout, promise);
     } catch (error) {
-      if (waiting.delete(one)) admitWhatFits();
+      if (waiting.remove(owner, one)) admitWhatFits();
       else leave(weight); // admitted at the same moment
       throw error;
     }
   };
 
   return {
-    run: async (work, weight = 1) => {
+    run: async (work, weight = 1, owner = '') => {
       if (waiting.size === 0 && fits(weight)) admit(weight);
       else if (waiting.size >= waitingMax) throw busy();
-      else await wait(weight);
+      else await wait(weight, owner);
       try {
         return await work();
       } finally {

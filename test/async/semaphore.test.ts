@@ -76,3 +76,19 @@ describe('a semaphore', () => {
     expect(await semaphore.run(async () => 'third')).toBe('third');
   });
 });
+
+test('owners of waiting work take turns', async () => {
+  const semaphore = createSemaphore({ capacity: 1 });
+  const ran: string[] = [];
+  const run = (owner: string, name: string): Promise<void> =>
+    semaphore.run(
+      async () => {
+        await turn();
+        ran.push(name);
+      },
+      1,
+      owner,
+    );
+  await Promise.all([run('a', 'a1'), run('a', 'a2'), run('a', 'a3'), run('b', 'b1')]);
+  expect(ran).toEqual(['a1', 'a2', 'b1', 'a3']);
+});

@@ -57,6 +57,10 @@ export interface Authenticated {
   readonly presented: Presented;
   /** Time of the check, by the monotonic clock. */
   readonly atMs: number;
+  /** `changes` of the key cache at the time of the check. */
+  readonly changes: number;
+  /** When the key, token or session ends by itself, by the wall clock; null: never. */
+  readonly endsAtMs: number | null;
 }
 
 /**
@@ -143,6 +147,11 @@ const noteUse = (
   usageMarks.mark({ keyId, secretHash, lastUsedAt: system.now(), lastAddress: address });
 };
 
+const endMsOf = (keyCache: Pick<KeyCache, 'settingsOf'>, { holder, endsAt }: Credential): number | null => {
+  if (holder.kind !== 'session') return endsAt === null ? null : Date.parse(endsAt);
+  return endOfSession(holder.session, keyCache.settingsOf(holder.session.organizationId)).getTime();
+};
+
 /**
  * Authenticates what a request presents: the key or the token in its `Authorization` header, or the session in its cookie.
  * @param onKnown takes whose it is, also if it may not be used from this address.
@@ -163,7 +172,8 @@ export const authenticate = async (
   const { holder } = credential;
   const atMs = system.monotonicMs();
   noteUse(context, credential, { ...presented, address });
-  return { caller, rateLimits: holder.kind === 'key' ? holder.key.rateLimits : {}, presented, atMs };
+  const rateLimits = holder.kind === 'key' ? holder.key.rateLimits : {};
+  return { caller, rateLimits, presented, atMs, changes: keyCache.changes(), endsAtMs: endMsOf(keyCache, credential) };
 };
 
 /** @throws {DomainError} `header_not_allowed`. */
@@ -219,6 +229,10 @@ export const authenticateRequest = async (
   if (rule.secret === true) reply.header('cache-control', 'no-store');
 };
 
+/** Nothing can have changed since the check. */
+const isRecent = ({ keyCache, system }: AuthContext, { atMs, changes }: Authenticated): boolean =>
+  system.monotonicMs() - atMs < REAUTHENTICATE_AFTER_MS && changes === keyCache.changes();
+
 /**
  * Authenticates a request again: a key may have been revoked while the request waited for its body or for events.
  * @param upToLog after a catch-up with the log, for answers that show what is in the log now.
@@ -234,7 +248,7 @@ export const reauthenticate = async (
   if (authenticated === null) throw new Error('a handler ran without authentication');
   if (request.isLate) throw new TimedOut('the request was answered before it was done');
   if (upToLog) await auth.keyCache.catchUp();
-  else if (auth.system.monotonicMs() - authenticated.atMs < REAUTHENTICATE_AFTER_MS) return authenticated.caller;
+  else if (isRecent(auth, authenticated)) return authenticated.caller;
   // It waits by itself, and counted when it came.
   const again = await authenticate(auth, { ...authenticated.presented, isUnattended: true }, request.ip);
   request.caller = again.caller;

@@ -1,7 +1,13 @@
 import { withTimeout } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { createKeyCacheProjection, KEY_CACHE_CATEGORIES, type LoadKeyCache } from '../../domain/key-cache.ts';
-import { type EventStore, LOG_START, type Position, StoreUnavailable } from '../../domain/ports/event-store.ts';
+import {
+  type EventStore,
+  LOG_START,
+  type Position,
+  type RecordedEvent,
+  StoreUnavailable,
+} from '../../domain/ports/event-store.ts';
 import type { Logger } from '../../domain/ports/logger.ts';
 import type { System } from '../../domain/ports/system.ts';
 import { createKeyCacheQueries, type KeyCacheQueries } from './key-cache-queries.ts';
@@ -35,6 +41,10 @@ export interface KeyCache extends KeyCacheQueries {
   readonly load: LoadKeyCache;
   /** Position of the last event applied. */
   position(): Position;
+  /** Number of events applied: while it stays, no key, session, domain or organization has changed. */
+  changes(): number;
+  /** Calls back with each organization that events were applied of. */
+  onChange(listener: (organizationId: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -56,12 +66,22 @@ interface Follower {
   readonly isFresh: () => boolean;
   readonly position: () => Position;
   readonly tail: (signal: AbortSignal) => Promise<void>;
+  readonly changes: () => number;
+  readonly onChange: KeyCache['onChange'];
 }
 
 /** Reads the tail of the log into the cache. */
 const createFollower = ({ store, system }: KeyCacheOptions, secrets: SecretIndex): Follower => {
   let position: Position = LOG_START;
   let trustedSinceMs = Number.NEGATIVE_INFINITY;
+  let changes = 0;
+  const listeners: ((organizationId: string) => void)[] = [];
+
+  const notify = (events: readonly RecordedEvent[]): void => {
+    if (listeners.length === 0) return;
+    const organizationIds = new Set(events.map(({ metadata }) => metadata.organizationId));
+    for (const listener of listeners) for (const id of organizationIds) listener(id);
+  };
 
   /** An abandoned read may still answer: a page is applied only if it follows the position. */
   const readPage = async (from: Position, to: Position, signal: AbortSignal): Promise<void> => {
@@ -70,6 +90,8 @@ const createFollower = ({ store, system }: KeyCacheOptions, secrets: SecretIndex
     if (position !== from) return;
     for (const event of page.events) secrets.apply(event);
     position = page.position;
+    changes += page.events.length;
+    notify(page.events);
   };
 
   const tail: Follower['tail'] = async (signal) => {
@@ -84,7 +106,13 @@ const createFollower = ({ store, system }: KeyCacheOptions, secrets: SecretIndex
     trustedSinceMs = Math.max(trustedSinceMs, begunMs);
   };
 
-  return { tail, position: () => position, isFresh: () => system.monotonicMs() - trustedSinceMs < TRUSTED_MS };
+  return {
+    tail,
+    position: () => position,
+    isFresh: () => system.monotonicMs() - trustedSinceMs < TRUSTED_MS,
+    changes: () => changes,
+    onChange: (listener) => void listeners.push(listener),
+  };
 };
 
 export const createKeyCache = (options: KeyCacheOptions): KeyCache => {
@@ -174,6 +202,8 @@ export const createKeyCache = (options: KeyCacheOptions): KeyCache => {
       throw new DomainError('unavailable', 'API keys cannot be checked just now');
     },
     position: follower.position,
+    changes: follower.changes,
+    onChange: follower.onChange,
     close: async () => {
       closing.abort();
       await following;

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { createSlices } from '../../async/slices.ts';
 import { pause } from '../../async/with-timeout.ts';
 import { customerEvents } from '../../domain/customer-events.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
@@ -19,8 +20,13 @@ import { type SerializedEvent, serializeEvents } from './serialize-events.ts';
  * read model page by page until it has reached them.
  */
 export interface LiveFeed {
-  /** Follows an organization's events until `close`. @param wake called on new events, and every 15 s. */
+  /**
+   * Follows an organization's events until `close`.
+   * @param wake called on new events, and every 15 s. However many streams there are, they are woken in slices of a turn.
+   */
   watch(organizationId: string, wake: () => void): Promise<Watch>;
+  /** Wakes the streams of an organization. */
+  wake(organizationId: string): void;
   /** Open streams. */
   size(): number;
   close(): Promise<void>;
@@ -29,6 +35,8 @@ export interface LiveFeed {
 export interface Watch {
   /** Events after a cursor, oldest first; null: some of them are no longer kept. */
   after(cursor: FeedCursor): Live | null;
+  /** Calls `wake` when the stream's turn comes. */
+  wakeInTurn(): void;
   close(): void;
 }
 
@@ -98,6 +106,9 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
   /** End of the page that is being read. */
   let reading: Position = LOG_START;
   let streams = 0;
+  const slices = createSlices();
+  /** Those that will be woken. */
+  const due = new Set<() => void>();
 
   const keep = (one: Watched, events: readonly LiveEvent[]): void => {
     for (const live of events.filter(({ event }) => isAfter(event.cursor, one.from))) {
@@ -112,8 +123,16 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
     one.events = one.events.slice(dropped);
   };
 
+  const wakeInTurn = (organizationId: string, wake: () => void): void => {
+    if (due.has(wake)) return;
+    due.add(wake);
+    slices.run(organizationId, () => {
+      if (due.delete(wake)) wake();
+    });
+  };
+
   const wakeAll = (organizationIds: Iterable<string>): void => {
-    for (const id of organizationIds) for (const wake of watched.get(id)?.wakes ?? []) wake();
+    for (const id of organizationIds) for (const wake of watched.get(id)?.wakes ?? []) wakeInTurn(id, wake);
   };
 
   /** The watched organizations that a page of the log is about. */
@@ -197,6 +216,7 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
 
   const leave = (organizationId: string, one: Watched, wake: () => void): void => {
     if (!one.wakes.delete(wake)) return;
+    due.delete(wake);
     streams -= 1;
     if (one.wakes.size === 0) watched.delete(organizationId);
     if (watched.size === 0) void stop();
@@ -217,9 +237,11 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
           const hasMore = first + BATCH_EVENTS < one.events.length;
           return { events, hasMore, end: hasMore ? (events.at(-1)?.event.cursor ?? cursor) : endOf(end) };
         },
+        wakeInTurn: () => wakeInTurn(organizationId, wake),
         close: () => leave(organizationId, one, wake),
       };
     },
+    wake: (organizationId) => wakeAll([organizationId]),
     size: () => streams,
     close: stop,
   };

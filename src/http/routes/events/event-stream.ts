@@ -1,10 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { createSemaphore } from '../../../async/semaphore.ts';
 import { pause } from '../../../async/with-timeout.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import { endOf, type LiveEvent, type LiveFeed, type Watch } from '../../../projections/events/live-feed.ts';
+import { endOf, type LiveEvent, type Watch } from '../../../projections/events/live-feed.ts';
 import { type FeedCursor, isAfter } from '../../../projections/events/queries.ts';
 import { acceptedIn } from '../../accept.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -12,6 +11,7 @@ import type { Call, RouteContext } from '../../endpoint.ts';
 import { type EventFilters, furtherFilter } from './event-filter.ts';
 import { beginFrame, endFrame, heartbeatOf, liveFrameFor, storedFrameFor } from './event-frames.ts';
 import { decodeFeedCursor, domainToRead, readEventPage } from './event-pages.ts';
+import type { EventReaders } from './event-readers.ts';
 import { onHalfClose } from './half-close.ts';
 
 /**
@@ -20,16 +20,14 @@ import { onHalfClose } from './half-close.ts';
  * while its connection takes no more, its cursor stays.
  */
 
-/** Each costs some 45 kB. More: memory. */
-export const STREAMS_MAX = 4_000;
-/** Streams that read the read model at the same time. More keeps connections from other requests. */
-const CATCHING_UP_MAX = 4;
 const PAGE_EVENTS = 100;
 /** Shorter cuts off readers that pause, longer holds memory for those that are gone. */
 const STALLED_MS_MAX = 60_000;
 const RETRY_MS = 1_000;
-/** While nothing happens it is seen this often that the key or session still works. Longer: what ended stays open. */
-const AUTHENTICATE_EVERY_MS = 800;
+/** A key or session that ends by itself within it has a timer. At least as long as the live feed lets streams sleep. */
+const END_NOTICED_MS = 16_000;
+/** Timers may fire that much too early. */
+const EARLY_MS = 5;
 /** Many proxies cut connections that are idle for 30 s. The live feed wakes streams every 15 s. */
 const HEARTBEAT_MS = 14_000;
 /** Held for a reader in this process, beside the socket's own buffer and one batch. */
@@ -62,31 +60,26 @@ interface Batch {
   readonly hasMore: boolean;
 }
 
-const shareReads = createSemaphore({ capacity: CATCHING_UP_MAX });
-
 /** One page of the read model. Behind the last one the stream has seen all of the log up to its head. */
 const readBehind = async (
-  deps: HttpDependencies,
+  { deps, readers }: Pick<StreamContext, 'deps' | 'readers'>,
   by: { readonly caller: Caller; readonly filters: EventFilters; readonly after: FeedCursor | null },
 ): Promise<Batch> => {
-  const page = await shareReads.run(() => readEventPage(deps, { ...by, limit: PAGE_EVENTS }));
+  const page = await readers.query(by.caller.organizationId, () => readEventPage(deps, { ...by, limit: PAGE_EVENTS }));
   const end = endOf(page.head);
   const frames = page.items.map((item) => storedFrameFor(by.caller, item));
   const next = page.hasMore || !isAfter(end, page.next) ? page.next : end;
   return { text: frames.join(''), next, hasMore: page.hasMore };
 };
 
-const requireRoom = ({ size }: LiveFeed): void => {
-  if (size() < STREAMS_MAX) return;
-  throw new DomainError('unavailable', 'too many event streams are open: use pages with wait, or try again later', {
-    retryAfterSeconds: 60,
-  });
-};
-
 const lastEventId = ({ headers }: FastifyRequest): string | undefined => {
   const id = headers['last-event-id'];
   return typeof id === 'string' && id !== '' ? id : undefined;
 };
+
+export interface StreamContext extends Pick<RouteContext, 'deps' | 'closing'> {
+  readonly readers: EventReaders;
+}
 
 type StreamCall = Call<unknown, EventFilters & { readonly after?: string | undefined }>;
 
@@ -101,7 +94,8 @@ interface Reader {
 }
 
 /** Reads the first page before anything is answered, so that a bad cursor is a 400. */
-const openReader = async (deps: HttpDependencies, call: StreamCall, watch: Watch): Promise<Reader> => {
+const openReader = async (context: StreamContext, call: StreamCall, watch: Watch): Promise<Reader> => {
+  const { deps } = context;
   const { callerNow, query: filters, request } = call;
   const asked = decodeFeedCursor(lastEventId(request) ?? filters.after);
   let cursor = asked ?? endOf(await deps.context.store.head());
@@ -123,10 +117,10 @@ const openReader = async (deps: HttpDependencies, call: StreamCall, watch: Watch
 
   const read = async (): Promise<Batch> => {
     const caller = await callerNow();
-    return readLive(caller) ?? (await readBehind(deps, { caller, filters, after: cursor }));
+    return readLive(caller) ?? (await readBehind(context, { caller, filters, after: cursor }));
   };
 
-  if (asked !== null) batch = await readBehind(deps, { caller: await callerNow(), filters, after: asked });
+  if (asked !== null) batch = await readBehind(context, { caller: await callerNow(), filters, after: asked });
   return {
     cursor: () => cursor,
     hasMore: () => hasMore,
@@ -152,11 +146,14 @@ const reasonOf = (error: unknown, logger: HttpDependencies['logger']): string =>
   return 'internal_error';
 };
 
-/** @throws {DomainError} `invalid_cursor`; `unavailable`: too many streams, or the read model lags. */
-export const openEventStream = async ({ deps, closing }: RouteContext, call: StreamCall): Promise<Readable> => {
-  const { liveFeed, logger, context } = deps;
+/**
+ * @throws {DomainError} `invalid_cursor`; `rate_limit_exceeded`: too many streams of the key or the organization;
+ * `unavailable`: too many in all, or the read model lags.
+ */
+export const openEventStream = async (streams: StreamContext, call: StreamCall): Promise<Readable> => {
+  const { deps, closing, readers } = streams;
+  const { logger, context } = deps;
   const { system } = context;
-  requireRoom(liveFeed);
   const ended = new AbortController();
   const isOver = (): boolean => ended.signal.aborted || closing.aborted;
   let woken = Promise.withResolvers<void>();
@@ -168,7 +165,7 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
     // Called at least every 15 s, also while the reader takes nothing.
     if (!isTaken && system.monotonicMs() - sentMs > STALLED_MS_MAX) stream?.destroy();
   };
-  const watch = await liveFeed.watch(call.caller.organizationId, wake);
+  const watch = await readers.watch(call.caller, wake);
 
   async function* send(text: string): AsyncGenerator<string> {
     sentMs = system.monotonicMs();
@@ -177,27 +174,24 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
     isTaken = true;
   }
 
-  /** @throws {DomainError} once the key or session works no more. */
-  const authenticateAgain = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      await system.sleep(AUTHENTICATE_EVERY_MS, signal).catch(() => undefined);
-      if (signal.aborted) return;
-      await call.callerNow().catch((error: unknown) => {
-        if (!(error instanceof DomainError) || error.code !== 'unavailable') throw error;
-      });
-    }
+  let noticedEndMs: number | null = null;
+
+  /** Wakes the stream when its key or session ends by itself; whatever else ends it is a change, which wakes it too. */
+  const noticeEnd = (): void => {
+    const endsAtMs = call.request.authenticated?.endsAtMs ?? null;
+    const nowMs = system.now().getTime();
+    if (endsAtMs === null || endsAtMs === noticedEndMs || endsAtMs - nowMs > END_NOTICED_MS) return;
+    noticedEndMs = endsAtMs;
+    void pause(system, Math.max(0, endsAtMs - nowMs) + EARLY_MS, ended.signal).then(watch.wakeInTurn);
   };
 
-  /** Until there may be something to send. */
+  /** Until there may be something to send: new events, or a change of the key or session. It costs nothing meanwhile. */
   const wait = async (reader: Reader): Promise<void> => {
-    if (reader.hasMore() || isOver()) return;
-    const waiting = new AbortController();
-    try {
-      await Promise.race([woken.promise, authenticateAgain(waiting.signal)]);
-    } finally {
-      waiting.abort();
-      woken = Promise.withResolvers<void>();
-    }
+    if (isOver()) return;
+    noticeEnd();
+    if (reader.hasMore()) watch.wakeInTurn();
+    await woken.promise;
+    woken = Promise.withResolvers<void>();
   };
 
   /** What to send; empty where there is nothing and the stream was not silent for long. */
@@ -234,7 +228,7 @@ export const openEventStream = async ({ deps, closing }: RouteContext, call: Str
   };
   let stream: Readable | undefined;
   try {
-    const reader = await openReader(deps, call, watch);
+    const reader = await openReader(streams, call, watch);
     stream = Readable.from(frames(reader), { objectMode: false, highWaterMark: BUFFERED_BYTES_MAX });
   } catch (error) {
     end();

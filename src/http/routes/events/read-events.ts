@@ -1,19 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { pause } from '../../../async/with-timeout.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import type { FeedCursor } from '../../../projections/events/queries.ts';
 import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';
 import { eventSchema } from '../../schemas/event.ts';
 import { integerParameter, pageParameters } from '../../validation/fields.ts';
 import { filterParameters } from './event-filter.ts';
 import { decodeFeedCursor, type EventPage, encodeFeedCursor, readEventPage, START } from './event-pages.ts';
+import { createEventReaders } from './event-readers.ts';
 import { EVENT_STREAM, isEventStreamRequest, openEventStream } from './event-stream.ts';
 import { onHalfClose } from './half-close.ts';
 
 /** Many proxies cut connections that are idle for longer. */
 const WAIT_SECONDS_MAX = 30;
-/** How soon a waiting reader sees new events. */
-const LOOK_EVERY_MS = 100;
 const SECOND_MS = 1000;
 const DEADLINE_MS = 45_000;
 const FIRST_DAY = '1970-01-01';
@@ -40,6 +41,7 @@ const query = z.strictObject({
   wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for an event where there is none.'),
 });
 type Query = z.output<typeof query>;
+type EventsCall = Call<unknown, Query>;
 
 const DESCRIPTION = `Every page is oldest first. \`after=${START}\` begins with the first event there is; without \`after\` the page
 holds the newest events. Either way \`next_cursor\` leads to what comes after the page, always, and \`has_more\` says whether
@@ -60,15 +62,13 @@ its last event is \`end\` with the \`reason\` and the \`next_cursor\` to go on f
 const billedDays = ({ billed_from: from, billed_to: to }: Pick<Query, 'billed_from' | 'billed_to'>) =>
   from === undefined && to === undefined ? undefined : { from: from ?? null, to: to ?? null };
 
-/** Watches for the end of waiting: the client disconnected, or the server begins to close. */
-const watch = (request: FastifyRequest, reply: FastifyReply, closing: AbortSignal): (() => boolean) => {
-  let gone = false;
-  const leave = (): void => {
-    gone = true;
-  };
+/** Aborts when waiting is over: the client disconnected, or the server begins to close. */
+const endOfWaiting = (request: FastifyRequest, reply: FastifyReply, closing: AbortSignal): AbortSignal => {
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
   reply.raw.once('close', leave);
   onHalfClose(request, reply, leave);
-  return () => gone || closing.aborted;
+  return AbortSignal.any([gone.signal, closing]);
 };
 
 /** @throws {DomainError} `invalid_request`: a stream has no end, and is not of the past. */
@@ -82,40 +82,50 @@ const endless = (asked: Query): Query => {
 };
 
 export const readEventsRoute = (route: RouteContext): void => {
-  const { deps, auth, closing } = route;
+  const { deps, auth } = route;
   const { system } = deps.context;
+  const readers = createEventReaders(deps.liveFeed, auth.keyCache);
 
-  /** Resolves when the log has grown beyond `seen`, at the deadline, or when waiting is over. */
-  const growth = async (seen: string, deadlineMs: number, isOver: () => boolean): Promise<void> => {
-    while (auth.keyCache.position() === seen && system.monotonicMs() < deadlineMs && !isOver()) {
-      await system.sleep(LOOK_EVERY_MS);
+  type Read = (after: FeedCursor | null) => Promise<EventPage>;
+
+  /** Reads again whenever the organization has something new. */
+  const waitForEvents = async (call: EventsCall, first: () => Promise<EventPage>, read: Read): Promise<EventPage> => {
+    const { caller, request, reply, query: asked } = call;
+    const deadlineMs = system.monotonicMs() + asked.wait * SECOND_MS;
+    const over = endOfWaiting(request, reply, route.closing);
+    let woken = Promise.withResolvers<void>();
+    const watch = await readers.watch(caller, () => woken.resolve());
+    const ended = new AbortController();
+    const timeUp = pause(system, asked.wait * SECOND_MS, AbortSignal.any([over, ended.signal]));
+    const isLast = ({ items, hasMore }: EventPage): boolean =>
+      items.length > 0 || hasMore || over.aborted || system.monotonicMs() >= deadlineMs;
+    try {
+      let page = await first();
+      while (!isLast(page)) {
+        await Promise.race([woken.promise, timeUp]);
+        woken = Promise.withResolvers<void>();
+        const { next } = page;
+        page = await readers.query(caller.organizationId, () => read(next));
+      }
+      return page;
+    } finally {
+      ended.abort();
+      watch.close();
     }
   };
 
-  const readOrWait = async ({ callerNow, query: asked, request, reply }: Call<unknown, Query>): Promise<EventPage> => {
-    const { limit, after, until: end, wait, billed_from, billed_to, ...filters } = asked;
+  const readOrWait = async (call: EventsCall): Promise<EventPage> => {
+    const { callerNow } = call;
+    const { limit, after, until: end, wait, billed_from, billed_to, ...filters } = call.query;
     const until = decodeFeedCursor(end, 'until') ?? undefined;
     const billed = billedDays({ billed_from, billed_to });
-    const deadlineMs = system.monotonicMs() + wait * SECOND_MS;
-    const isOver = watch(request, reply, closing);
-    const isLast = ({ items, hasMore }: EventPage): boolean =>
-      items.length > 0 || hasMore || isOver() || system.monotonicMs() >= deadlineMs;
-    let seen = auth.keyCache.position();
-    let page = await readEventPage(deps, {
-      caller: await callerNow(),
-      filters,
-      billed,
-      after: decodeFeedCursor(after),
-      until,
-      limit,
-    });
-    while (!isLast(page)) {
-      await growth(seen, deadlineMs, isOver);
-      seen = auth.keyCache.position();
-      page = await readEventPage(deps, { caller: await callerNow(), filters, billed, after: page.next, until, limit });
-    }
+    const read: Read = async (from) =>
+      readEventPage(deps, { caller: await callerNow(), filters, billed, after: from, until, limit });
+    const first = (): Promise<EventPage> => read(decodeFeedCursor(after));
+    if (wait === 0) return await first();
+    const page = await waitForEvents(call, first, read);
     // A key revoked during the wait must not see events appended after that.
-    if (wait > 0) await callerNow('up to the log');
+    await callerNow('up to the log');
     return page;
   };
 
@@ -131,7 +141,8 @@ export const readEventsRoute = (route: RouteContext): void => {
       deadlineMs: DEADLINE_MS,
     },
     async (call) => {
-      if (isEventStreamRequest(call.request)) return openEventStream(route, { ...call, query: endless(call.query) });
+      if (isEventStreamRequest(call.request))
+        return openEventStream({ ...route, readers }, { ...call, query: endless(call.query) });
       const { items, hasMore, next } = await readOrWait(call);
       return listOf(
         items.map(({ event }) => event),

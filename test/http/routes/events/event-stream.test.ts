@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { type DatabaseService, startDatabaseService } from '../../support/database-service.ts';
@@ -5,6 +6,7 @@ import { type Frame, type OpenStream, openStream, type StreamRequest } from './o
 
 let service: DatabaseService;
 let aheadMs = 0;
+let clockReads = 0; // each authentication reads it
 let base: string;
 let organizationId: string;
 let domainId: string;
@@ -39,7 +41,11 @@ const wholeFeed = async (): Promise<readonly unknown[]> => {
 
 beforeAll(async () => {
   const real = createSystem();
-  service = await startDatabaseService({ system: { ...real, monotonicMs: () => real.monotonicMs() + aheadMs } });
+  const now = (): Date => {
+    clockReads += 1;
+    return real.now();
+  };
+  service = await startDatabaseService({ system: { ...real, now, monotonicMs: () => real.monotonicMs() + aheadMs } });
   base = await service.server.listen({ port: 0, host: '127.0.0.1' });
   organizationId = await service.makeOrganization();
   domainId = await service.makeDomain(organizationId, 'example.test');
@@ -154,6 +160,26 @@ describe('a stream of events', () => {
     const answer = await service.request({ method: 'POST', url: `/v1/api-keys/${brief.id}/revoke`, key: key.value });
     expect(answer.statusCode).toBe(200);
     expect(await stream.ended()).toMatch(/event: end\ndata: \{"reason":"unauthorized","next_cursor":"[\w-]+"\}\n\n$/);
+  });
+
+  test('ends when its key ends by itself', async () => {
+    const brief = await service.makeKey(organizationId, domainId, {
+      expiresAt: new Date(Date.now() + 5_000).toISOString(),
+    });
+    const stream = await open({ key: brief.value });
+    expect(await stream.ended()).toContain('"reason":"unauthorized"');
+  }, 20_000);
+
+  test('costs no authentication while nothing happens, and sees at once that another key of many is revoked', async () => {
+    const brief = await service.makeKey(organizationId, domainId);
+    const quiet = await Promise.all(Array.from({ length: 40 }, () => open({ query: 'types=topic.created' })));
+    const revoked = await open({ key: brief.value, query: 'types=topic.created' });
+    await sleep(1_000); // all streams sleep
+    const before = clockReads;
+    await sleep(2_000);
+    expect(clockReads - before).toBeLessThan(quiet.length);
+    await service.request({ method: 'POST', url: `/v1/api-keys/${brief.id}/revoke`, key: key.value });
+    expect(await revoked.ended()).toContain('"reason":"unauthorized"');
   });
 
   test.each([

@@ -1,0 +1,54 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createSlices } from '../../src/async/slices.ts';
+
+/** Runs everything, each piece taking so long by a clock of its own. @returns names by the turn they ran in. */
+const runAll = async (work: readonly (readonly [owner: string, name: string])[], eachMs: number) => {
+  let nowMs = 0;
+  const slices = createSlices(() => nowMs);
+  const ran: string[][] = [];
+  let current: string[] = [];
+  for (const [owner, name] of work)
+    slices.run(owner, () => {
+      void (async () => {
+        // What a reader does when it is woken goes through several promises.
+        for (let hop = 0; hop < 3; hop += 1) await undefined;
+        nowMs += eachMs;
+        current.push(name);
+      })();
+    });
+  for (let turn = 0; ran.flat().length < work.length; turn += 1) {
+    expect(turn).toBeLessThan(10 * work.length);
+    await nextTurn();
+    ran.push(current);
+    current = [];
+  }
+  return ran.filter((names) => names.length > 0);
+};
+
+describe('slices', () => {
+  test('hold as much as fits into 5 ms, with what the work sets going', async () => {
+    const ran = await runAll(
+      Array.from({ length: 1_000 }, (_, index) => ['acme', String(index)] as const),
+      1,
+    );
+    expect(ran.flat()).toHaveLength(1_000);
+    expect(Math.max(...ran.map((names) => names.length))).toBeLessThanOrEqual(6);
+  });
+
+  test('give owners turns: one that has much to do does not delay another', async () => {
+    const ran = await runAll(
+      [...Array.from({ length: 100 }, (_, index) => ['greedy', `g${index}`] as const), ['other', 'o']],
+      1,
+    );
+    expect(ran[0]).toContain('o');
+  });
+
+  test('take whatever is short in one turn', async () => {
+    const ran = await runAll(
+      Array.from({ length: 50 }, (_, index) => ['acme', String(index)] as const),
+      0,
+    );
+    expect(ran).toHaveLength(1);
+  });
+});

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import {
+  CATCHING_UP_MAX,
+  createEventReaders,
+  READERS_MAX,
+  READERS_PER_KEY_MAX,
+  READERS_PER_ORGANIZATION_MAX,
+} from '../../../../src/http/routes/events/event-readers.ts';
+import type { Watch } from '../../../../src/projections/events/live-feed.ts';
+
+const start = () => {
+  const changed: ((organizationId: string) => void)[] = [];
+  const woken: string[] = [];
+  let open = 0;
+  const readers = createEventReaders(
+    {
+      watch: async () => {
+        open += 1;
+        const close = (): void => {
+          open -= 1;
+        };
+        return { after: () => null, wakeInTurn: () => undefined, close };
+      },
+      wake: (organizationId) => void woken.push(organizationId),
+    },
+    { onChange: (listener) => void changed.push(listener) },
+  );
+  const watches: Watch[] = [];
+  /** Opens as many as it may. @returns how many, and the code of the refusal. */
+  const openAll = async (organizationId: string, keyId: string): Promise<readonly [number, unknown]> => {
+    for (let count = 0; ; count += 1) {
+      try {
+        watches.push(await readers.watch({ organizationId, keyId }, () => undefined));
+      } catch (error) {
+        return [count, (error as { code?: unknown }).code];
+      }
+    }
+  };
+  return { readers, watches, changed, woken, openAll, open: () => open };
+};
+
+test('one key cannot open all streams, nor can all keys of an organization', async () => {
+  const { openAll, watches, open } = start();
+  expect(await openAll('acme', 'one')).toEqual([READERS_PER_KEY_MAX, 'rate_limit_exceeded']);
+  expect(await openAll('acme', 'two')).toEqual([
+    READERS_PER_ORGANIZATION_MAX - READERS_PER_KEY_MAX,
+    'rate_limit_exceeded',
+  ]);
+  const [other] = await openAll('other', 'three');
+  expect(other).toBeGreaterThanOrEqual((READERS_MAX - READERS_PER_ORGANIZATION_MAX) / 2);
+  for (const greedy of ['a', 'b', 'c', 'd']) await openAll(greedy, greedy);
+  expect((await openAll('new', 'new'))[0]).toBeGreaterThan(0);
+  for (const { close } of watches) close();
+  expect(open()).toBe(0);
+  expect(await openAll('acme', 'one')).toEqual([READERS_PER_KEY_MAX, 'rate_limit_exceeded']);
+});
+
+test('readers that catch up take turns by organization', async () => {
+  const { readers } = start();
+  const ran: string[] = [];
+  const query = (organizationId: string): Promise<unknown> =>
+    readers.query(organizationId, async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      ran.push(organizationId);
+    });
+  await Promise.all([...Array.from({ length: 50 }, () => query('greedy')), query('other')]);
+  expect(ran.indexOf('other')).toBeLessThanOrEqual(2 * CATCHING_UP_MAX);
+});
+
+test('a change of an organization in the key cache wakes its readers', () => {
+  const { changed, woken } = start();
+  for (const listener of changed) listener('acme');
+  expect(woken).toEqual(['acme']);
+});
