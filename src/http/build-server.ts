@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type Server, type ServerOptions } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { createTemplateUses } from '../commands/template/use-template.ts';
+import { parseRange } from '../domain/address-ranges.ts';
 import type { AuthContext } from './auth/authenticate.ts';
 import { createKeyCache } from './auth/key-cache.ts';
 import { createMemberAddresses } from './auth/member-addresses.ts';
@@ -9,6 +10,12 @@ import { createCatchUpLimit } from './auth/rate-limits.ts';
 import { createSessionActivity } from './auth/session-activity.ts';
 import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
+import {
+  boundHttpConnections,
+  connectionsMax,
+  descriptorLimit,
+  UNAUTHENTICATED_PER_NETWORK_MAX,
+} from './connections.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
@@ -83,6 +90,15 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
     },
   });
   server.server.on('connect', answerTunnel(nextId));
+  const connections = boundHttpConnections(server.server, {
+    max: connectionsMax(descriptorLimit()),
+    perNetwork: UNAUTHENTICATED_PER_NETWORK_MAX,
+    trusted: trustedProxies.map(parseRange).filter((range) => range !== null),
+  });
+  server.addHook('preParsing', (request, _reply, _payload, done) => {
+    if (request.caller !== null) connections.authenticated(request.raw.socket);
+    done();
+  });
   return server;
 };
 

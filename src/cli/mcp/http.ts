@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { createShares, type Place } from '../../async/shares.ts';
 import { CommandFailed, EXIT } from '../failures.ts';
 
 /**
@@ -14,7 +15,9 @@ import { CommandFailed, EXIT } from '../failures.ts';
 const HOST = '127.0.0.1';
 const PATH = '/mcp';
 /** Each costs some 100 kB. */
-const SESSIONS_MAX = 100;
+export const SESSIONS_MAX = 100;
+/** Higher: few keys use up all sessions. Lower: a person with many agents is refused. */
+export const SESSIONS_PER_KEY_MAX = 20;
 /** One that is silent for longer is ended; its client begins another. */
 const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
@@ -26,6 +29,7 @@ const BEARER = /^Bearer +(ob_[A-Za-z0-9_]{1,200}) *$/i;
 interface Session {
   readonly transport: StreamableHTTPServerTransport;
   readonly keyDigest: string;
+  readonly place: Place;
   usedMs: number;
   /** Requests that are being answered, streams too. */
   open: number;
@@ -79,25 +83,27 @@ export interface HttpOptions {
 /** @throws {CommandFailed} the port is taken. */
 export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   const sessions = new Map<string, Session>();
+  const places = createShares({ max: SESSIONS_MAX, shares: { key: SESSIONS_PER_KEY_MAX } });
 
   const end = async (id: string): Promise<void> => {
     const session = sessions.get(id);
     sessions.delete(id);
+    session?.place.release();
     await session?.transport.close();
   };
   const endIdle = (now: number): void => {
     for (const [id, { usedMs, open }] of sessions) if (open === 0 && now - usedMs > IDLE_MS) void end(id);
   };
 
-  const begin = async (key: string): Promise<Session> => {
+  const begin = async (key: string, place: Place): Promise<Session> => {
     const server = await serverFor(key);
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: BODY_BYTES_MAX,
       onsessioninitialized: (id) => void sessions.set(id, session),
-      onsessionclosed: (id) => void sessions.delete(id),
+      onsessionclosed: end,
     });
-    const session: Session = { transport, keyDigest: digestOf(key), usedMs: performance.now(), open: 0 };
+    const session: Session = { transport, keyDigest: digestOf(key), place, usedMs: performance.now(), open: 0 };
     // The types of this library are not made for exactOptionalPropertyTypes.
     await server.connect(transport as Parameters<McpServer['connect']>[0]);
     return session;
@@ -116,8 +122,15 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
     if (typeof id === 'string') return known(id, key);
     if (method !== 'POST') throw new Refused(404, 'there is no session: initialize one');
     endIdle(performance.now());
-    if (sessions.size < SESSIONS_MAX) return begin(key);
-    throw new Refused(503, 'too many sessions are open: end some, or try again later');
+    const place = places.take({ key: digestOf(key) });
+    if ('full' in place)
+      throw place.full === 'all'
+        ? new Refused(503, 'too many sessions are open: try again later')
+        : new Refused(429, 'this key has too many sessions open: end some, or try again later');
+    return await begin(key, place).catch((error: unknown) => {
+      place.release();
+      throw error;
+    });
   };
 
   /** Counts what is being answered: a session that has something open is not idle. */
@@ -128,7 +141,9 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
       session.open -= 1;
       session.usedMs = performance.now();
       // What began no session is closed with its request.
-      if (session.transport.sessionId === undefined) void session.transport.close();
+      if (session.transport.sessionId !== undefined) return;
+      session.place.release();
+      void session.transport.close();
     });
   };
 

@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { whoAsks } from '../../../src/cli/customer/login.ts';
-import { serveHttp } from '../../../src/cli/mcp/http.ts';
+import { SESSIONS_PER_KEY_MAX, serveHttp } from '../../../src/cli/mcp/http.ts';
 import { clientOf, useCustomer } from '../customer/customer.ts';
 import { call, dataIn, serverWith } from './tool-calls.ts';
 
@@ -110,12 +110,24 @@ describe('Streamable HTTP', () => {
     });
   });
 
-  test('has a bounded number of sessions', async () => {
+  test('has a bounded number of sessions, and a share of them for each key', async () => {
+    const url = await serve();
+    const askTimes = async (times: number, key: string): Promise<readonly number[]> => {
+      const authorization = `Bearer ${key}`;
+      return Promise.all(Array.from({ length: times }, () => ask(url, { authorization })));
+    };
+    const first = await askTimes(SESSIONS_PER_KEY_MAX + 5, now.key);
+    expect(first.filter((status) => status === 200)).toHaveLength(SESSIONS_PER_KEY_MAX);
+    expect(first.filter((status) => status === 429)).toHaveLength(5);
+    const { value } = await customer.keyFor({});
+    expect(await askTimes(1, value)).toEqual([200]);
+  });
+
+  test('takes no place for requests that begin no session', async () => {
     const url = await serve();
     const authorization = `Bearer ${now.key}`;
-    const statuses = [];
-    for (let begun = 0; begun < 102; begun += 1) statuses.push(await ask(url, { authorization }));
-    expect(statuses.filter((status) => status === 200)).toHaveLength(100);
-    expect(statuses.at(-1)).toBe(503);
+    for (let count = 0; count <= SESSIONS_PER_KEY_MAX; count += 1)
+      expect(await ask(url, { authorization }, '/mcp', '{')).toBe(400);
+    expect(await ask(url, { authorization })).toBe(200);
   });
 });
