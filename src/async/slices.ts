@@ -1,3 +1,4 @@
+import { nextTick } from 'node:process';
 import { createFairQueue } from './fair-queue.ts';
 
 /**
@@ -13,10 +14,10 @@ export interface Slices {
 const SLICE_MS = 5;
 
 /** Lets promises and ticks of the work so far run, without another turn. */
-const settle = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+const settle = (): Promise<void> => new Promise((resolve) => nextTick(resolve));
 
 /** @param elapsedMs time of this thread; only differences count. */
-export const createSlices = (elapsedMs: () => number = () => performance.now()): Slices => {
+export const createSlices = (elapsedMs: () => number): Slices => {
   const waiting = createFairQueue<() => void>();
   let isScheduled = false;
 

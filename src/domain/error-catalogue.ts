@@ -234,7 +234,8 @@ export const ERROR_CATALOGUE = {
     remedy: 'Use a new `Idempotency-Key` for each request.',
   },
   rate_limit_exceeded: {
-    meaning: 'The key exceeded its limit of requests per minute for this kind of action, or its share of what is open at once.',
+    meaning:
+      'The key exceeded its limit of requests per minute for this kind of action, or its share of what is open at once.',
     remedy: 'Wait `retry_after` seconds.',
   },
   unavailable: {

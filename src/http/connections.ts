@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import * as nodeProcess from 'node:process';
 import { createShares, type Place, type Shares } from '../async/shares.ts';
 import { type AddressRange, clientNetworkOf, isWithin } from '../domain/address-ranges.ts';
 
@@ -55,7 +56,7 @@ export const descriptorLimit = (): number => {
 
 const readDescriptorLimit = (): number => {
   // Node has it, but no type for it.
-  const report = process.report as typeof process.report & { excludeNetwork: boolean };
+  const report = nodeProcess.report as typeof nodeProcess.report & { excludeNetwork: boolean };
   const before = report.excludeNetwork;
   report.excludeNetwork = true; // it would look up names
   const { userLimits } = report.getReport() as {

@@ -116,17 +116,21 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
     throw new Refused(404, 'there is no such session: initialize another');
   };
 
+  /** @throws {Refused} too many sessions are open, of this key or in all. */
+  const placeFor = (key: string): Place => {
+    const place = places.take({ key: digestOf(key) });
+    if (!('full' in place)) return place;
+    if (place.full === 'all') throw new Refused(503, 'too many sessions are open: try again later');
+    throw new Refused(429, 'this key has too many sessions open: end some, or try again later');
+  };
+
   /** The session that a request is of, or begins. @throws {Refused} */
   const sessionOf = async ({ headers, method }: IncomingMessage, key: string): Promise<Session> => {
     const id = headers['mcp-session-id'];
     if (typeof id === 'string') return known(id, key);
     if (method !== 'POST') throw new Refused(404, 'there is no session: initialize one');
     endIdle(performance.now());
-    const place = places.take({ key: digestOf(key) });
-    if ('full' in place)
-      throw place.full === 'all'
-        ? new Refused(503, 'too many sessions are open: try again later')
-        : new Refused(429, 'this key has too many sessions open: end some, or try again later');
+    const place = placeFor(key);
     return await begin(key, place).catch((error: unknown) => {
       place.release();
       throw error;

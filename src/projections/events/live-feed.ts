@@ -106,7 +106,7 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
   /** End of the page that is being read. */
   let reading: Position = LOG_START;
   let streams = 0;
-  const slices = createSlices();
+  const slices = createSlices(system.monotonicMs);
   /** Those that will be woken. */
   const due = new Set<() => void>();
 
