@@ -172,7 +172,7 @@ const replaceUnprinted = async (
   test: await replaceValue(context, directory, firstTestKey(directory)),
 });
 
-/** A link for the first owner, who is made if there is none. */
+/** A link for the first owner, created if the organization has no owner. */
 const makeLink = async (
   context: CommandContext,
   { members }: Directory,

@@ -11,7 +11,7 @@ const runAll = async (work: readonly (readonly [owner: string, name: string])[],
   for (const [owner, name] of work)
     slices.run(owner, () => {
       void (async () => {
-        // What a reader does when it is woken goes through several promises.
+        // The work of a woken reader goes through several promises.
         for (let hop = 0; hop < 3; hop += 1) await undefined;
         nowMs += eachMs;
         current.push(name);

@@ -901,7 +901,7 @@ export const events = (call: Call) => ({
    *
    * With `Accept: text/event-stream` the same events come as server-sent events, each with its cursor as `id`: the stream begins
    * after `Last-Event-ID` or `after`, or without both with what happens from now on. Its first frame has the cursor it begins
-   * at. A comment comes every 15 s. A reader that takes nothing for 60 s is disconnected. When the service ends a stream itself,
+   * at. A comment comes every 15 s. A reader that reads nothing for 60 s is disconnected. When the service ends a stream itself,
    * its last event is `end` with the `reason` and the `next_cursor` to go on from.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
@@ -1451,7 +1451,7 @@ export const destinations = (call: Call) => ({
   /**
    * List suspended destinations, newest first
    *
-   * A destination that does not answer or asks for less mail is suspended for a minute, then longer each time, up to half an hour. Its messages wait and expire at the end of their time to live; other destinations are not affected. Domains that wait because of their own DNS or policy are not listed: see `GET /v1/messages/{id}/explain`. A destination that has asked senders of one organization alone for less mail is suspended for each of these sending domains by itself, and listed for their organization as `dom_…@google.com`.
+   * A destination that does not answer or asks for less mail is suspended for a minute, then longer each time, up to half an hour. Its messages wait and expire at the end of their time to live; other destinations are not affected. Domains that wait because of their own DNS or policy are not listed: see `GET /v1/messages/{id}/explain`. A destination that has asked senders of one organization alone for less mail is suspended for each of these sending domains separately, and listed for their organization as `dom_…@google.com`.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */

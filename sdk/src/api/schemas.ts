@@ -732,7 +732,7 @@ export interface MessageContent {
     content_type: string;
     content: string;
   }[];
-  /** What is known against it: by its analysis, or, without one, why its html is not valid. */
+  /** Findings of its analysis, or, without one, why its html is not valid. */
   findings: Finding[];
   attachments: ({
     filename: string;
@@ -1983,7 +1983,7 @@ export interface CreatedWebhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -2013,7 +2013,7 @@ export interface Webhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -2042,7 +2042,7 @@ export interface RotatedWebhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -3726,7 +3726,7 @@ export interface GetWebhookAnswer {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
@@ -4270,12 +4270,12 @@ export interface ListMessagesQuery {
   bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
   /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
   smtp_code?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetMessageQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4292,7 +4292,7 @@ export interface ListMessageEventsQuery {
 }
 
 export interface ExplainMessageQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4301,12 +4301,12 @@ export interface ListKeysQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetKeyQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4322,7 +4322,7 @@ export interface ListKeySecretsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4331,12 +4331,12 @@ export interface ListDomainsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetDomainQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4345,12 +4345,12 @@ export interface ListTemplatesQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetTemplateQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4380,12 +4380,12 @@ export interface ListWebhooksQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
 export interface GetWebhookQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4418,7 +4418,7 @@ export interface ListSuppressionsQuery {
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
   /** Only this address. */
   address?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4428,7 +4428,7 @@ export interface CheckSuppressionQuery {
 }
 
 export interface GetSuppressionQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4437,7 +4437,7 @@ export interface ListTopicsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 
@@ -4451,7 +4451,7 @@ export interface ListOptInsQuery {
 }
 
 export interface GetTopicQuery {
-  /** As it was: at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
   at?: string | undefined;
 }
 

@@ -77,7 +77,7 @@ const SWALLOWED_NAME = /[a-z][^\t\n\f\r />]*/iy;
 
 interface TagProblemHandler {
   readonly report: Report;
-  /** As of `StandardTokenHandler`. */
+  /** See `StandardTokenHandler`. */
   readonly forgive: (name: string) => void;
   readonly repeatedAttribute: ((name: string, offset: number) => void) | undefined;
 }

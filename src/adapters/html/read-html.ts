@@ -10,7 +10,7 @@ import type { Attribute } from './tokens.ts';
 export interface HtmlVisitor<Data> extends ElementVisitor<Data> {
   /** All text between two tags or comments, with its character references decoded. Absent: it is not read. */
   readonly text?: (run: TextRun, outer: Data) => void;
-  /** An attribute whose name its tag has already. Absent: nobody asks. @param offset of its name. */
+  /** An attribute whose name its tag has already. Absent: it is not needed. @param offset of its name. */
   readonly repeatedAttribute?: (name: string, offset: number) => void;
 }
 

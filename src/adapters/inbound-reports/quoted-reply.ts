@@ -29,7 +29,7 @@ export const reportedAddress = (text: string): readonly string[] => {
 /** Types of addresses that mail is sent to (RFC 3464 §2.1.2, RFC 6533 §3). Others name mailboxes of a system of its own. */
 const MAIL_TYPE = /^(?:rfc822|utf-8)\s*;/i;
 
-/** As `reportedAddress`; none also where the type says that it is no address of mail. */
+/** Like `reportedAddress`; null also where the type says that it is no address of mail. */
 export const mailAddress = (text: string): readonly string[] => {
   const field = text.slice(0, FIELD_CHARACTERS_MAX).trim();
   return TYPE.test(field) && !MAIL_TYPE.test(field) ? [] : reportedAddress(field);

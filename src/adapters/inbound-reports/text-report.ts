@@ -91,7 +91,7 @@ const failedByExim = ({ headers }: MailParts, head: string): readonly ReportedFa
   });
 };
 
-/** Whom to write to about it is not who failed. */
+/** The address to write to about it is not the one that failed. */
 const isNoOffice = (address: string): boolean => !/^(?:postmaster|mailer-daemon|abuse)@/.test(address);
 
 const failureOf = ({ addresses, text }: Segment, head: string): ReportedFailure => {

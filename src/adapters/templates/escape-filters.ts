@@ -120,7 +120,7 @@ const keepTexts = (liquid: Liquid): void => {
   liquid.registerTag('echo', Echo as unknown as Parameters<Liquid['registerTag']>[1]);
 };
 
-/** liquidjs takes most values out of a `Drop` by itself, but not all. */
+/** liquidjs takes most values out of a `Drop`, but not all. */
 const seeTexts = (liquid: Liquid): void => {
   for (const [name, filter] of Object.entries(liquid.filters)) {
     if (typeof filter !== 'function' || TEXT_FILTERS.includes(name)) continue;

@@ -3,7 +3,7 @@ import { depthProblem, type Markup, problemAt } from './markup.ts';
 
 /** Problems of MJML that are found before the compiler reads it, because it would drop content or fill the memory. */
 
-/** Elements whose text is shown nowhere. */
+/** Elements whose text is never shown. */
 const CONTAINERS: ReadonlySet<string> = new Set([
   'mjml',
   'mj-accordion',

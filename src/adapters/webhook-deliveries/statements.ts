@@ -54,7 +54,7 @@ export const OWED_EVENTS: Statement = {
     limit 1`,
 };
 
-/** Of two processes that distribute the same events, the second finds others made, and stores nothing. */
+/** If two processes distribute the same events, the second finds the deliveries made, and stores nothing. */
 export const DISTRIBUTE: Statement = {
   name: 'distribute_webhook_events',
   text: `

@@ -43,7 +43,7 @@ export interface HttpWebhookTargetOptions {
   readonly lookupAll?: LookupAll;
 }
 
-/** Sockets of one organization to one origin: fewer make a busy endpoint wait for round trips, more are a flood to whoever runs it. */
+/** Sockets of one organization to one origin: fewer make a busy endpoint wait for round trips, more flood its operator. */
 const CONNECTIONS_PER_ORIGIN = 16;
 /** TCP and TLS to a working endpoint take less; a dead one should not use up the whole post. */
 const CONNECT_TIMEOUT_MS = 5000;

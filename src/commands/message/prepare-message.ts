@@ -31,7 +31,7 @@ export interface SendRequest {
     /** Its errors refuse the message. */
     readonly blocks: boolean;
   };
-  /** What the strict rule says against html that is accepted all the same. Absent: nothing. */
+  /** Problems that the strict rule finds in html that was accepted. Absent: none. */
   readonly findings?: readonly Finding[];
   /** Its topic, or why it cannot have that topic. Absent: none. */
   readonly topic?: ExistingTopic | DomainError;

@@ -25,7 +25,7 @@ export const leave = async (chooses = false): Promise<void> => {
   location.assign(url);
 };
 
-/** Memberships that the person chooses from; null: there is nothing to choose. */
+/** Memberships that the person chooses from; null: no choice is needed. */
 export const choices = createStore<SerializedSignInChoice | null>(null);
 
 /** Our own code of why it did not succeed; null: it did, or nobody tried. What the provider says is not shown. */
@@ -39,7 +39,7 @@ const answerIn = (query: URLSearchParams) => {
   return code && state ? { code, state, ...(issuer === null ? {} : { issuer }) } : null;
 };
 
-/** Where the browser goes on. */
+/** The page that the browser opens next. */
 let left = '';
 
 const goOn = (): void => navigate(left === '' ? linkTo('') : left, 'replace');

@@ -8,7 +8,7 @@ export interface ReplyWords {
   readonly words: RegExp;
   /** Only where this host answered. */
   readonly mx?: RegExp;
-  /** Only where this matches subject and detail of the enhanced code, `7.1`; '' where there is none. */
+  /** Only where this matches subject and detail of the enhanced code, `7.1`; '' if it is absent. */
   readonly status?: RegExp;
   /** Only at this stage; `report`: in a bounce message, which does not tell the stage. */
   readonly stage?: ReplyStage | 'report';

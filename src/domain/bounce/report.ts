@@ -70,7 +70,7 @@ const distanceOf = ({ failed }: ReportedFailure, { address }: ReturnedRecipient)
 };
 
 /**
- * Whom the failures of a report are about. With one recipient in question it is that one, by whatever address it is named;
+ * Recipients that the failures of a report are about. With one recipient in question it is that one, by whatever address it is named;
  * otherwise those that are named. A failure without an address is about no recipient. Of several failures of one recipient
  * that of its own address counts: a dead member of a list says nothing about the list.
  */

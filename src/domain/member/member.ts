@@ -190,7 +190,7 @@ export const inviteMember = (
 };
 
 /**
- * Somebody signed in. Not for the first time: nothing.
+ * A member signed in. Not for the first time: no event.
  * @param linkHash of the link that they used; undefined: they used none.
  * @throws {DomainError} `not_found`.
  */

@@ -2,7 +2,7 @@
 
 /** A mail scanner or a shared screen has no longer. Shorter loses people who are called away. */
 export const LINK_MINUTES = 15;
-/** Longer leaves open ways in that nobody remembers. Shorter misses people who are on holiday. */
+/** Longer leaves forgotten ways in open. Shorter misses people who are on holiday. */
 export const INVITATION_DAYS = 7;
 export const INVITATION_MINUTES = INVITATION_DAYS * 24 * 60;
 const MINUTE_MS = 60_000;
@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
  */
 export const MAILED_LINKS_MAX = 5;
 /**
- * Of these, links that one network asked for. Higher: one stranger uses up all of them. Lower: a member whose mail gets
+ * Links among these that one network asked for. Higher: one stranger uses up all of them. Lower: a member whose mail gets
  * lost cannot ask again from the same place.
  */
 export const MAILED_LINKS_PER_NETWORK_MAX = 3;
@@ -23,7 +23,7 @@ export const MAILED_LINKS_PER_NETWORK_MAX = 3;
  */
 export const HANDED_LINKS_MAX = 5;
 
-/** The first start prints a link that works this long: whoever installs the service reads a page or two before. */
+/** The first start prints a link that works this long: time to read a page or two while installing. */
 export const FIRST_LINK_MINUTES = 60;
 
 export interface SignInLink {

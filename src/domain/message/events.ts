@@ -198,7 +198,7 @@ export const messageEvents = {
     recipientId: z.string(),
     report: z.enum(['failure', 'complaint']),
     doubt: z.enum(REPORT_DOUBTS),
-    /** Of a failure. */
+    /** The kind of failure. */
     smtp: smtpFacts.optional(),
     category,
   }),

@@ -27,7 +27,7 @@ const canBounce = (
 const canComplain = ({ status, inDoubt, complained }: Recipient): boolean =>
   !complained && (status === 'delivered' || status === 'sending' || status === 'bounced' || inDoubt);
 
-/** Once for each kind: nobody can fill the log by sending a report again. */
+/** Once for each kind, so that repeated reports cannot fill the log. */
 const notedOf = (
   about: { readonly messageId: string; readonly contentId: string; readonly recipientId: string },
   recipient: Recipient,

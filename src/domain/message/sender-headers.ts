@@ -1,13 +1,13 @@
 import { asciiDomain } from '../email-address.ts';
 
-/** Headers that could speak for somebody else, or lead a mail program to more than a page or an address. */
+/** Headers that could speak for another sender, or lead a mail program to more than a page or an address. */
 
 type Field = readonly [name: string, value: string];
 
 /** RFC 5322 §3.6.6: who sent the message again. Mail programs show it, as they show `From`. */
 const RESENT = /^resent-(?:from|sender)$/i;
 const QUOTED = /"(?:[^"\\]|\\.)*"/g;
-/** What follows an @ up to a delimiter of RFC 5322 §3.2.3. */
+/** Text after an @ up to a delimiter of RFC 5322 §3.2.3. */
 const DOMAIN_AFTER_AT = /@([^\s@<>()[\]\\,;:"]*)/g;
 
 /** Every @ outside quotes must be in front of the domain: comments, routes and IP addresses are refused with the rest. */
@@ -42,7 +42,7 @@ const schemesIn = (value: string): readonly string[] =>
   linksIn(value).flatMap((link) => SCHEME.exec(link)?.[1]?.toLowerCase() ?? []);
 
 /**
- * What is wrong with the links of a list header, as a phrase to follow its name; null: nothing.
+ * The problem with the links of a list header, as a phrase to follow its name; null: nothing.
  * @param isOneClick whether the message has `List-Unsubscribe-Post`.
  */
 export const listLinkProblem = (name: string, value: string, isOneClick: boolean): string | null => {

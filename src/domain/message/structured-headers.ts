@@ -17,7 +17,7 @@ export const holdsAddresses = (name: string): boolean => ADDRESSES.test(name);
 /** True for a header that holds ids or links in angle brackets. */
 export const holdsBrackets = (name: string): boolean => LINKS.test(name) || IDS.test(name);
 
-/** A quoted string, a path in brackets, a comma, or what is none of these; each may be cut off. */
+/** A quoted string, a path in brackets, a comma, or anything else; each may be cut off. */
 const LEXEMES = /"(?:[^"\\]|\\.?)*"?|<[^<>]*>?|,|[^",<>]+|>/gsu;
 
 const listed = (value: string): readonly string[] => {

@@ -80,7 +80,7 @@ export interface MessageBody {
   readonly unsubscribe?: UnsubscribeWays | 'managed';
   /** What the sender was answered, where they asked for it: a replay answers the same. */
   readonly analysis?: ToldAnalysis;
-  /** What the strict rule says against its html, where the message was accepted all the same and not analyzed. */
+  /** Problems that the strict rule finds in its html, where the message was accepted all the same and not analyzed. */
   readonly findings?: readonly Finding[];
   /** It lets its recipient sign in: nobody else is shown what it says. */
   readonly confidential?: true;
@@ -88,7 +88,7 @@ export interface MessageBody {
   readonly salts?: readonly string[];
 }
 
-/** What is known against a message, by its analysis or by the check of its html. */
+/** Findings about a message, by its analysis or by the check of its html. */
 export const findingsOf = ({ analysis, findings = [] }: MessageBody): readonly Finding[] =>
   analysis?.findings ?? findings;
 

@@ -149,13 +149,13 @@ export interface WebhookDeliveries {
   }): Promise<boolean>;
 
   /**
-   * The oldest events of one organization whose deliveries are not made yet; null: there are none. Organizations take turns.
+   * The oldest events of one organization whose deliveries are not made yet; null: all are made. Organizations take turns.
    * @param after id of the organization that had the turn before; '' begins with the first.
    */
   owedEvents(after: string): Promise<StoredOwedEvents | null>;
 
   /**
-   * Stores the next deliveries of owed events, in one transaction. Nothing is stored when somebody else has done so.
+   * Stores the next deliveries of owed events, in one transaction. Nothing is stored if another process has done so.
    * @param distribution `isLast`: all of them are made then, and the events are dropped.
    */
   distribute(distribution: {

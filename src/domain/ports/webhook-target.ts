@@ -8,7 +8,7 @@ export interface WebhookTarget {
 }
 
 export interface WebhookPost {
-  /** Organizations share no connections: those of one that hang are in nobody's way. */
+  /** Organizations share no connections: those of one that hang delay no other. */
   readonly organizationId: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -59,7 +59,7 @@ export interface Authenticated {
   readonly atMs: number;
   /** `changes` of the key cache at the time of the check. */
   readonly changes: number;
-  /** When the key, token or session ends by itself, by the wall clock; null: never. */
+  /** When the key, token or session expires, by the wall clock; null: never. */
   readonly endsAtMs: number | null;
 }
 

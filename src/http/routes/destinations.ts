@@ -44,7 +44,7 @@ export const listDestinationsRoute = listEndpoint(
       'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
       'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
       'see `GET /v1/messages/{id}/explain`. A destination that has asked senders of one organization alone for less ' +
-      'mail is suspended for each of these sending domains by itself, and listed for their organization as ' +
+      'mail is suspended for each of these sending domains separately, and listed for their organization as ' +
       '`dom_…@google.com`.',
     of: 'destinations',
     item: suspensionSchema,

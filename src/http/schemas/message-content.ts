@@ -67,9 +67,7 @@ export const messageContentSchema = z
     alternatives: z
       .array(z.strictObject({ content_type: z.string(), content: z.string() }))
       .describe('Other forms of the message, base64: an invitation, AMP.'),
-    findings: z
-      .array(findingSchema)
-      .describe('What is known against it: by its analysis, or, without one, why its html is not valid.'),
+    findings: z.array(findingSchema).describe('Findings of its analysis, or, without one, why its html is not valid.'),
     attachments: z.array(
       z.strictObject({
         filename: z.string(),

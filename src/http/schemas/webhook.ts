@@ -17,7 +17,7 @@ export const webhookSchema = z
     owned_by: z
       .strictObject({ type: z.enum(['key', 'member', 'operator', 'service']), id: z.string().nullable() })
       .describe(
-        'Who registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` ' +
+        'The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` ' +
           'carry no contents of mail.',
       ),
     disabled_reason: z

@@ -151,7 +151,7 @@ export interface Parsed<Output> {
 }
 
 /**
- * Parses a body. A field that is null counts as absent unless its schema accepts null: a null that the schema refuses is
+ * Parses a body. A null field is absent unless its schema accepts null: a null that the schema refuses is
  * removed, and the rest is parsed again.
  */
 export const parseBody = <Schema extends z.ZodType>(schema: Schema, sent: unknown): Parsed<z.output<Schema>> => {

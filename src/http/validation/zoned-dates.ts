@@ -67,7 +67,7 @@ const fieldsOf = (schema: z.core.$ZodType): DateFields | null | undefined => {
 
 const NONE: DateFields = new Map();
 
-/** What `readDates` looks at, found once for each route. */
+/** Fields that `readDates` reads, found once for each route. */
 export const dateFieldsOf = (schema: z.core.$ZodType): DateFields => fieldsOf(schema) ?? NONE;
 
 const readOne = (fields: DateFields | null, value: unknown, zone: string): unknown => {

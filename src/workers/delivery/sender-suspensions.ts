@@ -31,7 +31,7 @@ export interface Sender {
 export interface SenderSuspensions {
   /** Whether only mail of this sender's organization was asked to slow down lately. Remembers that it was. */
   isAboutSender(destination: string, sender: Sender, outcomes: readonly AttemptOutcome[]): boolean;
-  /** @returns the new suspension; null: there is none. */
+  /** @returns the new suspension; null: nothing is suspended. */
   slowDown(destination: string, sender: Sender, after: AfterAttempt): SenderSuspension | null;
   /** The sender's mail was answered well. */
   forget(destination: string, sender: Sender): void;

@@ -20,7 +20,7 @@ export interface DistributeEvents {
 const EVERY_MS = 250;
 /** Deliveries of one turn. More: others wait longer for theirs. Fewer: a statement for less. */
 const DELIVERIES_MAX = 500;
-/** Rest after a turn, in times of what it took. Less is felt by what is claimed and recorded meanwhile, more takes longer. */
+/** Rest after a turn, in times of what it took. Less slows claims and records, more takes longer. */
 const REST_SHARE = 1;
 
 /** Deliveries from those that were made to this number of them. */

@@ -47,7 +47,7 @@ describe.skipIf(chromiumIsMissing)('signing in', () => {
     return { email, url: body.link.url };
   };
 
-  /** The address of somebody who has accepted their invitation. */
+  /** The address of a member who has accepted the invitation. */
   const join = async (): Promise<string> => {
     const { email, url } = await invite();
     expect((await spend(url)).status).toBe(200);

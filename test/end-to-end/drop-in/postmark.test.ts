@@ -159,7 +159,7 @@ describe('postmark', () => {
       constructor: Errors.InvalidEmailRequestError,
       code: 300,
       statusCode: 422,
-      message: expect.stringMatching(/^To is not an email address: it has no @; HtmlBody must be valid HTML: line 1/),
+      message: 'To is not an email address: it has no @',
     });
     for (const [more, sentence] of [
       [{ TrackLinks: 'HtmlAndText' }, 'TrackLinks must be HtmlOnly or None: links of the text stay as they are'],

@@ -9,7 +9,6 @@ const { now, arrived } = useProgram(['welcome']);
 
 describe('resend', () => {
   const client = (by = now.key): Resend => new Resend(by, { baseUrl: `${now.baseUrl}/compat/resend` });
-  const from = 'Shop, the <shop@example.test>';
 
   test('finds the service by RESEND_BASE_URL too', async () => {
     vi.stubEnv('RESEND_BASE_URL', `${now.baseUrl}/compat/resend`);
@@ -186,7 +185,7 @@ describe('resend', () => {
       name: 'validation_error',
       message: 'invalid or missing API key',
     });
-    const nothing = await client().emails.send({ from, subject: '' } as never);
+    const nothing = await client().emails.send({ from: 'A <a@x.test>, B <b@y.test>', subject: '' } as never);
     expect(nothing.error).toMatchObject({ statusCode: 400, name: 'validation_error' });
     expect(nothing.error?.message.split('; ')).toEqual(
       expect.arrayContaining([

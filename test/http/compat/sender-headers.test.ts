@@ -22,7 +22,7 @@ const ENTRIES = [
   ['sendgrid', '/v3/mail/send', ([name, value]: Header) => ({ ...SENDGRID, headers: { [name]: value } })],
 ] as const;
 
-describe.each(ENTRIES)('a header that could speak for somebody else, to %s', (vendor, path, payloadOf) => {
+describe.each(ENTRIES)('a header that could speak for another sender, to %s', (vendor, path, payloadOf) => {
   test.each(BAD)('is refused as %s: %s', async (...header) => {
     const before = await accepted();
     const { status } = await ask(vendor, 'POST', path, { payload: payloadOf(header) });

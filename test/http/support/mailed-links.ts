@@ -18,7 +18,7 @@ interface Mail extends MessageBody {
 
 export interface MailedLinks {
   invite(): Promise<Person>;
-  /** Somebody who has accepted their invitation. */
+  /** A member who has accepted the invitation. */
   join(): Promise<Person>;
   /** A link that an owner hands over. */
   handOver(person: Person): Promise<string>;
@@ -47,7 +47,7 @@ export const openMailedLinks = (service: Service, key: string): MailedLinks => {
     return { id: answer.json().id, email, url: answer.json().link.url };
   };
 
-  /** Somebody who has accepted their invitation. */
+  /** A member who has accepted the invitation. */
   const join = async (): Promise<Person> => {
     const person = await invite();
     expect((await signInWith(service, person.url)).statusCode).toBe(200);
@@ -77,7 +77,7 @@ export const openMailedLinks = (service: Service, key: string): MailedLinks => {
       headers: { ...SAME_ORIGIN, ...more.headers },
     });
 
-  /** What was mailed to an address, the oldest first. */
+  /** Mails to an address, the oldest first. */
   const mailsTo = async (email: string): Promise<readonly Mail[]> => {
     const { store, contents } = service.deps.context;
     const { events } = await store.readAll({ from: LOG_START, filter: {}, limit: 10_000 });

@@ -97,7 +97,7 @@ export const openOidc = async () => {
     return { id: answer.json().id as string, email, url: answer.json().link.url as string };
   };
 
-  /** Somebody who has accepted the invitation through its own link. */
+  /** A member who has accepted the invitation through its own link. */
   const join = async (organization?: number, asked?: string) => {
     const person = await invite(organization, asked);
     expect((await signInWith(service, person.url)).statusCode).toBe(200);

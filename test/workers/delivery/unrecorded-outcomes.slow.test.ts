@@ -47,7 +47,7 @@ describe('a log that is behind with outcomes', () => {
     expect(service.sink.mails).toHaveLength(200);
   }, 30_000);
 
-  // A command tries an append of unknown outcome a few times by itself.
+  // A command tries an append of unknown outcome a few times at once.
   test.each([
     ['does not answer', false, () => new StoreUnavailable('the log does not answer')],
     ['leaves open whether it recorded the outcome', true, () => new AppendOutcomeUnknown('no answer')],

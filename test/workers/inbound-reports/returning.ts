@@ -30,7 +30,7 @@ export const send = async (
 export const named = (report: string, envelopeId: string): string =>
   report.replace('Reporting-MTA:', `Original-Envelope-Id: ${envelopeId}\r\nReporting-MTA:`);
 
-/** What servers are told of the copy that came to this address, whatever else is changed about it. */
+/** The report that servers get about the copy that came to this address. */
 export const envelopeOf = async (
   service: Delivering,
   from: string,

@@ -196,7 +196,7 @@ const structuredHeader = (name: string, value: string, utf8: boolean): string | 
 const isAsItStands = (name: string, value: string): boolean =>
   PRINTABLE.test(value) && !looksEncoded(value) && !(holdsAddresses(name) && isOneName(value));
 
-/** `Acme, Inc. <a@b>`: without quotes a reader takes it for two. */
+/** `Acme, Inc. <a@b>`: without quotes, mail programs read two addresses. */
 const isOneName = (value: string): boolean => {
   const mailboxes = value.includes(',') ? mailboxesIn(value) : null;
   return mailboxes?.length === 1 && mailboxes[0]?.name?.includes(',') === true && !value.startsWith('"');

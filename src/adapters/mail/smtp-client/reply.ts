@@ -71,7 +71,7 @@ const isLineTooLong = ({ code, text }: SmtpReply): boolean =>
 const isFinalForContent = (reply: SmtpReply): boolean =>
   isTooLarge(reply) || isLoop(reply) || !(ABOUT_US.has(reply.code) || isAboutArgument(reply) || isAboutSystem(reply));
 
-/** What is held against the sender, which MAIL names: its domain (SPF, X.1.8), or its address. */
+/** A fault of the sender, which MAIL names: its domain (SPF, X.1.8), or its address. */
 const BLAMING_SENDER: ReadonlySet<BounceCategory> = new Set(['sender_rejected', 'authentication']);
 
 /** A refusal that does not say so may be about our session or reputation, and may pass. */

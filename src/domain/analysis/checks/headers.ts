@@ -135,7 +135,7 @@ function* shouting(text: string): Generator<Discovery> {
   if (marks !== undefined) yield discovery('subject-shouting', 'subject', `the subject contains ${quoted(marks)}`);
 }
 
-/** Marks and isolates are ordinary in Arabic and Hebrew. An override shows letters in an order that nobody typed. */
+/** Marks and isolates are ordinary in Arabic and Hebrew. An override reverses the letters that follow it. */
 const OVERRIDE = /[\u202d\u202e]/;
 
 /** The line that decides whether the mail is opened. */

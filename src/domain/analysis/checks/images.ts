@@ -69,7 +69,7 @@ function* description(image: ImageFact): Generator<Discovery> {
 const contentIdsOf = (attachments: readonly AttachmentFact[]): ReadonlySet<string> =>
   new Set(attachments.flatMap(({ contentId }) => contentId ?? []));
 
-/** References stand in attributes, style sheets and conditional comments. */
+/** References can be in attributes, style sheets and conditional comments. */
 const REFERENCE = /\bcid:[^\s"'<>()\\]{1,1000}/gi;
 const BRACKETS = /^<(.*)>$/;
 

@@ -24,7 +24,7 @@ const PAGE_EVENTS = 100;
 /** Shorter cuts off readers that pause, longer holds memory for those that are gone. */
 const STALLED_MS_MAX = 60_000;
 const RETRY_MS = 1_000;
-/** A key or session that ends by itself within it has a timer. At least as long as the live feed lets streams sleep. */
+/** A key or session that expires within it has a timer. At least as long as the live feed lets streams sleep. */
 const END_NOTICED_MS = 16_000;
 /** Timers may fire that much too early. */
 const EARLY_MS = 5;
@@ -176,7 +176,7 @@ export const openEventStream = async (streams: StreamContext, call: StreamCall):
 
   let noticedEndMs: number | null = null;
 
-  /** Wakes the stream when its key or session ends by itself; whatever else ends it is a change, which wakes it too. */
+  /** Wakes the stream when its key or session expires; any other end is a change, which wakes it too. */
   const noticeEnd = (): void => {
     const endsAtMs = call.request.authenticated?.endsAtMs ?? null;
     const nowMs = system.now().getTime();
@@ -185,7 +185,7 @@ export const openEventStream = async (streams: StreamContext, call: StreamCall):
     void pause(system, Math.max(0, endsAtMs - nowMs) + EARLY_MS, ended.signal).then(watch.wakeInTurn);
   };
 
-  /** Until there may be something to send: new events, or a change of the key or session. It costs nothing meanwhile. */
+  /** Until there may be something to send: new events, or a change of the key or session. Waiting costs nothing. */
   const wait = async (reader: Reader): Promise<void> => {
     if (isOver()) return;
     noticeEnd();

@@ -56,7 +56,7 @@ whose content has expired.
 
 With \`Accept: text/event-stream\` the same events come as server-sent events, each with its cursor as \`id\`: the stream begins
 after \`Last-Event-ID\` or \`after\`, or without both with what happens from now on. Its first frame has the cursor it begins
-at. A comment comes every 15 s. A reader that takes nothing for 60 s is disconnected. When the service ends a stream itself,
+at. A comment comes every 15 s. A reader that reads nothing for 60 s is disconnected. When the service ends a stream itself,
 its last event is \`end\` with the \`reason\` and the \`next_cursor\` to go on from.`;
 
 const billedDays = ({ billed_from: from, billed_to: to }: Pick<Query, 'billed_from' | 'billed_to'>) =>

@@ -92,7 +92,7 @@ const requireTransaction = ({ auth, deps }: RouteContext, request: FastifyReques
   return transaction;
 };
 
-/** Somebody whom the provider has verified. */
+/** A person whom the provider has verified. */
 interface VerifiedIdentity {
   readonly address: string;
   readonly issuer: string;
@@ -182,7 +182,7 @@ export const listMembershipsRoute = publicEndpoint(
       .filter((one) => canChoose(one, now))
       .toSorted((one, other) => Number(one.member.status === 'invited') - Number(other.member.status === 'invited'))
       .slice(0, MEMBERSHIPS_MAX);
-    if (found.length === 0) throw new DomainError('oidc_no_member', 'nobody with this address has been invited');
+    if (found.length === 0) throw new DomainError('oidc_no_member', 'this address has not been invited');
     const browser = Buffer.from(auth.system.randomBytes(BROWSER_BYTES)).toString('base64url');
     const secure = isSecure(request, auth.publicUrl);
     reply.header('set-cookie', cookieOf(BROWSER_COOKIE, secure, browser, CHOICE_SECONDS));

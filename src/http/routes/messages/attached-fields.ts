@@ -16,7 +16,7 @@ const CONTENT_ID_SENTENCE = 'must be 1 to 200 letters, digits or signs, without 
 export const ALTERNATIVES_MAX = 5;
 /** 300 kB: an invitation is a hundredth of it. The digest of the request is made of it in one turn. */
 const ALTERNATIVE_CHARACTERS_MAX = 400_000;
-/** AMP stands before the html, so that a reader of both prefers the html only where it shows no AMP. */
+/** AMP comes before the html, so that a reader of both prefers the html only where it shows no AMP. */
 const BEFORE_HTML = /^text\/x-amp-html\b/i;
 
 export const alternatives = atMost(

@@ -51,7 +51,7 @@ export const htmlProblems = async (
   ]);
 };
 
-/** What is recorded of html that the rule of its entry accepts and the strict one does not. */
+/** Findings recorded for html that the rule of its entry accepts and the strict one does not. */
 export const findingsIn = async (
   { checker, rule }: HtmlPolicy,
   html: string | undefined,

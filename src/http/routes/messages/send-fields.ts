@@ -135,7 +135,7 @@ const hasLongWord = (value: string): boolean =>
   value.split(/[ \t]+/).some((word) => word.length > HEADER_WORD_CHARACTERS_MAX);
 
 /**
- * What is wrong with a header field; null: nothing.
+ * The problem with a header field; null: it is fine.
  * @param isOneClick whether the message has `List-Unsubscribe-Post`.
  */
 export const headerProblem = (name: string, value: string, isOneClick = false): string | null => {

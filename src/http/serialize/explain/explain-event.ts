@@ -89,7 +89,7 @@ const bouncedSentence = (data: Of<'RecipientBounced'>, view: View, late: boolean
   return `${refused} It is not tried again.${securityOf(view, smtp)}`;
 };
 
-/** What a report says that changed nothing, and why it did not. */
+/** Explains a report that changed nothing. */
 const notedSentence = ({ recipientId, report, doubt, smtp }: Of<'RecipientReportNoted'>, view: View): string => {
   const who = view.nameOf([recipientId]);
   const said = smtp === undefined ? '' : saidOf(view.smtpOf(smtp));

@@ -15,7 +15,7 @@ const isNo = (code: number): boolean => code >= 400 && code < 600;
 /** Of these a 5xx says something about us, and not about who is written to or what. */
 const ABOUT_US = new Set([500, 501, 502, 503, 504, 530, 534, 535, 538, 555]);
 const isForGood = (code: number): boolean => code >= 500 && !ABOUT_US.has(code);
-/** Of an argument: final once what is optional was left out. */
+/** About an argument: final once the optional parameters were left out. */
 const ABOUT_ARGUMENT = new Set([501, 504]);
 
 /** What has to come of a message for one recipient where one stage is answered like this. */

@@ -13,7 +13,7 @@ afterAll(() => service.close());
 const MAIL = { from: 'a@example.test', to: 'b@example.org', subject: 'Hello' };
 const post = (url: string, payload: object) => service.request({ method: 'POST', url, key, payload });
 
-describe('a header that could speak for somebody else', () => {
+describe('a header that could speak for another sender', () => {
   const send = (headers: object) => post('/v1/messages/send', { ...MAIL, text: 'Hi', headers });
 
   test('is refused by its name', async () => {
