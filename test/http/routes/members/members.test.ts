@@ -91,7 +91,6 @@ describe('a member', () => {
     [' '],
     ['x'.repeat(101)],
     [7],
-    [null],
   ])('cannot be called %j', async (name) => {
     expect((await ask('POST', '/v1/members', { ...newPerson('analyst'), name })).code).toBe('invalid_request');
   });

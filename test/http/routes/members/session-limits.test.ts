@@ -137,7 +137,6 @@ describe('a browser that lost the answer', () => {
     [`${'A'.repeat(42)}\n`],
     ['\u0000'.repeat(43)],
     [7],
-    [null],
   ])('is refused where its nonce is %j', async (wrong) => {
     const url = await newLink();
     expect(codeOf(await spend(url, { nonce: wrong }))).toEqual([400, 'invalid_request']);
