@@ -194,7 +194,7 @@ describe('§4 POST /v1/api-keys/{key_id}/rotate', () => {
     expect(body).toMatchObject({ id, key: expect.stringMatching(/^ob_live_/) });
   });
 
-  test.each([-1, 10_081, 1.5, '60', null])('grace_period_minutes %j is refused', async (minutes) => {
+  test.each([-1, 10_081, 1.5, '60'])('grace_period_minutes %j is refused', async (minutes) => {
     const { id } = await service().makeKey();
     const answer = await post(`/v1/api-keys/${id}/rotate`, { grace_period_minutes: minutes });
     expect(answer.status).toBe(400);
