@@ -115,7 +115,6 @@ describe('the warm-up of a domain', () => {
     [{ plan: [1e300] }],
     [{ plan: Array.from({ length: 91 }, () => 1) }],
     [{ plan: 50 }],
-    [{ plan: null }],
     [{ plan: { 0: 50, length: 1 } }],
     [{ plan: [50], starts_on: '2020-01-01' }],
     [{ domain_id: 'dom_1' }],
