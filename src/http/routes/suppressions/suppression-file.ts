@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import { noteReading } from '../../../commands/audit.ts';
 import { type AddSuppression, addSuppressions } from '../../../commands/suppression/change-suppression.ts';
-import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
@@ -196,17 +195,14 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
   const { contents, system } = deps.context;
 
   /** Reads a page once the client has taken the one before: memory holds one page. */
-  async function* pages(
-    caller: Caller,
-    by: Parameters<typeof deps.readModels.suppressions.export>[0],
-  ): AsyncGenerator<string> {
+  async function* pages(by: Parameters<typeof deps.readModels.suppressions.export>[0]): AsyncGenerator<string> {
     yield writeCsv([SUPPRESSION_COLUMNS]);
     let after: string | null = null;
     do {
       closing.throwIfAborted();
       const page: { readonly items: readonly ExistingSuppression[]; readonly next: string | null } =
         await deps.readModels.suppressions.export({ ...by, after });
-      const items = await visibleSuppressions(deps, caller, page.items);
+      const items = await visibleSuppressions(deps, by.domainId, page.items);
       const evidence = await loadEvidence(
         contents,
         items.flatMap(({ entries }) => entries),
@@ -234,7 +230,7 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
       reply.header('content-disposition', 'attachment; filename="suppressions.csv"');
       const now = system.now().toISOString();
       return Readable.from(
-        pages(caller, { organizationId, environment, now, domainId: await visibleDomain(deps, caller), after: null }),
+        pages({ organizationId, environment, now, domainId: await visibleDomain(deps, caller), after: null }),
       );
     },
   );

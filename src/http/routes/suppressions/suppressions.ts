@@ -73,20 +73,20 @@ const isOf =
     source !== null && messages.has(source.messageId);
 
 /**
- * Suppressions as the caller may see them. A key that sees its own domain only sees the entries that the domain's
- * messages caused, as if there were no others. Otherwise it reads notes and message ids of other domains.
+ * Suppressions with the entries that messages of a domain caused, as if there were no others: a key of one domain must not
+ * read notes and message ids of another.
+ * @param domainId from `visibleDomain`.
  */
 export const visibleSuppressions = async (
-  deps: Pick<HttpDependencies, 'context' | 'readModels'>,
-  caller: Caller,
+  { readModels }: Pick<HttpDependencies, 'readModels'>,
+  domainId: string | null,
   states: readonly ExistingSuppression[],
 ): Promise<readonly ExistingSuppression[]> => {
-  const domainId = await visibleDomain(deps, caller);
   if (domainId === null) return states;
   const causes = states.flatMap(({ entries, resubscriptions }) =>
     [...entries, ...resubscriptions].flatMap(({ source }) => (source === null ? [] : [source.messageId])),
   );
-  const own = isOf(await deps.readModels.suppressions.messagesOfDomain([...new Set(causes)], domainId));
+  const own = isOf(await readModels.suppressions.messagesOfDomain([...new Set(causes)], domainId));
   return states.flatMap((state) => {
     const entries = state.entries.filter(own);
     const resubscriptions = state.resubscriptions.filter(own);
@@ -99,7 +99,7 @@ export const visibleSuppressions = async (
 /** Loads a suppression with what the caller may see of it. @throws {DomainError} `not_found`, `other_organization`. */
 const loadVisible = async (deps: HttpDependencies, caller: Caller, id: string) => {
   const { suppression: loaded, revision } = await loadSuppression(deps, caller, id);
-  const [visible] = await visibleSuppressions(deps, caller, [loaded]);
+  const [visible] = await visibleSuppressions(deps, await visibleDomain(deps, caller), [loaded]);
   if (visible === undefined || visible.entries.length === 0)
     throw new DomainError('not_found', 'suppression not found');
   return { suppression: visible, revision };
@@ -122,7 +122,8 @@ const filters = {
 };
 
 interface AskThen extends ListAllSuppressions {
-  readonly caller: Caller;
+  /** From `visibleDomain`. */
+  readonly domainId: string | null;
   readonly now: string;
   readonly reason: SuppressionReason | null;
   readonly scope: SuppressionScope | null;
@@ -131,11 +132,11 @@ interface AskThen extends ListAllSuppressions {
 /** Those in force at a moment. @param deps with the log up to then. */
 const pageThen = async (
   { context, readModels }: Pick<HttpDependencies, 'context' | 'readModels'>,
-  { caller, now, reason, scope, ...by }: AskThen,
+  { domainId, now, reason, scope, ...by }: AskThen,
 ): Promise<ListPage<ExistingSuppression>> => {
   const page = await readModels.suppressions.listAll(by);
   const all = await statesOf(context, suppression, page.items.map(suppressionStream));
-  const states = await visibleSuppressions({ context, readModels }, caller, all);
+  const states = await visibleSuppressions({ readModels }, domainId, all);
   const isAskedFor = (entry: SuppressionEntry): boolean =>
     isInForce(entry, now) && (reason ?? entry.reason) === entry.reason && (scope ?? entry.scope) === entry.scope;
   return { ...page, items: states.filter(({ entries }) => entries.some(isAskedFor)) };
@@ -165,11 +166,11 @@ export const listSuppressionsRoute = listEndpoint(
     const by = { organizationId, environment, now, reason, scope, suppressionId, limit };
     const domainId = await visibleDomain(deps, caller);
     if (latest !== null) {
-      const page = await pageThen(deps, { ...by, caller, after: cursorFrom(after, latest) });
+      const page = await pageThen(deps, { ...by, domainId, after: cursorFrom(after, latest) });
       return { ...page, items: await serializeSuppressions(deps.context.contents, page.items, now) };
     }
     const page = await deps.readModels.suppressions.list({ ...by, domainId, after });
-    const items = await visibleSuppressions(deps, caller, page.items);
+    const items = await visibleSuppressions(deps, domainId, page.items);
     return { ...page, items: await serializeSuppressions(deps.context.contents, items, now) };
   },
 );
@@ -205,7 +206,8 @@ export const checkSuppressionRoute = endpoint(
     const now = system.now().toISOString();
     const isKeptBack = (stream: 'transactional' | 'bulk'): boolean =>
       strongestEntry(state, { stream, topicId: null }, now) !== null;
-    const [visible] = state.status === 'absent' ? [] : await visibleSuppressions(deps, caller, [state]);
+    const [visible] =
+      state.status === 'absent' ? [] : await visibleSuppressions(deps, await visibleDomain(deps, caller), [state]);
     return {
       object: 'suppression_check',
       address,
