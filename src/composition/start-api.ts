@@ -28,6 +28,7 @@ import type { HttpDependencies } from '../http/dependencies.ts';
 import { createLiveFeed } from '../projections/events/live-feed.ts';
 import { withCopyForFolding } from '../projections/live-views.ts';
 import { createReadModels, type ReadModels } from '../projections/read-models.ts';
+import { descriptorLimit } from './descriptor-limit.ts';
 import { baseUrlOf, listenRefused, type RunningRole } from './lifecycle.ts';
 import { type Engines, openEventStore } from './open-engines.ts';
 import { openDestinations } from './open-mail.ts';
@@ -159,6 +160,7 @@ export const startApi = async (
     retention: createPostgresRetention({ pool, codec: engines.contentsCodec }),
     ...(config.mail.kind === 'direct' ? openDestinations(config, engines) : {}),
     trustedProxies: config.trustedProxies,
+    descriptors: descriptorLimit(),
     version: await version(),
     get publicUrl() {
       return baseUrl();

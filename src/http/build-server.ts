@@ -10,12 +10,7 @@ import { createCatchUpLimit } from './auth/rate-limits.ts';
 import { createSessionActivity } from './auth/session-activity.ts';
 import { type BodyBudget, createBodyBudget } from './bodies/body-budget.ts';
 import { readJsonBodies } from './bodies/json-bodies.ts';
-import {
-  boundHttpConnections,
-  connectionsMax,
-  descriptorLimit,
-  UNAUTHENTICATED_PER_NETWORK_MAX,
-} from './connections.ts';
+import { boundHttpConnections, connectionsMax, UNAUTHENTICATED_PER_NETWORK_MAX } from './connections.ts';
 import type { HttpDependencies } from './dependencies.ts';
 import { workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
@@ -70,7 +65,12 @@ const requireTable = (server: FastifyInstance): void => {
  */
 const answerHalfClosed = (server: Server): Server => Object.assign(server, { httpAllowHalfOpen: true });
 
-const createServer = ({ context: { system }, logger, trustedProxies }: HttpDependencies): FastifyInstance => {
+const createServer = ({
+  context: { system },
+  logger,
+  trustedProxies,
+  descriptors,
+}: HttpDependencies): FastifyInstance => {
   const nextId = (): string => `req_${system.uuid().replaceAll('-', '')}`;
   const server = Fastify({
     logger: false,
@@ -91,7 +91,7 @@ const createServer = ({ context: { system }, logger, trustedProxies }: HttpDepen
   });
   server.server.on('connect', answerTunnel(nextId));
   const connections = boundHttpConnections(server.server, {
-    max: connectionsMax(descriptorLimit()),
+    max: connectionsMax(descriptors ?? Number.POSITIVE_INFINITY),
     perNetwork: UNAUTHENTICATED_PER_NETWORK_MAX,
     trusted: trustedProxies.map(parseRange).filter((range) => range !== null),
   });

@@ -1,6 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import * as nodeProcess from 'node:process';
 import { createShares, type Place, type Shares } from '../async/shares.ts';
 import { type AddressRange, clientNetworkOf, isWithin } from '../domain/address-ranges.ts';
 
@@ -45,27 +44,6 @@ interface Connection {
 /** Connections that this process can have, by its limit of open files. */
 export const connectionsMax = (descriptors: number): number =>
   Math.min(CONNECTIONS_MAX, Math.max(descriptors - DESCRIPTORS_KEPT, Math.floor(descriptors * CLIENTS_SHARE_MIN)));
-
-let knownLimit: number | undefined;
-
-/** Limit of open files of this process, which stays as it is: the report takes some 40 ms. */
-export const descriptorLimit = (): number => {
-  knownLimit ??= readDescriptorLimit();
-  return knownLimit;
-};
-
-const readDescriptorLimit = (): number => {
-  // Node has it, but no type for it.
-  const report = nodeProcess.report as typeof nodeProcess.report & { excludeNetwork: boolean };
-  const before = report.excludeNetwork;
-  report.excludeNetwork = true; // it would look up names
-  const { userLimits } = report.getReport() as {
-    readonly userLimits?: { readonly open_files?: { readonly soft: number | string } };
-  };
-  report.excludeNetwork = before;
-  const limit = Number(userLimits?.open_files?.soft);
-  return Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit;
-};
 
 export const boundHttpConnections = (
   server: Server,

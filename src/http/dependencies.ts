@@ -74,6 +74,8 @@ export interface HttpDependencies {
   readonly keyStore?: Pick<EventStore, 'readAll' | 'head'>;
   /** Addresses and networks whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
+  /** Open files that the process may have. Absent: any number. */
+  readonly descriptors?: number;
   /** Where members may sign in; null: at none. */
   readonly identityProvider: IdentityProvider | null;
   /** Prove tracked links. */
