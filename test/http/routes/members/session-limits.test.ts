@@ -129,16 +129,11 @@ describe('a browser that lost the answer', () => {
     expect(codeOf(await spend(url, own))).toEqual([401, 'sign_in_link_invalid']);
   });
 
-  test.each([
-    [''],
-    ['x'],
-    ['A'.repeat(42)],
-    ['A'.repeat(44)],
-    [`${'A'.repeat(42)}\n`],
-    ['\u0000'.repeat(43)],
-    [7],
-  ])('is refused where its nonce is %j', async (wrong) => {
-    const url = await newLink();
-    expect(codeOf(await spend(url, { nonce: wrong }))).toEqual([400, 'invalid_request']);
-  });
+  test.each([[''], ['x'], ['A'.repeat(42)], ['A'.repeat(44)], [`${'A'.repeat(42)}\n`], ['\u0000'.repeat(43)], [7]])(
+    'is refused where its nonce is %j',
+    async (wrong) => {
+      const url = await newLink();
+      expect(codeOf(await spend(url, { nonce: wrong }))).toEqual([400, 'invalid_request']);
+    },
+  );
 });
