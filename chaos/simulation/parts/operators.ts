@@ -1,3 +1,4 @@
+import { partsOfDestination } from '../../../src/domain/destination/suspension.ts';
 import type { Destinations } from '../../../src/workers/delivery/due.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
@@ -39,8 +40,11 @@ const MOODS: readonly Mood[] = ['well', 'well', 'well', 'silent', 'busy'];
 const MOOD_MS_MAX = 900_000;
 const FOR_EVER_SHARE = 0.3;
 
+/** Mail of a destination that is suspended for its sending domain is read, and looked at again this long after. */
+const LOOK_AGAIN_MS = 60_000;
+
 /** Half of all runs have several, each with a mood of its own, which most of them get over. */
-export const createOperators = ({ random, scheduler, trace }: Ground, log: Log): Operators => {
+export const createOperators = ({ random, scheduler, startMs, trace }: Ground, log: Log): Operators => {
   if (!random.chance(SEVERAL_SHARE)) return ONE;
   const providerOf = new Map(
     Object.entries(OPERATORS).flatMap(([name, domains]) => domains.map((domain) => [domain, name] as const)),
@@ -55,7 +59,10 @@ export const createOperators = ({ random, scheduler, trace }: Ground, log: Log):
   );
   const suspensions = new Map<string, number>();
   log.onEvent(({ event }) => {
-    if (event.type === 'DestinationReleased') suspensions.delete(event.data.operator);
+    if (event.type !== 'DestinationReleased') return;
+    const { domainId, destination } = partsOfDestination(event.data.operator);
+    if (domainId === null) suspensions.delete(destination);
+    else suspensions.set(destination, startMs + scheduler.nowMs() + LOOK_AGAIN_MS);
   });
   const nameOf = (domain: string): string => providerOf.get(domain) ?? domain;
   return {
@@ -67,7 +74,10 @@ export const createOperators = ({ random, scheduler, trace }: Ground, log: Log):
       return scheduler.nowMs() < untilMs ? mood : 'well';
     },
     suspended: (operator, until) => {
-      suspensions.set(operator, Math.max(suspensions.get(operator) ?? 0, Date.parse(until)));
+      // All mail of a run has one sending domain, so a suspension for it is one of the destination.
+      const { domainId, destination } = partsOfDestination(operator);
+      const untilMs = Date.parse(until) + (domainId === null ? 0 : LOOK_AGAIN_MS);
+      suspensions.set(destination, Math.max(suspensions.get(destination) ?? 0, untilMs));
     },
     suspendedUntilMs: (domain) => suspensions.get(nameOf(domain)) ?? 0,
   };
