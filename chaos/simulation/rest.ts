@@ -19,10 +19,11 @@ const isQuiet = ({ engine, requests, readModels, owed, unlisted }: World): boole
   ![...engine.hands.values(), ...requests.values()].some(isDoing);
 
 /** What is due at a destination that gets nothing waits until it does, or the message's time is over. */
-const leavesMs = (row: Readonly<Record<string, unknown>>, { suspendedUntilMs }: Operators): number => {
+const leavesMs = (row: Readonly<Record<string, unknown>>, { suspendedUntilMs, expiryLateMs }: Operators): number => {
   const { environment, dueAt, destination, expiresAt } = row;
   if (environment === 'test') return timeOf(dueAt);
-  return Math.max(timeOf(dueAt), Math.min(suspendedUntilMs(String(destination)), timeOf(expiresAt)));
+  const domain = String(destination);
+  return Math.max(timeOf(dueAt), Math.min(suspendedUntilMs(domain), timeOf(expiresAt) + expiryLateMs(domain)));
 };
 
 /** When the next thing is due (ms since the epoch): a message, a webhook or the end of a key; infinity: nothing is. */

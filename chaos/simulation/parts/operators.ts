@@ -18,6 +18,8 @@ export interface Operators {
   suspended(operator: string, until: string): void;
   /** Until then (ms since the epoch) nothing needs to go to a domain. */
   suspendedUntilMs(domain: string): number;
+  /** How much later than its end the time to live of mail to a domain may be noticed. */
+  expiryLateMs(domain: string): number;
 }
 
 const ONE: Operators = {
@@ -26,6 +28,7 @@ const ONE: Operators = {
   moodOf: () => 'well',
   suspended: () => undefined,
   suspendedUntilMs: () => 0,
+  expiryLateMs: () => 0,
 };
 
 /** Several domains of one operator are paced as one. */
@@ -58,6 +61,8 @@ export const createOperators = ({ random, scheduler, startMs, trace }: Ground, l
     }),
   );
   const suspensions = new Map<string, number>();
+  /** Destinations that were suspended for the sending domain. */
+  const bySender = new Set<string>();
   log.onEvent(({ event }) => {
     if (event.type !== 'DestinationReleased') return;
     const { domainId, destination } = partsOfDestination(event.data.operator);
@@ -76,9 +81,11 @@ export const createOperators = ({ random, scheduler, startMs, trace }: Ground, l
     suspended: (operator, until) => {
       // All mail of a run has one sending domain, so a suspension for it is one of the destination.
       const { domainId, destination } = partsOfDestination(operator);
+      if (domainId !== null) bySender.add(destination);
       const untilMs = Date.parse(until) + (domainId === null ? 0 : LOOK_AGAIN_MS);
       suspensions.set(destination, Math.max(suspensions.get(destination) ?? 0, untilMs));
     },
     suspendedUntilMs: (domain) => suspensions.get(nameOf(domain)) ?? 0,
+    expiryLateMs: (domain) => (bySender.has(nameOf(domain)) ? LOOK_AGAIN_MS : 0),
   };
 };
