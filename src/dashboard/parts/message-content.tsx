@@ -42,13 +42,23 @@ export const useContent = (id: string): Read<SerializedMessageContent> =>
 const useRaw = (id: string): Read<RawMessage> =>
   useRead<RawMessage>([rawPath(id)], (signal) => readRaw(rawPath(id), signal));
 
+const Source = ({ text }: { readonly text: string }): JSX.Element => (
+  <pre>
+    <bdi>{text}</bdi>
+  </pre>
+);
+
+/** The text that is sent, and the html as it was written. */
 export const MessageText = ({ id }: OfMessage): JSX.Element =>
   shown(useContent(id), ({ text, html }) => (
     <div class="card source">
-      {text === null && <p class="muted">Its text is made of its html when it is sent. The html, as it was written:</p>}
-      <pre>
-        <bdi>{text ?? html ?? ''}</bdi>
-      </pre>
+      {text !== null && <Source text={text} />}
+      {html !== null && (
+        <>
+          <p class="muted">HTML source</p>
+          <Source text={html} />
+        </>
+      )}
     </div>
   ));
 
