@@ -49,13 +49,31 @@ const duration = (ms: number): string => {
   return `${ms / 1_000} s`;
 };
 
-/** Milliseconds of a constant, or of a field of one, as its file has them; NaN: it has none. */
-const constantMs = (name: string, file: string): number => {
+/** Value of a constant, or of a field of one, as its file has it; NaN: it has none. */
+const constantOf = (name: string, file: string): number => {
   const [constant, field] = name.split('.');
   const before = field === undefined ? '' : `\\{[^}]*\\b${field}: `;
   const found = new RegExp(`\\bconst ${constant}(?:: \\w+)? = ${before}([\\d_]+)`).exec(read(file));
   return Number(found?.[1]?.replaceAll('_', '') ?? Number.NaN);
 };
+
+const POOL =
+  /^\| [^|]+: `(?<file>src\/[^`]+)` (?<numbers>\|[^|]+\|[^|]+)\|[^|]+\| `(?<where>test\/[^`]+)`: `(?<name>[^`]+)` \|$/gm;
+/** Such as 4,000 (`READERS_MAX`), or 112 MB of it for large ones (`BODY_LIMITS.largeBytesMax`). */
+const NUMBER = /(?<number>\d[\d,]*)(?: (?<unit>MB|s|min)\b)?[^`|;,()]*\(`(?<constant>[\w.]+)`\)/g;
+const UNITS: Readonly<Record<string, number>> = { MB: 1_000_000, s: 1_000, min: 60_000 };
+
+interface PoolNumber {
+  readonly constant: string;
+  readonly value: number;
+}
+
+/** The numbers of a row, each with its constant. */
+const numbersIn = (cells: string): readonly PoolNumber[] =>
+  [...cells.matchAll(NUMBER)].map(({ groups: { number = '', unit = '', constant = '' } = {} }) => ({
+    constant,
+    value: Number(number.replaceAll(',', '')) * (UNITS[unit] ?? 1),
+  }));
 
 describe('docs/reliability.md', () => {
   test('gives proofs of every promise and of the window', () => {
@@ -90,8 +108,37 @@ describe('docs/reliability.md', () => {
     const rows = [...source.matchAll(/^\|[^|]+\| (?<time>[^|]+) \| `(?<name>[\w.]+)` in `(?<file>[^`]+)` \|$/gm)];
     expect(rows.length).toBeGreaterThan(8);
     for (const { groups: { time = '', name = '', file = '' } = {} } of rows) {
-      expect(`${time} `, name).toMatch(new RegExp(`^${duration(constantMs(name, file))}[ ,]`));
+      expect(`${time} `, name).toMatch(new RegExp(`^${duration(constantOf(name, file))}[ ,]`));
     }
+  });
+
+  describe('the table of shared pools', () => {
+    const section = /^## Shared pools$.*?(?=^## )/ms.exec(source)?.[0] ?? '';
+    const rows = section.split('\n').filter((line) => line.startsWith('| '));
+    const pools = [...section.matchAll(POOL)].map(
+      ({ groups: { file = '', numbers = '', where = '', name = '' } = {} }) => ({ file, numbers, where, name }),
+    );
+
+    test('has a file, numbers and a test in each row', () => {
+      expect(pools.length).toBeGreaterThan(15);
+      expect(pools).toHaveLength(rows.length - 1);
+    });
+
+    test('shows each number as its constant has it', () => {
+      for (const { file, numbers } of pools) {
+        const shown = numbersIn(numbers);
+        expect(shown.length, file).toBeGreaterThan(0);
+        expect(shown, `${file}: ${numbers}`).toHaveLength(numbers.match(/\(`/g)?.length ?? 0);
+        expect(
+          shown.map(({ constant }) => ({ constant, value: constantOf(constant, file) })),
+          file,
+        ).toEqual(shown);
+      }
+    });
+
+    test('names only tests that exist', () => {
+      expect(pools.filter((pool) => !isTest(pool))).toEqual([]);
+    });
   });
 
   test('shows a fail point that there is', () => {
