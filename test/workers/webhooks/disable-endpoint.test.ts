@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { load } from '../../../src/commands/execute.ts';
+import { updateWebhook } from '../../../src/commands/webhook.ts';
+import type { FinishedTry } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { webhookStream } from '../../../src/domain/streams.ts';
+import { type ExistingWebhook, webhook } from '../../../src/domain/webhook/webhook.ts';
+import { createDisableEndpoint } from '../../../src/workers/webhooks/post-webhook.ts';
+import { service } from './opened.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** The start of its failures is read once in this time. */
+const READ_AGAIN_MS = 60_000;
+
+/** An endpoint that has failed since it was registered; `post` records a post, and is done when it is judged. */
+const failingEndpoint = async () => {
+  const outbox = await service();
+  const { system, context, organizationId } = outbox;
+  const { webhook: registered } = await outbox.webhook('http://127.0.0.1:9', ['message.accepted'], 'test');
+  const { webhookId } = registered;
+  let failingSince: Date | undefined = system.now();
+  let reads = 0;
+  const disableEndpoint = createDisableEndpoint({
+    store: context.store,
+    webhookDeliveries: {
+      failingSince: async () => {
+        reads += 1;
+        return new Map(failingSince === undefined ? [] : [[webhookId, failingSince]]);
+      },
+    },
+    system,
+  });
+  const endpoint = async (): Promise<ExistingWebhook> => {
+    const { state } = await load(context.store, webhook, webhookStream(webhookId));
+    if (state.status === 'absent') throw new Error('there is no webhook');
+    return state;
+  };
+  const finishedTry = (status: number, state: FinishedTry['state']): FinishedTry => ({
+    ...{ deliveryId: 'delivery', attempt: 1, at: system.now(), status, durationMs: 1, text: '', state },
+    ...{ dueAt: system.now(), request: { url: registered.url, headerNames: [], bodyBytes: 0, bodySha256: '' } },
+  });
+  const origin = {
+    ...{ actor: 'user:usr_1', organizationId, environment: 'test' as const, requestId: null },
+    ...{ correlationId: 'test', causationId: 'test' },
+  };
+  return {
+    system,
+    reads: () => reads,
+    state: async () => {
+      const { status, disabledReason } = await endpoint();
+      return { status, disabledReason };
+    },
+    post: async (status: number, state: FinishedTry['state'] = 'pending') =>
+      disableEndpoint(await endpoint(), finishedTry(status, state), 'evt_1'),
+    fails: (since: Date | undefined) => {
+      failingSince = since;
+    },
+    enable: (enabled: boolean) => updateWebhook(context, origin, { webhookId, environment: 'test', enabled }),
+  };
+};
+
+const ENABLED = { status: 'enabled', disabledReason: null };
+
+describe('an endpoint that fails', () => {
+  test('is disabled at five days without a success, and not a moment earlier', async () => {
+    const failing = await failingEndpoint();
+    failing.system.shift(5 * DAY_MS - READ_AGAIN_MS - 5_000);
+    await failing.post(500);
+    expect(await failing.state()).toEqual(ENABLED);
+    failing.system.shift(READ_AGAIN_MS + 5_000);
+    await failing.post(500);
+    expect(await failing.state()).toEqual({ status: 'disabled', disabledReason: 'failing' });
+  });
+
+  test('has five more days once it is enabled again, whatever failed before', async () => {
+    const failing = await failingEndpoint();
+    failing.system.shift(6 * DAY_MS);
+    await failing.post(500);
+    expect(await failing.state()).toEqual({ status: 'disabled', disabledReason: 'failing' });
+    await failing.enable(true);
+    failing.system.shift(READ_AGAIN_MS);
+    await failing.post(500);
+    expect(await failing.state()).toEqual(ENABLED);
+    failing.system.shift(5 * DAY_MS - 2 * READ_AGAIN_MS);
+    await failing.post(500);
+    expect(await failing.state()).toEqual(ENABLED);
+    failing.system.shift(2 * READ_AGAIN_MS);
+    await failing.post(500);
+    expect(await failing.state()).toEqual({ status: 'disabled', disabledReason: 'failing' });
+  });
+
+  test('has five more days after each success', async () => {
+    const failing = await failingEndpoint();
+    failing.system.shift(6 * DAY_MS);
+    failing.fails(undefined);
+    await failing.post(500);
+    expect(await failing.state()).toEqual(ENABLED);
+    failing.fails(failing.system.now());
+    failing.system.shift(5 * DAY_MS - READ_AGAIN_MS);
+    await failing.post(500);
+    expect(await failing.state()).toEqual(ENABLED);
+    failing.system.shift(READ_AGAIN_MS);
+    await failing.post(500);
+    expect(await failing.state()).toEqual({ status: 'disabled', disabledReason: 'failing' });
+  });
+
+  test('is judged once a minute, and by no post that succeeds', async () => {
+    const failing = await failingEndpoint();
+    for (let time = 0; time < 3; time += 1) await failing.post(500);
+    expect(failing.reads()).toBe(1);
+    failing.system.shift(READ_AGAIN_MS);
+    await failing.post(204, 'delivered');
+    expect(failing.reads()).toBe(1);
+    await failing.post(500, 'failed');
+    expect(failing.reads()).toBe(2);
+  });
+
+  test('is disabled at once when it answers 410, though it was judged a moment ago', async () => {
+    const failing = await failingEndpoint();
+    await failing.post(500);
+    expect(await failing.state()).toEqual(ENABLED);
+    await failing.post(410, 'failed');
+    expect(await failing.state()).toEqual({ status: 'disabled', disabledReason: 'gone' });
+    await failing.enable(true);
+    expect(await failing.state()).toEqual(ENABLED);
+    await failing.post(404, 'failed');
+    expect(await failing.state()).toEqual(ENABLED);
+  });
+});
