@@ -32,6 +32,11 @@ const UNDELIVERABLE = 'it cannot be delivered there';
 const NOT_REACHED = 'no answer from the mail server';
 /** The domain's DNS or policy leaves no server that may be asked. */
 const NOT_TRIED = 'no server was tried';
+/** Our own findings about a session, by the status that the SMTP client gives them. */
+const FINDINGS: Readonly<Record<string, string>> = {
+  '4.7.10': 'TLS is required, and the mail server offers none',
+  '4.7.5': 'TLS is required, and with the mail server it failed',
+};
 const STOPPING = 'the service was stopping';
 
 /** Without a reply there is nothing of the mail server's to quote. */
@@ -46,7 +51,7 @@ const wasTried = ({ destination, address }: Reply): boolean =>
 const deferralReason = (reply: Reply, stopping: boolean): string => {
   if (wasReceived(reply)) return LATER;
   if (stopping) return STOPPING;
-  return wasTried(reply) ? NOT_REACHED : NOT_TRIED;
+  return FINDINGS[reply.enhanced ?? ''] ?? (wasTried(reply) ? NOT_REACHED : NOT_TRIED);
 };
 
 /** undefined: the attempt was aborted by a shutdown and says nothing about the mail server. */

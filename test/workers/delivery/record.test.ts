@@ -38,6 +38,22 @@ test.each([
   expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, destination: facts.destination }]);
 });
 
+test.each([
+  ['4.7.10', 'TLS is required, and the mail server offers none', 'policy'],
+  ['4.7.5', 'TLS is required, and with the mail server it failed', 'network'],
+])('our own finding %s about a session is its reason, unless the service is stopping', (enhanced, reason, category) => {
+  const found = { ...said, enhanced, code: 0, outcome: 'deferred', stage: 'session', address: '192.0.2.1' } as const;
+  const { outcomes } = reportOf(message, [found], { ...MADE, stopping: false });
+  expect(outcomes).toMatchObject([{ outcome: 'deferred', reason, category }]);
+  expect(reportOf(message, [found], { ...MADE, stopping: true }).outcomes).toMatchObject([
+    { outcome: 'deferred', reason: 'the service was stopping' },
+  ]);
+  // The same status in a reply is the server's own.
+  expect(reportOf(message, [{ ...found, code: 454 }], { ...MADE, stopping: false }).outcomes).toMatchObject([
+    { reason: 'the mail server may accept it later' },
+  ]);
+});
+
 test('a reply is bound to its event by a salt of its own', () => {
   const { outcomes, replies } = reportOf(message, [{ ...said, code: 550, outcome: 'bounced' }], {
     ...MADE,

@@ -37,9 +37,12 @@ export const noRouteOutcomes = (
     destination,
   }));
 
-/** How much is known by an outcome: a server's reply, a server that was tried, a host that was not, or nothing at all. */
-const weightOf = ({ code, address, mx }: RecipientOutcome): number => {
-  if (code > 0) return 3;
+/**
+ * How much is known by an outcome: a server's reply or what its session lacked, a server that was tried, a host that was
+ * not, or nothing at all.
+ */
+const weightOf = ({ code, enhanced, address, mx }: RecipientOutcome): number => {
+  if (code > 0 || enhanced !== null) return 3;
   if (typeof address === 'string') return 2;
   return mx === null ? 0 : 1;
 };

@@ -33,8 +33,8 @@ export interface OpenSessionOptions {
 }
 
 /** It took no connection, or said nothing on it; what fails after TLS is about who it is. */
-const isDead = ({ peer, reply, isTlsBroken }: SmtpConnectFailed): boolean =>
-  peer !== null && peer.tls === null && reply.code === 0 && !isTlsBroken;
+const isDead = ({ peer, reply, isAboutTls }: SmtpConnectFailed): boolean =>
+  peer !== null && reply.code === 0 && !isAboutTls;
 
 /** Opens sessions, and remembers who did not answer. */
 export const createOpenSession = ({ unreachable, ehloName, connectMs, greeting, tls }: OpenSessionOptions) => {

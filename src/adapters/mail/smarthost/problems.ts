@@ -73,9 +73,10 @@ const SIGNS: readonly (readonly [SmarthostProblem, Sign])[] = [
   ['login', ({ command = '' }, { reply }) => command.startsWith('AUTH') || reply.code === 535],
   ['no_login', ({ message = '' }) => message === NO_AUTHENTICATION],
   ['no_password_login', ({ message = '' }) => message === NO_PASSWORD_AUTHENTICATION],
+  ['tls', (_, { tlsFault }) => tlsFault === 'absent'], // its reply to STARTTLS may speak of its certificate
   ['certificate_name', ({ message = '' }) => CERTIFICATE_NAME.test(message)],
   ['certificate', ({ message = '', reason }) => reason === undefined && CERTIFICATE.test(message)],
-  ['tls', ({ code, reason }, { isTlsBroken }) => code === 'ETLS' || reason !== undefined || isTlsBroken],
+  ['tls', ({ reason }, { isTlsBroken }) => reason !== undefined || isTlsBroken],
   ['refused', (_, { reply }) => reply.code > 0],
 ];
 

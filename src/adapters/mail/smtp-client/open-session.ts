@@ -1,13 +1,25 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls, TLSSocket } from 'node:tls';
 import type { SMTPError } from 'nodemailer/lib/smtp-connection';
+import type { TlsPolicy } from '../../../domain/ports/mail-transport.ts';
 import { openConnection, type SmtpConnection } from './connection.ts';
 import { GREETING_TIMEOUTS } from './greeting-timeouts.ts';
 import { noReply, parseReply, type SmtpReply } from './reply.ts';
-import { type Peer, peerOf, type SessionTarget, type SmtpSession, sessionOf } from './session.ts';
+import { type Peer, peerOf, policyOf, type SessionTarget, type SmtpSession, sessionOf } from './session.ts';
 
-/** nodemailer's: STARTTLS that is demanded was refused. */
-const isTlsError = (cause: (Error & { readonly code?: string }) | undefined): boolean => cause?.code === 'ETLS';
+/** The server starts no TLS (RFC 3207), or its TLS failed or did not prove who it is. */
+type TlsFault = 'absent' | 'failed';
+
+/** Codes of errors made here. */
+const TLS_ERRORS: Readonly<Record<TlsFault, string>> = { absent: 'ETLS', failed: 'ECERTIFICATE' };
+const TIMED_OUT = 'ETIMEDOUT';
+const timedOut = (sentence: string): Error => Object.assign(new Error(sentence), { code: TIMED_OUT });
+
+const tlsFaultOf = (isTlsBroken: boolean, cause?: Error & { readonly code?: string | undefined }): TlsFault | null => {
+  if (cause?.code === TLS_ERRORS.absent) return 'absent';
+  const hasFailed = cause?.code === TLS_ERRORS.failed || (isTlsBroken && cause?.code !== TIMED_OUT);
+  return hasFailed ? 'failed' : null;
+};
 
 /** The session could not be set up; `reply.code` is 0 where the server said nothing. */
 export class SmtpConnectFailed extends Error {
@@ -19,6 +31,8 @@ export class SmtpConnectFailed extends Error {
   readonly isTlsBroken: boolean;
   /** TLS that was demanded did not come about, or did not show who the server has to be. */
   readonly isAboutTls: boolean;
+  /** Null: the failure is not one of TLS. */
+  readonly tlsFault: TlsFault | null;
   /** It took the connection and did not get to the end of its greeting in the time that it had. */
   readonly isUngreeted: boolean;
   /** @param cause the error that it came from; undefined: our own time limit ended. */
@@ -28,7 +42,8 @@ export class SmtpConnectFailed extends Error {
     this.peer = peer;
     this.isTlsBroken = isTlsBroken;
     this.isUngreeted = reply.code === 0 && /^Greeting never received/.test(reply.text);
-    this.isAboutTls = isTlsBroken || isTlsError(cause) || (reply.code === 0 && typeof peer?.tls === 'string');
+    this.tlsFault = tlsFaultOf(isTlsBroken, cause);
+    this.isAboutTls = isTlsBroken || this.tlsFault !== null || (reply.code === 0 && typeof peer?.tls === 'string');
   }
 }
 
@@ -53,8 +68,9 @@ const timesOf = ({ connectMs, greetingMs }: SmtpSessionOptions) => ({
 
 /** @returns what is wrong with the certificate, where that is ours to say. */
 const certificateFault = ({ tls: { check, required } }: SessionTarget, socket: Socket): Error | undefined => {
-  if (socket instanceof TLSSocket) return typeof check === 'function' ? check(socket) : undefined;
-  return required ? new Error('the session is in clear') : undefined;
+  if (!(socket instanceof TLSSocket)) return required ? new Error('the session is in clear') : undefined;
+  const fault = typeof check === 'function' ? check(socket) : undefined;
+  return fault && Object.assign(fault, { code: TLS_ERRORS.failed });
 };
 
 /** How far the setup of a session has come: what a failure is told with. */
@@ -135,8 +151,24 @@ const turnToTls = async (socket: Socket, options: SmtpSessionOptions, progress: 
   return secured;
 };
 
-const tlsRefused = (response: string): Error =>
-  Object.assign(new Error(`there is no TLS: ${response}`), { code: 'ETLS', response });
+const REQUIRED_BY: Readonly<Record<TlsPolicy, string>> = {
+  dane: 'the DNS of its domain requires it (DANE)',
+  'mta-sts': 'the MTA-STS policy of its domain requires it',
+  required: 'the settings of this service require it',
+  opportunistic: 'it is used where it is offered',
+};
+
+/** @param reply to STARTTLS; '': the connection ended. */
+const noTls = ({ offered }: SmtpConnection, target: SessionTarget, reply: string): Error => {
+  const isOffered = offered.some(isStartTls);
+  // The server is closing, whatever it was asked.
+  if (isOffered && reply.startsWith('421')) return Object.assign(new Error(reply), { response: reply });
+  const said = reply === '' ? 'It ended the connection.' : `It replied: ${reply}`;
+  const what = isOffered ? 'the server did not start TLS' : 'the server offers no TLS';
+  const why = REQUIRED_BY[policyOf(target)];
+  const sentence = `${what}, and ${why}${isOffered ? `. ${said}` : ''}`;
+  return Object.assign(new Error(sentence), { code: TLS_ERRORS.absent });
+};
 
 /** The connection over TLS where it is offered or demanded; null: it is not to be had, and need not be. */
 const secure = async (
@@ -144,13 +176,14 @@ const secure = async (
   options: SmtpSessionOptions,
   progress: Progress,
 ): Promise<Socket | null> => {
-  const { required, avoided = false } = options.target.tls;
+  const { target } = options;
+  const { required, avoided = false } = target.tls;
   if (!required && (avoided || !plain.offered.some(isStartTls))) return null;
-  if (plain.ehloRefusal !== null) throw tlsRefused(plain.ehloRefusal); // STARTTLS needs EHLO
+  if (plain.ehloRefusal !== null) throw noTls(plain, target, plain.ehloRefusal); // STARTTLS needs EHLO
   const reply = await startTls(plain);
   if (reply.startsWith('2')) return turnToTls(plain.socket, options, progress);
   if (!required) return null;
-  throw tlsRefused(reply);
+  throw noTls(plain, target, reply);
 };
 
 /** Said by us of a server that was given credentials for nothing. */
@@ -205,8 +238,14 @@ const setUp = async (options: SmtpSessionOptions, progress: Progress): Promise<S
   return connection;
 };
 
-const replyOf = ({ response, message }: SMTPError): SmtpReply =>
-  typeof response === 'string' ? parseReply(response) : noReply(message);
+/** IANA, SMTP enhanced status codes: encryption needed, and cryptographic failure. Either may be mended. */
+const TLS_STATUS: Readonly<Record<TlsFault, string>> = { absent: '4.7.10', failed: '4.7.5' };
+
+/** TLS that is required is our own finding, whatever the server replied to STARTTLS. */
+const replyOf = ({ response, message }: SMTPError, requiredTlsFault: TlsFault | null): SmtpReply => {
+  const reply = typeof response === 'string' ? parseReply(response) : noReply(message);
+  return requiredTlsFault === null ? reply : { ...reply, enhanced: TLS_STATUS[requiredTlsFault] };
+};
 
 /** @throws {SmtpConnectFailed} */
 export const openSmtpSession = async (options: SmtpSessionOptions, signal: AbortSignal): Promise<SmtpSession> => {
@@ -214,12 +253,12 @@ export const openSmtpSession = async (options: SmtpSessionOptions, signal: Abort
   const { connectMs, greetingMs } = timesOf(options);
   const progress: Progress = { socket: null, isTurningToTls: false };
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(new Error('the deadline passed before the server was ready'));
+  const abort = (): void => reject(timedOut('the deadline passed before the server was ready'));
   const timers = [
     setTimeout(() => {
-      if (progress.socket?.connecting) reject(new Error('the server did not take the connection in time'));
+      if (progress.socket?.connecting) reject(timedOut('the server did not take the connection in time'));
     }, connectMs),
-    setTimeout(() => reject(new Error('the server was not ready in time')), connectMs + 2 * greetingMs),
+    setTimeout(() => reject(timedOut('the server was not ready in time')), connectMs + 2 * greetingMs),
   ];
   if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
@@ -229,12 +268,9 @@ export const openSmtpSession = async (options: SmtpSessionOptions, signal: Abort
     return sessionOf(connection, target);
   } catch (error) {
     const { socket, isTurningToTls } = progress;
-    const failed = new SmtpConnectFailed(
-      replyOf(error as SMTPError),
-      peerOf(target, socket),
-      isTurningToTls,
-      error as Error,
-    );
+    const cause = error as SMTPError;
+    const reply = replyOf(cause, target.tls.required ? tlsFaultOf(isTurningToTls, cause) : null);
+    const failed = new SmtpConnectFailed(reply, peerOf(target, socket), isTurningToTls, cause);
     socket?.on('error', () => undefined).destroy();
     throw failed;
   } finally {

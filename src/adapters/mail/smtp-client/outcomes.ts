@@ -56,7 +56,7 @@ export const deferredAll = (
   reply: SmtpReply,
   peer: Peer | null = null,
 ): readonly RecipientOutcome[] => {
-  const stage = reply.code > 0 ? 'session' : 'connect';
+  const stage = reply.code > 0 || reply.enhanced !== null ? 'session' : 'connect'; // a code of ours is about the session
   return envelope.to.map((recipient) => told(recipient, peer ?? noPeer(mx), { outcome: 'deferred', reply, stage }));
 };
 

@@ -73,7 +73,7 @@ export interface SmtpSession {
 /** For the answer to RSET and QUIT: mail waits for the session, and a stop for its end. */
 const PARTING_MS = 5_000;
 
-const policyOf = ({ tls: { policy, required } }: SessionTarget): TlsPolicy =>
+export const policyOf = ({ tls: { policy, required } }: SessionTarget): TlsPolicy =>
   policy ?? (required ? 'required' : 'opportunistic');
 
 export const peerOf = (target: SessionTarget, socket: Socket | null): Peer => {

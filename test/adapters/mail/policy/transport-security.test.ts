@@ -63,14 +63,34 @@ describe('a domain that enforces MTA-STS', () => {
   });
 
   it.each([
-    ['whose certificate is for another name', as(forAnother)],
-    ['whose certificate nobody has signed', as(unsigned)],
-    ['without TLS', IN_CLEAR],
-  ])('gets none by a server %s, and none in clear', async (_, options) => {
+    ['whose certificate is for another name', as(forAnother), '4.7.5', /altnames/],
+    ['whose certificate nobody has signed', as(unsigned), '4.7.5', /self-signed/],
+    ['without TLS', IN_CLEAR, '4.7.10', /^the server offers no TLS, and the MTA-STS policy of its domain requires it$/],
+  ])('gets none by a server %s, and none in clear', async (_, options, enhanced, text) => {
     publish();
     const { taken } = await world.startServer(ONE, options);
-    expect(await send(policy('enforce'))).toMatchObject([{ outcome: 'deferred', policy: 'mta-sts', tls: null }]);
+    const finding = { code: 0, enhanced, text: expect.stringMatching(text), stage: 'session', address: ONE };
+    expect(await send(policy('enforce'))).toMatchObject([
+      { outcome: 'deferred', policy: 'mta-sts', tls: null, destination: '@b.test', ...finding },
+    ]);
     expect(taken).toEqual([]);
+  });
+
+  it('is told that its server offers no TLS, at each try, although its next server is down', async () => {
+    publish({
+      'b.test': {
+        MX: [
+          [1, 'one.b.test'],
+          [2, 'two.b.test'],
+        ],
+      },
+    });
+    const server = await world.startServer(ONE, IN_CLEAR);
+    const transport = policy('enforce', ['*.b.test']);
+    for (const tries of [1, 2]) {
+      expect(await send(transport)).toMatchObject([{ outcome: 'deferred', mx: 'one.b.test', enhanced: '4.7.10' }]);
+      expect(server.connections()).toBe(tries);
+    }
   });
 
   it('gets none from a server that it does not name', async () => {

@@ -183,4 +183,17 @@ describe('each recipient has its own outcome', () => {
     expect(await send(transport, { text: 'x'.repeat(600) })).toMatchObject([{ outcome: 'bounced', enhanced: '5.3.4' }]);
     expect(server.lines.some((line) => line.startsWith('MAIL'))).toBe(false);
   });
+
+  it('a smarthost without the TLS that a login needs is given nothing, and is named for that', async () => {
+    const server = await startScriptedServer({ EHLO: () => '250-x\r\n250 AUTH PLAIN', STAR: () => '502 5.5.2 What?' });
+    onTestFinished(server.close);
+    const url = `smtp://me:secret@[::ffff:127.0.0.1]:${server.port}`; // not written as this machine's own
+    const transport = createSmtpTransport({ url, ehloName: 'sender.a.test', system });
+    onTestFinished(transport.close);
+    const text = 'the server offers no TLS, and the settings of this service require it';
+    expect(await send(transport)).toMatchObject([
+      { outcome: 'deferred', code: 0, enhanced: '4.7.10', text, stage: 'session', policy: 'required' },
+    ]);
+    expect(server.lines).toEqual(['EHLO sender.a.test', 'STARTTLS']);
+  });
 });

@@ -103,7 +103,7 @@ describe('a certificate', () => {
       const parts = { implicitTls, credentials, tls: { required: true, check, policy: 'dane' } } as const;
       expect(await open(port, parts)).toMatchObject({ tls: 'TLSv1.3', policy: 'dane' });
       expect(await failure(open(port, parts))).toMatchObject({
-        reply: { code: 0, text: 'not the one that was published' },
+        reply: { code: 0, enhanced: '4.7.5', text: 'not the one that was published' },
         peer: { mx: 'mx.b.test', policy: 'dane' },
         isTlsBroken: false,
       });
@@ -120,12 +120,14 @@ describe('a session that cannot be opened', () => {
 
   it('because TLS is offered and broken says so', async () => {
     const { port } = await listen({ minVersion: 'TLSv1.3', maxVersion: 'TLSv1.2' } as SMTPServerOptions);
-    expect(await failure(open(port))).toMatchObject({ reply: { code: 0 }, isTlsBroken: true });
+    expect(await failure(open(port))).toMatchObject({ reply: { code: 0, enhanced: null }, isTlsBroken: true });
+    const failed = await failure(open(port, { tls: { required: true, check: 'none' } }));
+    expect(failed).toMatchObject({ reply: { code: 0, enhanced: '4.7.5' }, tlsFault: 'failed' });
   });
 
   it('because TLS is required and not offered reports that', async () => {
     const { port } = await listen({ disabledCommands: ['STARTTLS'] });
     const failed = await failure(open(port, { tls: { required: true, check: 'none' } }));
-    expect(failed).toMatchObject({ reply: { code: expect.any(Number) }, isTlsBroken: false });
+    expect(failed).toMatchObject({ reply: { code: 0, enhanced: '4.7.10' }, isTlsBroken: false, tlsFault: 'absent' });
   });
 });

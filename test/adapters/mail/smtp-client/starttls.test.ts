@@ -79,7 +79,9 @@ describe('after STARTTLS', () => {
     const { open } = await start(OFFERED, { tls: ca });
     expect((await open()).peer).toMatchObject({ mx: HOST, policy: 'required' });
     const other = await start(OFFERED, { tls: ca, host: 'other.b.test' });
-    expect(await other.failed()).toMatchObject({ reply: { code: 0, text: expect.stringContaining('other.b.test') } });
+    expect(await other.failed()).toMatchObject({
+      reply: { code: 0, enhanced: '4.7.5', text: expect.stringContaining('other.b.test') },
+    });
   });
 });
 
@@ -100,13 +102,33 @@ describe('TLS that fails', () => {
   });
 
   it.each([
-    ['stripped', { ...STRIPPED, STAR: () => '502 5.5.1 What?' }, 502],
-    ['refused for now', REFUSED, 454],
-    ['not known to a server without EHLO', { EHLO: () => '500 What?' }, 500],
-  ])('because it is %s: no mail goes where it is required', async (_, script, code) => {
+    ['stripped', { ...STRIPPED, STAR: () => '502 5.5.1 What?' }, 'offers no TLS'],
+    ['not offered, and the server ends the connection', { ...STRIPPED, STAR: () => 'drop' }, 'offers no TLS'],
+    ['refused for now', REFUSED, 'did not start TLS'],
+    ['not known to a server without EHLO', { EHLO: () => '500 What?' }, 'offers no TLS'],
+  ])('because it is %s: no mail goes where it is required', async (_, script, finding) => {
     const { server, failed } = await start(script, { tls: required });
-    expect(await failed()).toMatchObject({ reply: { code }, peer: { tls: null, policy: 'required' } });
+    expect(await failed()).toMatchObject({
+      reply: { code: 0, enhanced: '4.7.10', text: expect.stringContaining(`the server ${finding}, and the settings`) },
+      peer: { tls: null, policy: 'required' },
+      tlsFault: 'absent',
+    });
     expect(server.lines.some((line) => /^(?:MAIL|AUTH)/.test(line))).toBe(false);
+  });
+
+  it.each([
+    ['454 4.7.0 No certificate', 'It replied: 454 4.7.0 No certificate'],
+    ['drop', 'It ended the connection.'],
+  ])('after it was offered, what the server said (%s) is told beside the finding', async (STAR, said) => {
+    const dane = { required: true, check: () => undefined, policy: 'dane' } as const;
+    const { failed } = await start({ ...OFFERED, STAR: () => STAR }, { tls: dane });
+    const text = `the server did not start TLS, and the DNS of its domain requires it (DANE). ${said}`;
+    expect((await failed())?.reply).toEqual({ code: 0, enhanced: '4.7.10', text });
+  });
+
+  it('since the server is closing is its own reply', async () => {
+    const { failed } = await start({ ...OFFERED, STAR: () => '421 4.3.2 Closing' }, { tls: required });
+    expect(await failed()).toMatchObject({ reply: { code: 421, enhanced: '4.3.2' }, isAboutTls: false });
   });
 
   it('if garbage follows STARTTLS the session is dropped, and if nothing does it times out', async () => {

@@ -180,6 +180,18 @@ describe('a step of an explanation', () => {
     );
   });
 
+  test('says that a server offers no TLS where it is required, and quotes no reply', () => {
+    const finding = { code: 0, enhanced: '4.7.10', stage: 'session', tls: null, cipher: null } as const;
+    const reason = 'TLS is required, and the mail server offers none';
+    const event: MessageEvent = {
+      type: 'RecipientDeferred',
+      data: { ...attempted(finding), reason, nextAttemptAt: '2026-11-20T12:01:00.000Z' },
+    };
+    expect(lastOf(accepted, { event })?.sentence).toBe(
+      `It could not be sent to ada@example.net: ${reason} (4.7.10 "As it was said"). It is tried again at 2026-11-20 12:01:00 UTC.`,
+    );
+  });
+
   test('tells a report that came after the delivery from a refusal', () => {
     const data = { ...attempted({ code: 550, enhanced: '5.1.1' }), sequence: 10, reason: 'x' };
     const step = lastOf(accepted, { event: SAID.RecipientDelivered[0] }, { event: { type: 'RecipientBounced', data } });
