@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '../src/adapters/logger.ts';
 import { createSystem } from '../src/adapters/system.ts';
 import { type Closers, createClosers } from '../src/composition/lifecycle.ts';
-import type { Logger } from '../src/domain/ports/logger.ts';
+import type { Logger } from '../src/lib/async/async.ts';
 import type { Bench, Measure } from './harness/bench.ts';
 import { createCorpus } from './harness/corpus.ts';
 import { type DurablePostgres, openDurablePostgres } from './harness/durable-postgres.ts';

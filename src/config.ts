@@ -27,8 +27,8 @@ import { parseMailbox } from './domain/email-address.ts';
 import { isNameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
 import { type ReputationLimits, readLimits } from './domain/reputation/evaluate-reputation.ts';
-import { StartRefused } from './domain/start-refused.ts';
 import { WEBHOOKS_MAX_DEFAULT } from './domain/webhook/webhook.ts';
+import { StartRefused } from './lib/async/async.ts';
 
 /** What one process does. Scale out by starting processes with fewer roles. */
 const ROLES = ['api', 'projections', 'workers'] as const;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readConfig, VARIABLES } from '../src/config.ts';
 import { formatSecret } from '../src/domain/api-key/secret.ts';
-import { StartRefused } from '../src/domain/start-refused.ts';
+import { StartRefused } from '../src/lib/async/async.ts';
 
 const KEY = 'k'.repeat(32);
 

@@ -1,6 +1,5 @@
 import type { Closers } from '../../src/composition/lifecycle.ts';
-import type { Logger } from '../../src/domain/ports/logger.ts';
-import type { System } from '../../src/domain/ports/system.ts';
+import type { Logger, System } from '../../src/lib/async/async.ts';
 import type { Corpus } from './corpus.ts';
 import type { DurablePostgres } from './durable-postgres.ts';
 import type { Line } from './line.ts';

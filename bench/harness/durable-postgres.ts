@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { openEmbeddedPostgres } from '../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
 import type { Closers } from '../../src/composition/lifecycle.ts';
-import type { Logger } from '../../src/domain/ports/logger.ts';
-import type { System } from '../../src/domain/ports/system.ts';
+import type { Logger, System } from '../../src/lib/async/async.ts';
 import { migrate } from '../../src/projections/migrate.ts';
 import { guard } from './guard.ts';
 

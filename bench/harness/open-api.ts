@@ -1,7 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' };
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
-import type { System } from '../../src/domain/ports/system.ts';
+import type { System } from '../../src/lib/async/async.ts';
 import type { ApiServer } from '../processes/api-server.ts';
 import type { Bench } from './bench.ts';
 import type { Budget } from './budget.ts';

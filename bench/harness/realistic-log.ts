@@ -5,8 +5,8 @@ import { claimAttempt } from '../../src/domain/message/claim-attempt.ts';
 import { type Message, message } from '../../src/domain/message/message.ts';
 import { type AttemptOutcome, recordAttempt } from '../../src/domain/message/record-attempt.ts';
 import type { Append, EventContext, EventStore, NewEvent } from '../../src/domain/ports/event-store.ts';
-import type { System } from '../../src/domain/ports/system.ts';
 import { messageStream } from '../../src/domain/streams.ts';
+import type { System } from '../../src/lib/async/async.ts';
 
 /** How the messages of a busy day ended, by the hundred; recipients of each, and what each attempt came to. */
 const FATES = [

@@ -1,6 +1,6 @@
 import { Pool, type PoolClient } from 'pg';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
-import type { System } from '../../src/domain/ports/system.ts';
+import type { System } from '../../src/lib/async/async.ts';
 import { inTransaction } from '../../src/projections/database.ts';
 import { statsProjection } from '../../src/projections/stats/projection.ts';
 import { type QueryStats, queryStats } from '../../src/projections/stats/queries.ts';

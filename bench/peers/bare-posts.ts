@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import type { Closers } from '../../src/composition/lifecycle.ts';
-import type { System } from '../../src/domain/ports/system.ts';
 import { signWebhook } from '../../src/domain/webhook/post.ts';
+import type { System } from '../../src/lib/async/async.ts';
 
 const CONNECTIONS = 32;
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

@@ -1,7 +1,7 @@
 import { newMessageId } from '../../src/commands/message/send-message.ts';
 import type { Append } from '../../src/domain/ports/event-store.ts';
-import type { System } from '../../src/domain/ports/system.ts';
 import { messageStream } from '../../src/domain/streams.ts';
+import type { System } from '../../src/lib/async/async.ts';
 import { lifeOf } from '../harness/realistic-log.ts';
 
 export interface SampleAppends {

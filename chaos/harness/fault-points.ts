@@ -1,5 +1,5 @@
 import type { EventType } from '../../src/domain/events.ts';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 
 /** Steps whose effect outlives the process or is seen outside it. A process can be killed right before and after each. */
 const STEPS = [

@@ -1,9 +1,10 @@
 import { createSimulatedTransport } from '../../src/adapters/mail/simulated.ts';
 import type { CommandContext } from '../../src/commands/context.ts';
 import type { LoadKeyCache } from '../../src/domain/key-cache.ts';
-import { type EventStore, StoreUnavailable } from '../../src/domain/ports/event-store.ts';
+import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import type { MailTransport } from '../../src/domain/ports/mail-transport.ts';
 import { createKeyCache } from '../../src/http/auth/key-cache.ts';
+import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { createWorkers, LOCAL_ATTEMPT_TIMES, type Workers } from '../../src/workers/create-workers.ts';
 import { createInMemoryDkimKeys } from '../../test/support/in-memory/dkim-keys.ts';
 import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';

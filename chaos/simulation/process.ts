@@ -1,5 +1,4 @@
-import type { Logger } from '../../src/domain/ports/logger.ts';
-import type { System } from '../../src/domain/ports/system.ts';
+import type { Logger, System } from '../../src/lib/async/async.ts';
 import type { Ground } from './ground.ts';
 import type { Planned } from './scheduler.ts';
 

@@ -1,6 +1,6 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { System } from '../domain/ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 
 /** Asking the kernel costs 3 us whatever the length, and every send asks twice. Larger only costs memory. */
 const POOL_BYTES = 8192;

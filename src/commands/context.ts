@@ -5,8 +5,8 @@ import type { DkimKeys } from '../domain/ports/dkim-keys.ts';
 import type { EventContext, EventStore } from '../domain/ports/event-store.ts';
 import type { Resolver } from '../domain/ports/resolver.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
-import type { System } from '../domain/ports/system.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
+import type { System } from '../lib/async/async.ts';
 import type { SendingQuotas } from './message/enforce-quota.ts';
 
 /** The ports that commands use, and how this service sends. */

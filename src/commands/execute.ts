@@ -16,7 +16,7 @@ import {
   type StreamName,
   WrongExpectedRevision,
 } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 import type { CommandContext } from './context.ts';
 
 /** Higher hides a loop; lower fails requests when writers of one stream meet. */

@@ -7,7 +7,7 @@ import {
   type RecordedEvent,
   WrongExpectedRevision,
 } from '../domain/ports/event-store.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { StartRefused } from '../lib/async/async.ts';
 import { isInLog } from '../projections/checkpoints.ts';
 
 export interface CopyLog {

@@ -1,4 +1,3 @@
-import { retryWhileAway } from '../async/retry.ts';
 import { createKey, type KeyWithValue, rotateKey } from '../commands/api-key.ts';
 import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
 import { createSignInLink, inviteMember } from '../commands/member.ts';
@@ -15,10 +14,9 @@ import {
 } from '../domain/key-cache.ts';
 import { FIRST_LINK_MINUTES } from '../domain/member/sign-in-link.ts';
 import type { EventStore, ReadAllOptions, RecordedEvent } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
 import { readFamilies } from '../domain/read-families.ts';
 import { sendingDomainId } from '../domain/sending-domain/sending-domain.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { retryWhileAway, StartRefused, type System } from '../lib/async/async.ts';
 
 /** Organizations, domains and keys, folded from the log. */
 export interface Directory extends KeyCacheState {

@@ -1,6 +1,5 @@
 import type { Config } from '../config.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { type Logger, StartRefused } from '../lib/async/async.ts';
 
 /** Closes parts in reverse order of opening, so that nothing is closed before what uses it. */
 export interface Closers {

@@ -1,5 +1,5 @@
 import type { EventStore } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 
 /** Durations of this process's appends in the last minute. */
 export interface AppendTimes {

@@ -4,9 +4,7 @@ import { claimOwnership } from '../adapters/postgres/ownership.ts';
 import type { SecretKeys } from '../adapters/secrets/secret-box.ts';
 import { loadOrMakeSecretKey } from '../adapters/secrets/secret-key.ts';
 import type { Config } from '../config.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import type { System } from '../domain/ports/system.ts';
-import type { StartRefused } from '../domain/start-refused.ts';
+import type { Logger, StartRefused, System } from '../lib/async/async.ts';
 import type { Closers } from './lifecycle.ts';
 
 export interface OpenDatabase {

@@ -3,8 +3,7 @@ import { checkEventStoreDb, createEventStoreDbEventStore } from '../adapters/eve
 import { eventCodec } from '../domain/codec.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import type { System } from '../domain/ports/system.ts';
+import type { Logger, System } from '../lib/async/async.ts';
 
 export interface StoreParts {
   readonly databaseUrl: string;

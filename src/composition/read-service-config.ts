@@ -6,7 +6,7 @@ import { type Config, readConfig } from '../config.ts';
 import type { VerifierKey } from '../domain/audit/signed-note.ts';
 import { MalformedPolicy, NO_POLICY, type Policy, parsePolicy } from '../domain/audit/tlog-policy.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { StartRefused } from '../lib/async/async.ts';
 import type { Witness } from '../workers/audit/ask-witnesses.ts';
 import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 

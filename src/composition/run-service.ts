@@ -1,9 +1,8 @@
 import { createLogger } from '../adapters/logger.ts';
 import { createSystem } from '../adapters/system.ts';
 import type { Config } from '../config.ts';
-import type { Logger } from '../domain/ports/logger.ts';
 import { signInUrl } from '../domain/public-url.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { type Logger, StartRefused } from '../lib/async/async.ts';
 import type { FirstKeys } from './first-start.ts';
 import type { ServiceOverrides } from './open-engines.ts';
 import { readServiceConfig } from './read-service-config.ts';

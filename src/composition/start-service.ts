@@ -1,11 +1,9 @@
 import { createPool, orUnavailable } from '../adapters/postgres/pool.ts';
 import { ADVISORY_LOCKS, keepSessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
-import { retry, retryWhileAway } from '../async/retry.ts';
 import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { type Logger, retry, retryWhileAway, StartRefused } from '../lib/async/async.ts';
 import { isInLog, requireReached, requireSameLog } from '../projections/checkpoints.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';

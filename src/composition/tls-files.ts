@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { TlsPair } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { TlsFiles } from '../config.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { type Logger, StartRefused } from '../lib/async/async.ts';
 
 /** How late a renewed certificate is used. Shorter reads two small files more often, for nothing. */
 const RENEWAL_CHECK_MS = 60_000;

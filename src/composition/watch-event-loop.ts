@@ -1,7 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
-import type { Logger } from '../domain/ports/logger.ts';
-import type { System } from '../domain/ports/system.ts';
 import type { LoopWork } from '../http/dependencies.ts';
+import type { Logger, System } from '../lib/async/async.ts';
 
 /** In milliseconds. */
 export interface LoopDelays {

@@ -1,7 +1,7 @@
+import { StartRefused } from '../lib/async/async.ts';
 import { canonicalJson, hasHalfPair } from './canonical-json.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
 import type { EventContext, EventMetadata, NewEvent, RecordedEvent, StoredEvent } from './ports/event-store.ts';
-import { StartRefused } from './start-refused.ts';
 
 /** What a stored event says, in the current shape of its type. */
 export type DecodedEvent = OutboxEvent & Pick<RecordedEvent, 'id' | 'metadata' | 'stored'>;

@@ -1,4 +1,4 @@
-import type { System } from './ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 
 /** Keeps what failed, or began to wait, together from coming back together. */
 const JITTER = 0.1;

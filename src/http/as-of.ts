@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { mapConcurrently } from '../async/map-concurrently.ts';
 import type { CommandContext } from '../commands/context.ts';
 import { load } from '../commands/execute.ts';
 import type { Aggregate } from '../domain/aggregate.ts';
@@ -15,6 +14,7 @@ import {
   READ_STREAM_LIMIT,
   type StreamName,
 } from '../domain/ports/event-store.ts';
+import { mapConcurrently } from '../lib/async/async.ts';
 import { TILE_WIDTH } from '../projections/audit/tiles.ts';
 import { readYourWrites } from './consistency.ts';
 import type { HttpDependencies } from './dependencies.ts';

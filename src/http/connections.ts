@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createShares, type Place, type Shares } from '../async/shares.ts';
 import { type AddressRange, clientNetworkOf, isWithin } from '../domain/address-ranges.ts';
+import { createShares, type Place, type Shares } from '../lib/async/async.ts';
 
 /**
  * Bounds of the connections of the HTTP server. A connection counts for its network until a request on it is authenticated.

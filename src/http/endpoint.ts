@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { z } from 'zod';
-import { TimedOut, withTimeout } from '../async/with-timeout.ts';
 import type { Origin } from '../commands/context.ts';
 import type { TemplateUses } from '../commands/template/use-template.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorCode } from '../domain/error-catalogue.ts';
+import { TimedOut, withTimeout } from '../lib/async/async.ts';
 import { type AuthContext, authenticateRequest, reauthenticate, requireKnownHeaders } from './auth/authenticate.ts';
 import type { MemberAddresses } from './auth/member-addresses.ts';
 import { seesContents } from './auth/permissions.ts';

@@ -1,11 +1,9 @@
 import { Counter, type Registry } from 'prom-client';
-import { mapConcurrently } from '../async/map-concurrently.ts';
-import { withTimeout } from '../async/with-timeout.ts';
 import type { CommandContext } from '../commands/context.ts';
 import { type RecordEngagement, recordEngagement } from '../commands/message/record-engagement.ts';
 import { isFatal } from '../domain/codec.ts';
-import type { Logger } from '../domain/ports/logger.ts';
 import type { TrackedCopy } from '../domain/tracking/tracking-token.ts';
+import { type Logger, mapConcurrently, withTimeout } from '../lib/async/async.ts';
 
 /**
  * Records openings and clicks behind the answers to their requests, which wait for nothing. What a recipient does is

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { withTurns } from '../async/turns.ts';
+import { withTurns } from '../lib/async/async.ts';
 
 /** Large JSON answers are written in pieces, so that no answer holds the event loop. */
 

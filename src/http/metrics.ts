@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
-import { withTimeout } from '../async/with-timeout.ts';
+import { withTimeout } from '../lib/async/async.ts';
 import type { ProjectionLag } from '../projections/progress.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 

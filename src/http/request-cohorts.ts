@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { createCohort } from '../async/cohort.ts';
+import { createCohort } from '../lib/async/async.ts';
 
 /**
  * Higher: the log idles while a larger group is prepared; of 128 clients, 64 at a time are accepted 10 to 20 % more slowly.

@@ -1,5 +1,4 @@
-import { TimedOut, withTimeout } from '../async/with-timeout.ts';
-import type { System } from '../domain/ports/system.ts';
+import { type System, TimedOut, withTimeout } from '../lib/async/async.ts';
 import type { PartName, PartStatus, SerializedService, ServiceParts } from './schemas/service.ts';
 
 /**

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { createSemaphore } from '../async/semaphore.ts';
 import { createMailedLink, type InvitedMember, loadMember } from '../commands/member.ts';
 import { mailNotice } from '../commands/message/mail-notice.ts';
 import { clientNetworkOf } from '../domain/address-ranges.ts';
@@ -10,6 +9,7 @@ import { NETWORK_MARK_CHARACTERS } from '../domain/member/events.ts';
 import { INVITATION_DAYS, LINK_MINUTES } from '../domain/member/sign-in-link.ts';
 import type { Notice } from '../domain/organization/notices.ts';
 import { signInUrl } from '../domain/public-url.ts';
+import { createSemaphore } from '../lib/async/async.ts';
 import type { KeyCache } from './auth/key-cache.ts';
 import type { MemberOfOrganization } from './auth/key-cache-queries.ts';
 import type { MemberAddresses } from './auth/member-addresses.ts';

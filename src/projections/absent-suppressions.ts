@@ -4,11 +4,10 @@ import {
   idOf,
   type Position,
   type ReadStreamOptions,
-  StoreUnavailable,
   type StreamName,
 } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
 import { suppression } from '../domain/suppression/suppression.ts';
+import { type Logger, StoreUnavailable } from '../lib/async/async.ts';
 import type { Database } from './database.ts';
 import { suppressionsProjection } from './suppressions.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Pool } from 'pg';
-import type { System } from '../domain/ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 import { dropReaderRole, newReaderRole } from './reader-roles.ts';
 
 /**

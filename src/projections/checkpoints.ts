@@ -6,7 +6,7 @@ import {
   type RecordedEvent,
   type StreamName,
 } from '../domain/ports/event-store.ts';
-import { StartRefused } from '../domain/start-refused.ts';
+import { StartRefused } from '../lib/async/async.ts';
 import type { Database } from './database.ts';
 import type { Projection } from './projection.ts';
 

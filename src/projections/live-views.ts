@@ -13,15 +13,14 @@ import {
   type Position,
   type ReadAllOptions,
   type RecordedEvent,
-  StoreUnavailable,
   type StreamName,
 } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
 import { reputation } from '../domain/reputation/reputation.ts';
 import { domainRecords } from '../domain/sending-domain/domain-records.ts';
 import { sendingDomain } from '../domain/sending-domain/sending-domain.ts';
 import { warmUp } from '../domain/warm-up/warm-up.ts';
 import { webhook } from '../domain/webhook/webhook.ts';
+import { type Logger, StoreUnavailable } from '../lib/async/async.ts';
 import { asRecords, type Database } from './database.ts';
 import type { Projection } from './projection.ts';
 

@@ -1,4 +1,3 @@
-import { ENDED, pause, untilAborted } from '../async/with-timeout.ts';
 import {
   type EventStore,
   type Filter,
@@ -9,7 +8,7 @@ import {
   passes,
 } from '../domain/ports/event-store.ts';
 import { heldBytes } from '../domain/ports/held-bytes.ts';
-import type { System } from '../domain/ports/system.ts';
+import { ENDED, pause, type System, untilAborted } from '../lib/async/async.ts';
 import { createReadingBehind, PAGE_BYTES_MAX } from './reading-behind.ts';
 
 /**

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import postgres, { type Sql } from 'postgres';
 import shift from 'postgres-shift';
-import { StartRefused } from '../domain/start-refused.ts';
+import { StartRefused } from '../lib/async/async.ts';
 import { END_ANALYSES, VIEWS, VIEWS_DIGEST } from './analytics.ts';
 
 /** Session lock held while migrating: a number that no other lock of this service uses. */

@@ -1,5 +1,5 @@
 import { type EventStore, LOG_START, type Position } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 import type { Database } from './database.ts';
 import type { ProjectionName } from './projection.ts';
 

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventStore } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 import { expiredKeys, type ListApiKeys, listApiKeys } from './api-keys.ts';
 import { createAuditTrees } from './audit/tree.ts';
 import { billableRecipients, billedOn, billingUsage, countDays } from './billing.ts';

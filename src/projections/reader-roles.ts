@@ -1,6 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { escapeIdentifier, escapeLiteral, type Pool } from 'pg';
-import type { System } from '../domain/ports/system.ts';
+import type { System } from '../lib/async/async.ts';
 
 /** Database roles of people and programs that only read. */
 

@@ -1,6 +1,5 @@
-import { pause } from '../async/with-timeout.ts';
 import { type EventStore, LOG_START, type Page, type Position } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
+import { pause, type System } from '../lib/async/async.ts';
 
 /** Events of a page. Larger holds more memory, smaller costs transactions. */
 const PAGE_EVENTS_MAX = 4000;

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 import type { EventStore, Position } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
+import type { Logger } from '../lib/async/async.ts';
 import { END_ANALYSES } from './analytics.ts';
 import { allOf, applyTo, type Build, beginReading, catchUp, withBuilds } from './builds.ts';
 import { isInLog, readCheckpoint } from './checkpoints.ts';

@@ -1,9 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
-import { ENDED, pause, untilAborted } from '../async/with-timeout.ts';
 import { isFatal } from '../domain/codec.ts';
 import type { Position } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import type { System } from '../domain/ports/system.ts';
+import { ENDED, type Logger, pause, type System, untilAborted } from '../lib/async/async.ts';
 import { applyBatch } from './batch.ts';
 import { type Checkpoint, Fenced, otherLog, readCheckpoint } from './checkpoints.ts';
 import type { Batch, LogFollower } from './log-follower.ts';

@@ -1,8 +1,7 @@
 import type { Pool } from 'pg';
 import { isFatal } from '../domain/codec.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import type { System } from '../domain/ports/system.ts';
+import type { Logger, System } from '../lib/async/async.ts';
 import { PROJECTIONS } from './all.ts';
 import { requireSameLog } from './checkpoints.ts';
 import { createLogFollower, type LogFollower } from './log-follower.ts';

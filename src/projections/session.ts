@@ -1,6 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { ENDED, withTimeout } from '../async/with-timeout.ts';
-import type { System } from '../domain/ports/system.ts';
+import { ENDED, type System, withTimeout } from '../lib/async/async.ts';
 import type { Database } from './database.ts';
 import type { ProjectionName } from './projection.ts';
 

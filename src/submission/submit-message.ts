@@ -1,5 +1,4 @@
 import type { SMTPServerDataStream } from 'smtp-server';
-import { withTurns } from '../async/turns.ts';
 import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
@@ -14,6 +13,7 @@ import { originOf } from '../http/request-origin.ts';
 import { ROUTES } from '../http/route-table.ts';
 import { htmlPolicyOf } from '../http/routes/messages/html-rules.ts';
 import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-message.ts';
+import { withTurns } from '../lib/async/async.ts';
 import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
 

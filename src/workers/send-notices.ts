@@ -4,7 +4,7 @@ import { loadOrganization } from '../commands/organization.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { type Notice, noticeOf } from '../domain/organization/notices.ts';
 import type { RecordedEvent } from '../domain/ports/event-store.ts';
-import type { Logger } from '../domain/ports/logger.ts';
+import type { Logger } from '../lib/async/async.ts';
 import type { SendingDomains } from './domains/sending-domains.ts';
 import type { EventsReaction } from './webhooks/record-webhook-deliveries.ts';
 

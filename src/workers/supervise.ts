@@ -1,7 +1,5 @@
-import { pause } from '../async/with-timeout.ts';
 import { isFatal } from '../domain/codec.ts';
-import type { Logger } from '../domain/ports/logger.ts';
-import type { System } from '../domain/ports/system.ts';
+import { type Logger, pause, type System } from '../lib/async/async.ts';
 
 /** The work of a loop, until `signal` aborts. It calls `working` after each success. */
 export type Work = (signal: AbortSignal, working: () => void) => Promise<void>;

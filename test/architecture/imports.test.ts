@@ -3,14 +3,27 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../../src/config.ts';
 
+interface Room {
+  /** Rooms it may import, besides the libraries. */
+  readonly folders: readonly string[];
+  readonly packages: readonly string[];
+}
+
+/** Libraries of our own: each may import those named here, by their doors, and nothing of the product. */
+const LIBRARIES: Readonly<Record<string, Room>> = {
+  'lib/async': { folders: [], packages: [] },
+};
+
+/** Files of a library that others import besides its door: each is the door of a technology. */
+const OTHER_DOORS: readonly string[] = [];
+
 /** Who may import whom: the table of docs/contributing.md, executed. */
-const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>> = {
-  domain: { folders: [], packages: ['zod', 'ipaddr.js'] },
-  async: { folders: ['domain'], packages: [] },
-  commands: { folders: ['domain', 'async'], packages: ['tldts', 'lru-cache'] },
-  projections: { folders: ['domain', 'async'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
+const TABLE: Readonly<Record<string, Room>> = {
+  domain: { folders: ['lib/async'], packages: ['zod', 'ipaddr.js'] },
+  commands: { folders: ['domain'], packages: ['tldts', 'lru-cache'] },
+  projections: { folders: ['domain'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
   http: {
-    folders: ['commands', 'projections', 'domain', 'async'],
+    folders: ['commands', 'projections', 'domain'],
     packages: [
       'fastify',
       'fastify-type-provider-zod',
@@ -41,9 +54,9 @@ const TABLE: Readonly<Record<string, { readonly folders: readonly string[]; read
       'zod',
     ],
   },
-  submission: { folders: ['http', 'commands', 'domain', 'async'], packages: ['smtp-server', 'ipaddr.js'] },
-  workers: { folders: ['commands', 'projections', 'domain', 'async'], packages: ['lru-cache'] },
-  adapters: { folders: ['domain', 'async'], packages: ['*'] },
+  submission: { folders: ['http', 'commands', 'domain'], packages: ['smtp-server', 'ipaddr.js'] },
+  workers: { folders: ['commands', 'projections', 'domain'], packages: ['lru-cache'] },
+  adapters: { folders: ['domain'], packages: ['*'] },
   composition: { folders: ['*'], packages: ['*'] },
   cli: { folders: ['*'], packages: ['*'] },
   'main.ts': { folders: ['*'], packages: ['*'] },
@@ -94,9 +107,20 @@ const importsOf = (file: string): readonly Import[] =>
     from: groups?.from ?? groups?.bare ?? groups?.dynamic ?? '',
   }));
 
-const roomOf = (file: string): string => file.split('/')[0] ?? '';
+/** The first folder, or the library. */
+const roomOf = (file: string): string =>
+  file
+    .split('/')
+    .slice(0, file.startsWith('lib/') ? 2 : 1)
+    .join('/');
+const isLibrary = (room: string): boolean => room.startsWith('lib/');
+/** Other rooms may import every library. */
+const listsLibraries = (room: string): boolean => isLibrary(room) || ['domain', 'dashboard'].includes(room);
+const doorOf = (library: string): string => `${library}/${library.slice('lib/'.length)}.ts`;
+const ROOMS: Readonly<Record<string, Room>> = { ...LIBRARIES, ...TABLE };
 const imports = files.flatMap(importsOf);
-const inside = ({ file, from }: Import): string => roomOf(relative(SRC, normalize(join(SRC, dirname(file), from))));
+const target = ({ file, from }: Import): string => relative(SRC, normalize(join(SRC, dirname(file), from)));
+const inside = (each: Import): string => roomOf(target(each));
 const packageOf = (from: string): string =>
   from
     .split('/')
@@ -132,21 +156,37 @@ const onCycles = (): readonly string[] => {
 
 describe('the house', () => {
   test('has exactly the rooms of the table', () => {
-    expect([...new Set(files.map(roomOf))].sort()).toEqual(Object.keys(TABLE).sort());
+    expect([...new Set(files.map(roomOf))].sort()).toEqual(Object.keys(ROOMS).sort());
   });
 
   test('lets each room import only the rooms the table allows', () => {
     const broken = imports
       .filter(({ from }) => from.startsWith('.'))
       .filter((each) => inside(each) !== roomOf(each.file))
-      .filter((each) => !allowed(TABLE[roomOf(each.file)]?.folders ?? [], inside(each)));
+      .filter((each) => !isLibrary(inside(each)) || listsLibraries(roomOf(each.file)))
+      .filter((each) => !allowed(ROOMS[roomOf(each.file)]?.folders ?? [], inside(each)));
     expect(broken.map(told)).toEqual([]);
+  });
+
+  test('enters each library through its door', () => {
+    const broken = imports
+      .filter(({ from }) => from.startsWith('.'))
+      .filter((each) => isLibrary(inside(each)) && inside(each) !== roomOf(each.file))
+      .filter((each) => target(each) !== doorOf(inside(each)) && !OTHER_DOORS.includes(target(each)));
+    expect(broken.map(told)).toEqual([]);
+  });
+
+  test('explains each library at its door in a head of at least ten lines', () => {
+    const short = Object.keys(LIBRARIES)
+      .map(doorOf)
+      .filter((door) => !/^\/\*\*\n(?: \*.*\n){10,30} \*\/\n/.test(readFileSync(join(SRC, door), 'utf8')));
+    expect(short).toEqual([]);
   });
 
   test('lets each room import only the packages the table allows', () => {
     const broken = imports
       .filter(({ from }) => !from.startsWith('.') && !from.startsWith('node:'))
-      .filter(({ file, from }) => !allowed(TABLE[roomOf(file)]?.packages ?? [], packageOf(from)));
+      .filter(({ file, from }) => !allowed(ROOMS[roomOf(file)]?.packages ?? [], packageOf(from)));
     expect(broken.map(told)).toEqual([]);
   });
 
@@ -183,7 +223,7 @@ describe('the house', () => {
   test('reads the clock and makes randomness in adapters/system.ts alone', () => {
     const readers = files
       .filter((file) =>
-        ['domain', 'async', 'commands', 'projections', 'http', 'submission', 'workers'].includes(roomOf(file)),
+        ['lib/async', 'domain', 'commands', 'projections', 'http', 'submission', 'workers'].includes(roomOf(file)),
       )
       .filter((file) => IMPURE.test(readFileSync(join(SRC, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
     expect(readers).toEqual([]);

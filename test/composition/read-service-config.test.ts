@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readPlans, readServiceConfig } from '../../src/composition/read-service-config.ts';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 import { type TlsPair, writeTlsPair } from '../submission/support/tls-pair.ts';
 
 let folder: string;

@@ -10,7 +10,7 @@ import { createClosers } from '../../src/composition/lifecycle.ts';
 import { serversOffered, startSubmission } from '../../src/composition/start-submission.ts';
 import { followRenewals } from '../../src/composition/tls-files.ts';
 import { readConfig } from '../../src/config.ts';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 import { type Service, startService } from '../http/support/service.ts';
 import { talkSmtp } from '../submission/support/smtp-talk.ts';
 import { type TlsPair, writeTlsPair } from '../submission/support/tls-pair.ts';

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { type EventLoopWatch, watchEventLoop } from '../../src/composition/watch-event-loop.ts';
-import type { Logger } from '../../src/domain/ports/logger.ts';
+import type { Logger } from '../../src/lib/async/async.ts';
 import { type Service, startService } from '../http/support/service.ts';
 import { silentLogger } from '../support/logger.ts';
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { FAIL_POINTS, readFailPoint } from '../../chaos/harness/fault-points.ts';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 
 const PROCESS = fileURLToPath(new URL('fail-point-process.ts', import.meta.url));
 

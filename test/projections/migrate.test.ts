@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 import { labelKey } from '../../src/projections/messages/labels.ts';
 import { lastMigration, MIGRATIONS, migrate } from '../../src/projections/migrate.ts';
 import { freshDatabase, migratedDatabase, type TestDatabase } from '../support/postgres.ts';

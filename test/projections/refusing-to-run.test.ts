@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { eventCodec, UnknownEvent } from '../../src/domain/codec.ts';
 import { LOG_START } from '../../src/domain/ports/event-store.ts';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { createInMemoryEventStore } from '../support/in-memory-event-store.ts';

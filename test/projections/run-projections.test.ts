@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 import { silentLogger } from '../support/logger.ts';
 import { runProjections } from '../support/run-projections.ts';
 import { appendKey, newStore, system } from './support/keys-log.ts';

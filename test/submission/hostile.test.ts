@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BODY_LIMITS, createBodyBudget } from '../../src/http/bodies/body-budget.ts';
+import { StoreUnavailable } from '../../src/lib/async/async.ts';
 import { holdAllRoom } from '../support/hold-all-room.ts';
 import { plain, talkSmtp } from './support/smtp-talk.ts';
 import { type Submitting, startSubmitting } from './support/submitting.ts';
@@ -93,7 +94,6 @@ describe('a client', () => {
   test('is told to try again while the log is unavailable; the message is stored whole or not at all', async () => {
     const { store } = submitting.service.deps.context;
     const { append } = store;
-    const { StoreUnavailable } = await import('../../src/domain/ports/event-store.ts');
     (store as { append: typeof append }).append = () => Promise.reject(new StoreUnavailable('away'));
     const accepted = await acceptedBy(async () => {
       expect(await submitting.sendRaw(`${HEADER}\r\nHi`)).toBe('451 4.3.0 the service is unavailable just now');

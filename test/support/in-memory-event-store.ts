@@ -16,11 +16,10 @@ import {
   type RecordedEvent,
   type StoredAppend,
   type StoredEvent,
-  StoreUnavailable,
   type StreamName,
   WrongExpectedRevision,
 } from '../../src/domain/ports/event-store.ts';
-import type { System } from '../../src/domain/ports/system.ts';
+import { StoreUnavailable, type System } from '../../src/lib/async/async.ts';
 
 export interface InMemoryEventStoreOptions {
   readonly codec: EventCodec;

@@ -4,7 +4,7 @@ import { createPostgresEventStore } from '../../src/adapters/event-store/postgre
 import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
-import type { Logger } from '../../src/domain/ports/logger.ts';
+import type { Logger } from '../../src/lib/async/async.ts';
 import { createAwaitedPositions } from '../../src/projections/progress.ts';
 import { createReadModels } from '../../src/projections/read-models.ts';
 import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';

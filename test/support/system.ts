@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { System } from '../../src/domain/ports/system.ts';
+import type { System } from '../../src/lib/async/async.ts';
 
 export interface SteppableSystem extends System {
   /** Moves the clock on and wakes sleepers in the order of their times; work in between gets a turn. */

@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/domain/ports/logger.ts';
+import type { Logger } from '../../src/lib/async/async.ts';
 
 export interface RecordingLogger extends Logger {
   /** Sentences of one level, in order. */

@@ -1,5 +1,5 @@
 import { createSystem } from '../../src/adapters/system.ts';
-import type { System } from '../../src/domain/ports/system.ts';
+import type { System } from '../../src/lib/async/async.ts';
 
 export interface ShiftableSystem extends System {
   /** Makes the wall clock run ahead: what is due later is due now. Time-outs stay as they are. */

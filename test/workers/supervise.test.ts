@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { MalformedEvent, UnknownEvent } from '../../src/domain/codec.ts';
-import { StartRefused } from '../../src/domain/start-refused.ts';
+import { StartRefused } from '../../src/lib/async/async.ts';
 import { repeat, supervise } from '../../src/workers/supervise.ts';
 import { createSteppableSystem } from '../support/system.ts';
 import { createRecordingLogger } from './recording-logger.ts';

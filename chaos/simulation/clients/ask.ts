@@ -1,5 +1,6 @@
 import { DomainError } from '../../../src/domain/domain-error.ts';
-import { AppendOutcomeUnknown, StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
+import { AppendOutcomeUnknown } from '../../../src/domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import type { Life } from '../life.ts';
 import type { Machine } from '../machine.ts';
 import type { World } from '../world.ts';

@@ -5,8 +5,8 @@ import {
   type FollowedPage,
   type Page,
   type Position,
-  StoreUnavailable,
 } from '../../../src/domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import type { Ground } from '../ground.ts';
 import type { Fate, Process } from '../process.ts';
 import type { Log } from './log.ts';

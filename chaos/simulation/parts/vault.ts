@@ -1,7 +1,7 @@
 import type { Contents } from '../../../src/domain/ports/contents.ts';
-import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
 import type { WebhookDeliveries } from '../../../src/domain/ports/webhook-deliveries.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../../test/support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../../test/support/in-memory/secrets.ts';
 import { createInMemoryWebhookDeliveries } from '../../../test/support/in-memory/webhook-deliveries.ts';

@@ -8,8 +8,7 @@ import { createZstdCompress } from 'node:zlib';
 import { Client } from 'pg';
 import { to } from 'pg-copy-streams';
 import { z } from 'zod';
-import type { System } from '../../domain/ports/system.ts';
-import { StartRefused } from '../../domain/start-refused.ts';
+import { StartRefused, type System } from '../../lib/async/async.ts';
 import { createSecretBox, type SecretKeys } from '../secrets/secret-box.ts';
 import { CANARY } from '../secrets/secret-key.ts';
 

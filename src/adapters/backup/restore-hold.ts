@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
 import type { Message } from '../../domain/message/message.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 
 /**

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { type Client, escapeIdentifier } from 'pg';
 import { from } from 'pg-copy-streams';
-import { StartRefused } from '../../domain/start-refused.ts';
+import { StartRefused } from '../../lib/async/async.ts';
 import { type BackedUpTable, connectForCopy, digesting, type Manifest, readManifest, tablesIn } from './backup.ts';
 
 /**

@@ -1,4 +1,3 @@
-import { inTurns, type Pausing } from '../../async/turns.ts';
 import { isBase64 } from '../../domain/base64.ts';
 import { quoted } from '../../domain/canonical-json.ts';
 import {
@@ -12,6 +11,7 @@ import {
   type StoredHead,
 } from '../../domain/ports/contents.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
+import { inTurns, type Pausing } from '../../lib/async/async.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 
 /** A row of `vault.contents`, as its columns take it: JSON in text. */

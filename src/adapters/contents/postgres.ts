@@ -1,9 +1,15 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { Pool } from 'pg';
-import { type Batcher, createBatcher, fulfilled, REST_MS } from '../../async/batcher.ts';
-import { inTurns, type Pausing } from '../../async/turns.ts';
 import { type Contents, headOf, type StoredBody } from '../../domain/ports/contents.ts';
-import { StoreUnavailable } from '../../domain/ports/event-store.ts';
+import {
+  type Batcher,
+  createBatcher,
+  fulfilled,
+  inTurns,
+  type Pausing,
+  REST_MS,
+  StoreUnavailable,
+} from '../../lib/async/async.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';
 

@@ -1,9 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
-import { createSemaphore } from '../../async/semaphore.ts';
 import type { NameServer } from '../../domain/name-server.ts';
 import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { createSemaphore, type System } from '../../lib/async/async.ts';
 import { BadReply, encodeQuestion, type Question, RCODE, type Reply, readReply } from './messages.ts';
 
 /** Questions to name servers: by datagram, by TCP where the answer does not fit into one, at the next server on failure. */

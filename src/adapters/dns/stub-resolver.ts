@@ -8,7 +8,7 @@ import {
   type Resolver,
   ResolverUnavailable,
 } from '../../domain/ports/resolver.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 import {
   ALIASES_MAX,
   BadReply,

@@ -10,10 +10,10 @@ import {
   AppendOutcomeUnknown,
   type StoredAppend,
   type StoredEvent,
-  StoreUnavailable,
   type StreamName,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../lib/async/async.ts';
 import { type AppendLane, createAppendLane } from './eventstoredb-append-lane.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { CallEnded, isNotWritten, isTransient, NotSent, sentenceOf } from './eventstoredb-faults.ts';

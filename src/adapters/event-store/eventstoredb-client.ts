@@ -1,9 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import streamsGrpc, { type StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb.js';
-import { withTimeout } from '../../async/with-timeout.ts';
-import { StoreUnavailable } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { StoreUnavailable, type System, withTimeout } from '../../lib/async/async.ts';
 import { NoAnswer } from './eventstoredb-faults.ts';
 import { type AppendMessage, decodeAppended } from './eventstoredb-protocol-append.ts';
 import {

@@ -1,7 +1,6 @@
 import { DeadlineExceededError } from '@eventstore/db-client';
-import { LogReplaced, PositionNotInLog, StoreUnavailable } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { LogReplaced, PositionNotInLog } from '../../domain/ports/event-store.ts';
+import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 
 /** Faults of EventStoreDB: which may pass, what they mean to who wrote the URL, and what followers do about them. */
 

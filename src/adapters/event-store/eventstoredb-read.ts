@@ -1,4 +1,3 @@
-import { createSemaphore, type Semaphore } from '../../async/semaphore.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type EventStore,
@@ -11,6 +10,7 @@ import {
   type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
 import { heldBytes } from '../../domain/ports/held-bytes.ts';
+import { createSemaphore, type Semaphore } from '../../lib/async/async.ts';
 import { type Connection, type Visit, visitAll } from './eventstoredb-client.ts';
 import { NoAnswer, readFault } from './eventstoredb-faults.ts';
 import { bytesBetween, type CountedQuery, type RawEvent } from './eventstoredb-protocol-read.ts';

@@ -1,4 +1,3 @@
-import { untilAborted } from '../../async/with-timeout.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type EventStore,
@@ -9,6 +8,7 @@ import {
   type Position,
   type ReadAllOptions,
 } from '../../domain/ports/event-store.ts';
+import { untilAborted } from '../../lib/async/async.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { NoAnswer, type Recovery } from './eventstoredb-faults.ts';
 import { bytesBetween } from './eventstoredb-protocol-read.ts';

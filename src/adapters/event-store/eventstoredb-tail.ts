@@ -1,4 +1,3 @@
-import { ENDED } from '../../async/with-timeout.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type Filter,
@@ -8,6 +7,7 @@ import {
   type ReadAllOptions,
   type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
+import { ENDED } from '../../lib/async/async.ts';
 import type { Connection } from './eventstoredb-client.ts';
 import { NoAnswer, type Recovery } from './eventstoredb-faults.ts';
 import { type Bounds, collect, eventsOf, type Feed, openFeed, positionOf } from './eventstoredb-feed.ts';

@@ -1,4 +1,3 @@
-import { retryWhileAway } from '../../async/retry.ts';
 import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
@@ -8,12 +7,9 @@ import {
   LOG_START,
   type LogLook,
   type Position,
-  StoreUnavailable,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
-import { StartRefused } from '../../domain/start-refused.ts';
+import { type Logger, retryWhileAway, StartRefused, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { type AppendEvents, createAppendEvents, createAppending } from './eventstoredb-append.ts';
 import { connect } from './eventstoredb-client.ts';
 import { createRecovery } from './eventstoredb-faults.ts';

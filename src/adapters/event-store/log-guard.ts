@@ -7,11 +7,9 @@ import {
   type Page,
   type Position,
   PositionNotInLog,
-  StoreUnavailable,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 
 /**
  * Makes sure that the log stays the one that this process began with. A client that connects again does so without a

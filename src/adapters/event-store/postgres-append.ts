@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { createBatcher } from '../../async/batcher.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   type Append,
@@ -11,7 +10,7 @@ import {
   type StreamName,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { createBatcher, type System } from '../../lib/async/async.ts';
 import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
 import {
   appendFailure,

@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { type Batcher, createBatcher } from '../../async/batcher.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import {
   EventsDetached,
@@ -14,7 +13,7 @@ import {
   type RecordedEvent,
   type StreamName,
 } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { type Batcher, createBatcher, type System } from '../../lib/async/async.ts';
 import {
   EVENT_COLUMNS,
   integerArray,

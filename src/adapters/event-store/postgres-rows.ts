@@ -5,10 +5,9 @@ import {
   LOG_START,
   type Position,
   type RecordedEvent,
-  StoreUnavailable,
   type StreamName,
 } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { isUnreachable } from '../postgres/pool.ts';
 
 /** Rows of the log in PostgreSQL as events, and its faults as those of the port. */

@@ -6,10 +6,8 @@ import {
   type Page,
   type Position,
   type ReadAllOptions,
-  StoreUnavailable,
 } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { retryDelayMs } from './postgres-rows.ts';
 
 /** Followers of the log in PostgreSQL: they read pages, and wait for notifications of appends between them. */

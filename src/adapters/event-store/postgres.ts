@@ -8,8 +8,7 @@ import {
   type Position,
   type ReadAllOptions,
 } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../postgres/pool.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending, type Written } from './postgres-append.ts';

@@ -5,7 +5,7 @@ import { textLinks } from '../../domain/analysis/text.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { AnalysisUnavailable, type AnalyzedMessage, type Analyzer } from '../../domain/ports/analyzer.ts';
 import type { StoredAttachment } from '../../domain/ports/contents.ts';
-import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 import { htmlFacts } from './html-facts.ts';
 
 /** Adapter of the port `Analyzer`: reads the html and applies the domain's rules, large messages in a thread. */

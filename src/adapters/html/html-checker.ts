@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { createFairQueue } from '../../async/fair-queue.ts';
 import { type HtmlChecker, HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
-import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
+import { createFairQueue, createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 import { type CheckedHtml, checkWithShape, type HtmlToCheck } from './read-html.ts';
 
 /** Adapter of the port `HtmlChecker`: small bodies inline under a time budget, large ones in a thread. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { TextAlternatives } from '../../domain/ports/mail-transport.ts';
-import { createWorkerThreads } from '../worker-threads.ts';
+import { createWorkerThreads } from '../../lib/async/async.ts';
 import { htmlToText } from './html-to-text.ts';
 
 /** Smaller bodies are converted inline (about half a ms), larger ones in a thread. */

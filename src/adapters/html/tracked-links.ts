@@ -1,7 +1,7 @@
 import { escapeHtml } from '../../domain/escape-html.ts';
 import type { HtmlTracker, OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import { TRACKED_LINKS_MAX } from '../../domain/tracking/tracking-token.ts';
-import { createWorkerThreads } from '../worker-threads.ts';
+import { createWorkerThreads } from '../../lib/async/async.ts';
 import { readHtml } from './read-html.ts';
 import type { StartTag } from './tokens.ts';
 

@@ -18,8 +18,7 @@ import {
   type IdentityProvider,
   IdentityProviderUnavailable,
 } from '../../domain/ports/identity-provider.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 
 /**
  * An OpenID provider by `openid-client`. What the provider says of itself is read when somebody signs in, not at the start: a

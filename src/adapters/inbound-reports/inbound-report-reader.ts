@@ -1,5 +1,5 @@
 import type { InboundReport } from '../../domain/bounce/report.ts';
-import { createWorkerThreads } from '../worker-threads.ts';
+import { createWorkerThreads } from '../../lib/async/async.ts';
 import { readInboundReport } from './read-inbound-report.ts';
 
 export interface InboundReportReader {

@@ -1,6 +1,5 @@
-import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import { smtpAnswer } from '../smtp-listener/smtp-listener.ts';
 
 export interface PostmasterOptions {

@@ -1,8 +1,7 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
-import { withTurns } from '../../async/turns.ts';
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
+import { type Logger, withTurns } from '../../lib/async/async.ts';
 import { type SmtpTask, smtpAnswer } from '../smtp-listener/smtp-listener.ts';
 import type { InboundReportReader } from './inbound-report-reader.ts';
 import type { Postmaster } from './postmaster.ts';

@@ -1,6 +1,4 @@
 import type { Pool } from 'pg';
-import { createBatcher, fulfilled } from '../../async/batcher.ts';
-import { createSemaphore } from '../../async/semaphore.ts';
 import { domainOf } from '../../domain/email-address.ts';
 import {
   type CapturedAttachment,
@@ -13,6 +11,7 @@ import {
   type ReceivedMail,
 } from '../../domain/ports/inbox.ts';
 import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
+import { createBatcher, createSemaphore, fulfilled } from '../../lib/async/async.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 import type { MailOutline } from './captured-mail.ts';
 import { createMailReader } from './mail-reader.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type MailParser, MailParserUnavailable, type ParsedMail } from '../../domain/ports/mail-parser.ts';
-import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 import { parseMail } from './parse-mail.ts';
 
 /**

@@ -2,11 +2,9 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { SMTPServer, type SMTPServerAddress, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
-import { withTurns } from '../../async/turns.ts';
 import type { Environment } from '../../domain/environment.ts';
 import type { Inbox } from '../../domain/ports/inbox.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { type Logger, type System, withTurns } from '../../lib/async/async.ts';
 
 export interface CaptureServerOptions {
   readonly inbox: Inbox;

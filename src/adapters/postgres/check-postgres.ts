@@ -1,7 +1,5 @@
 import { Client } from 'pg';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
-import { StartRefused } from '../../domain/start-refused.ts';
+import { type Logger, StartRefused, type System } from '../../lib/async/async.ts';
 import { isUnreachable } from './pool.ts';
 
 export interface CheckPostgresOptions {

@@ -1,6 +1,5 @@
 import { Pool } from 'pg';
-import { StoreUnavailable } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
+import { type Logger, StoreUnavailable } from '../../lib/async/async.ts';
 
 export interface PoolOptions {
   readonly url: string;

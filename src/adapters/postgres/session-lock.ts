@@ -1,6 +1,5 @@
 import { Client } from 'pg';
-import { pause } from '../../async/with-timeout.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { pause, type System } from '../../lib/async/async.ts';
 import { KEEP_ALIVE_MS } from './pool.ts';
 
 /**

@@ -1,7 +1,6 @@
 import type { Job as BullJob, JobsOptions } from 'bullmq';
-import type { Logger } from '../../domain/ports/logger.ts';
 import type { QueueName } from '../../domain/ports/queue.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 
 export interface BullmqOptions {
   readonly system: System;

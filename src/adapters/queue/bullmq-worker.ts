@@ -1,8 +1,6 @@
 import { type Job as BullJob, WaitingError } from 'bullmq';
-import { withTimeout } from '../../async/with-timeout.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
 import { type JobHandler, type QueueName, QueueUnavailable } from '../../domain/ports/queue.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { type Logger, type System, withTimeout } from '../../lib/async/async.ts';
 import type { BullmqEngine, BullmqSettings, BullWorker, WorkerOptions } from './bullmq-engine.ts';
 
 interface Work<Job> {

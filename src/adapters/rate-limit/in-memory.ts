@@ -1,5 +1,5 @@
-import type { System } from '../../domain/ports/system.ts';
 import type { RateLimiter, RateLimitResult } from '../../domain/rate-limits.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /**
  * Buckets remembered, of 0.1 to 4 kB each. Fewer let someone who can invent buckets (addresses) push others out, which

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { RateLimiter } from '../../domain/rate-limits.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import { createBuckets, type Run, resultOf, takeFrom, WINDOW_MS } from './in-memory.ts';
 
 /**

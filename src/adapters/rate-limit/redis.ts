@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { RateLimiter } from '../../domain/rate-limits.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import { connectRedis } from '../redis/connect.ts';
 import { createInMemoryRateLimiter, RUNS_PER_WINDOW, resultOf, type Taken, WINDOW_MS } from './in-memory.ts';
 

@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import type { Logger } from '../../domain/ports/logger.ts';
+import type { Logger } from '../../lib/async/async.ts';
 
 /** Longest pause between two tries to connect: also the longest that a recovered Redis goes unnoticed. */
 const RETRY_MS_MAX = 1_000;

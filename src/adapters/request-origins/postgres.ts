@@ -1,12 +1,11 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../domain/ports/logger.ts';
 import {
   ORIGIN_DAYS,
   originPart,
   type RequestOrigin,
   type RequestOrigins,
 } from '../../domain/ports/request-origins.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 
 export interface PostgresRequestOriginsOptions {

@@ -1,4 +1,3 @@
-import { inTurns } from '../../async/turns.ts';
 import { partHash, type SaltedPart } from '../../domain/audit/content-proof.ts';
 import { isRecipientPart, recipientPart, saltedParts } from '../../domain/message/content-parts.ts';
 import {
@@ -11,6 +10,7 @@ import {
   type StoredBody,
 } from '../../domain/ports/contents.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
+import { inTurns } from '../../lib/async/async.ts';
 import type { ContentsCodec } from '../contents/contents-codec.ts';
 
 /**

@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
-import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { atMost, createBatcher, fulfilled, type System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 import { createSecretBox, type SecretKeys } from './secret-box.ts';
 

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 import { openContents, type Part, sealContents } from '../contents/contents-codec.ts';
 import { createSecretBox, type SecretBox, type SecretKeys } from './secret-box.ts';
 import { CANARY } from './secret-key.ts';

@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import { atOnce, type Pausing } from '../../async/turns.ts';
 import { hmacSha256 } from '../../domain/digest.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { atOnce, type Pausing, type System } from '../../lib/async/async.ts';
 
 /** Layout: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. Version 1 had no key id. */
 const VERSION = 2;

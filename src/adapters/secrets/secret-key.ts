@@ -1,8 +1,7 @@
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Secrets, WrongSecretKey } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
-import { StartRefused } from '../../domain/start-refused.ts';
+import { StartRefused, type System } from '../../lib/async/async.ts';
 
 /** A row that nobody needs, stored at the very first start: whether it opens tells whether the key is the same. */
 export const CANARY = 'secret-key-check';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import type { Logger } from '../../domain/ports/logger.ts';
+import type { Logger } from '../../lib/async/async.ts';
 import { boundConnections, type ConnectionBounds, type Connections, NEW_TLS_MS } from './connections.ts';
 
 /** A negative reply as `smtp-server` expects it. @param text begins with the enhanced code (RFC 3463). */

@@ -4,7 +4,7 @@ import {
   TemplateCompilerUnavailable,
   type TemplateSource,
 } from '../../domain/ports/template-compiler.ts';
-import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../worker-threads.ts';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 
 /** Adapter of the port `TemplateCompiler`: one thread, started by the first template that needs it. */
 

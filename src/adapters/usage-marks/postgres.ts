@@ -1,7 +1,6 @@
 import type { Pool } from 'pg';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks, type UsedSecret } from '../../domain/ports/usage-marks.ts';
+import type { Logger, System } from '../../lib/async/async.ts';
 import { orUnavailable } from '../postgres/pool.ts';
 
 export interface PostgresUsageMarksOptions {

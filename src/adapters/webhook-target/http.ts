@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import type { Resolver } from '../../domain/ports/resolver.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { WebhookAnswer, WebhookPost, WebhookTarget } from '../../domain/ports/webhook-target.ts';
+import type { System } from '../../lib/async/async.ts';
 import {
   AddressRefused,
   addressProblem,

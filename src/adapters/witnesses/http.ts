@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
-import { readAtMost } from '../../async/read-at-most.ts';
 import { type WitnessAnswer, type Witnesses, WitnessUnreachable } from '../../domain/ports/witnesses.ts';
+import { readAtMost } from '../../lib/async/async.ts';
 
 /** Of a whole question and its answer. Longer waits for what is gone, shorter gives up on a witness far away. */
 const TIMEOUT_MS = 10_000;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { createShares, type Place } from '../../async/shares.ts';
+import { createShares, type Place } from '../../lib/async/async.ts';
 import { CommandFailed, EXIT } from '../failures.ts';
 
 /**

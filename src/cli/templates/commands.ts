@@ -1,5 +1,5 @@
-import { atOnce } from '../../async/turns.ts';
 import { type Difference, differencesOf } from '../../domain/template/differences.ts';
+import { atOnce } from '../../lib/async/async.ts';
 import type { Invocation, Result, ServiceCommand } from '../command.ts';
 import { ServiceRefused } from '../customer/answers.ts';
 import type { Service } from '../customer/service.ts';

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createSemaphore, type Semaphore } from '../../async/semaphore.ts';
 import { type Answer, problemWith, type Shown } from '../../domain/audit/consider-checkpoint.ts';
 import {
   type Checkpoint,
@@ -11,6 +10,7 @@ import {
   signedAt,
   signedNote,
 } from '../../domain/audit/signed-note.ts';
+import { createSemaphore, type Semaphore } from '../../lib/async/async.ts';
 import { replaceFile } from '../replace-file.ts';
 
 /**

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { readAtMost } from '../../async/read-at-most.ts';
 import { ADD_CHECKPOINT, REQUEST_BYTES_MAX } from '../../domain/audit/add-checkpoint.ts';
 import { type Answer, readRequest } from '../../domain/audit/consider-checkpoint.ts';
 import { MalformedNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { readAtMost, type System } from '../../lib/async/async.ts';
 import type { CosignedCheckpoints } from './cosigned-checkpoints.ts';
 
 /** The witness over HTTP: one request, bounded in bytes, time and number. */

@@ -1,6 +1,5 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { keyedDigest, sha256Hex } from '../../domain/digest.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { mapConcurrently, type System } from '../../lib/async/async.ts';
 import { bodyDigest, type MessageIdentity, type Sender } from './prepare-message.ts';
 import { keyedMessageId, newMessageId } from './send-message.ts';
 

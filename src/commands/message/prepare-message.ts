@@ -1,5 +1,3 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
-import { inTurns } from '../../async/turns.ts';
 import type { Analysis, Finding } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
@@ -14,9 +12,9 @@ import type { MessageDraft } from '../../domain/message/draft.ts';
 import { resentProblems } from '../../domain/message/sender-headers.ts';
 import { subjectWordDigests } from '../../domain/message/subject-words.ts';
 import type { MessageBody, MessageContents } from '../../domain/ports/contents.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
+import { inTurns, mapConcurrently, type System } from '../../lib/async/async.ts';
 
 /** What a client wants sent, and what is known about it. */
 export interface SendRequest {

@@ -16,8 +16,8 @@ import { recordReport as decideRecordReport, type ReportedRecipient } from '../.
 import { indexesOf, isReturnPath, type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import type { ErasedContent, MessageContents } from '../../domain/ports/contents.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { messageStream } from '../../domain/streams.ts';
+import type { System } from '../../lib/async/async.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { erasedRecord } from '../erasure.ts';
 import { execute, type Loaded, load } from '../execute.ts';

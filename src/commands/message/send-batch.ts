@@ -1,9 +1,9 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { acceptMessage } from '../../domain/message/accept-message.ts';
 import { message } from '../../domain/message/message.ts';
 import { messageStream } from '../../domain/streams.ts';
+import { mapConcurrently } from '../../lib/async/async.ts';
 import type { CommandContext, Origin } from '../context.ts';
 import { load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';

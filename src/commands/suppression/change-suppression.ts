@@ -1,4 +1,3 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress } from '../../domain/email-address.ts';
@@ -22,6 +21,7 @@ import {
   suppression,
   suppressionId,
 } from '../../domain/suppression/suppression.ts';
+import { mapConcurrently } from '../../lib/async/async.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';

@@ -3,7 +3,6 @@ import { sha256Hex } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { TemplateCompiler } from '../../domain/ports/template-compiler.ts';
 import { templateStream } from '../../domain/streams.ts';
 import { requireTemplate, requireVersion, requireVersions } from '../../domain/template/change-template.ts';
@@ -22,6 +21,7 @@ import {
   template,
   templateIdOf,
 } from '../../domain/template/template.ts';
+import type { System } from '../../lib/async/async.ts';
 import { load } from '../execute.ts';
 
 /** Contents of templates: how they get into the vault and out of it. */

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../../lib/async/async.ts';
 import type { AddressClass } from '../address-ranges.ts';
 import type { Environment } from '../environment.ts';
 import type { OutboxEvent } from '../events.ts';
@@ -234,11 +235,6 @@ export class WrongExpectedRevision extends Error {
 /** No answer in time, or the connection broke after sending: the events may have been written. */
 export class AppendOutcomeUnknown extends Error {
   override readonly name = 'AppendOutcomeUnknown';
-}
-
-/** The log cannot be reached just now; nothing was written by this call. */
-export class StoreUnavailable extends Error {
-  override readonly name: string = 'StoreUnavailable';
 }
 
 /** What was asked for is in a partition of the log that was taken out. It is there again once that is attached again. */

@@ -1,14 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TimedOut } from '../../async/with-timeout.ts';
 import { isWithin } from '../../domain/address-ranges.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { readSecret } from '../../domain/api-key/secret.ts';
 import { sha256Hex } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { endOfSession, idleMsOf } from '../../domain/member/session.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
 import type { RateLimiter, RateLimits } from '../../domain/rate-limits.ts';
+import { type System, TimedOut } from '../../lib/async/async.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import type { KeyCache } from './key-cache.ts';
 import { requireOpenFilters, requirePermission } from './permissions.ts';

@@ -1,15 +1,7 @@
-import { withTimeout } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { createKeyCacheProjection, KEY_CACHE_CATEGORIES, type LoadKeyCache } from '../../domain/key-cache.ts';
-import {
-  type EventStore,
-  LOG_START,
-  type Position,
-  type RecordedEvent,
-  StoreUnavailable,
-} from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { type EventStore, LOG_START, type Position, type RecordedEvent } from '../../domain/ports/event-store.ts';
+import { type Logger, StoreUnavailable, type System, withTimeout } from '../../lib/async/async.ts';
 import { createKeyCacheQueries, type KeyCacheQueries } from './key-cache-queries.ts';
 import { createSecretIndex, type SecretIndex } from './secret-index.ts';
 

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import { keyedBytes } from '../../domain/digest.ts';
 import type { OidcTransaction } from '../../domain/ports/identity-provider.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { withHostName } from '../../domain/public-url.ts';
 import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /**
  * A sign-in at the identity provider, from the button to the way back. A cookie of the browser holds when it ends, random

@@ -1,5 +1,5 @@
 import type { Contents, StoredBody } from '../../domain/ports/contents.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
+import type { Logger } from '../../lib/async/async.ts';
 import type { KeyCache } from './key-cache.ts';
 
 /** Names of owners, for the sentence that says who can give a member what their role lacks. They are in the vault. */

@@ -2,9 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import { keyedBytes } from '../../domain/digest.ts';
 import type { Passkey } from '../../domain/member/member.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { withHostName } from '../../domain/public-url.ts';
 import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /**
  * Passkeys as WebAuthn has them: challenges, and the check of what authenticators answer.

@@ -2,7 +2,6 @@ import type { FastifyReply } from 'fastify';
 import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import type { System } from '../../domain/ports/system.ts';
 import {
   type ActionKind,
   effectiveLimits,
@@ -10,6 +9,7 @@ import {
   type RateLimitResult,
   type RateLimits,
 } from '../../domain/rate-limits.ts';
+import type { System } from '../../lib/async/async.ts';
 import type { KeyCache } from './key-cache.ts';
 
 /** Rate limits of keys, and of the catch-ups of the key cache that unknown keys cause. */

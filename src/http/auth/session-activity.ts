@@ -1,6 +1,6 @@
 import type { ExistingSession } from '../../domain/member/session.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { UsageMarks } from '../../domain/ports/usage-marks.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /**
  * Whether sessions are in use. Each request of a session leaves a mark, as those of keys do; it is asked for only where

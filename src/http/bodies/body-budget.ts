@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { createFairQueue } from '../../async/fair-queue.ts';
-import { ENDED } from '../../async/with-timeout.ts';
+import { createFairQueue, ENDED } from '../../lib/async/async.ts';
 
 /**
  * Bounds the memory for request bodies in flight. Memory for a whole body is reserved before its first byte is read, so

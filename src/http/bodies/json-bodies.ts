@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Cohort, createCohort } from '../../async/cohort.ts';
-import { startDeadline } from '../../async/deadlines.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { type Cohort, createCohort, startDeadline } from '../../lib/async/async.ts';
 import { announcedBytes, REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
 import { type BodyBudget, type Ended, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';

@@ -1,7 +1,7 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { SentBatch } from '../../commands/message/send-batch.ts';
 import type { SentMessage } from '../../commands/message/send-message.ts';
 import { type Details, DomainError } from '../../domain/domain-error.ts';
+import { mapConcurrently } from '../../lib/async/async.ts';
 import type { Call, RouteContext } from '../endpoint.ts';
 import { htmlPolicyOf } from '../routes/messages/html-rules.ts';
 import { type AcceptBatch, acceptBatch, BATCH_MESSAGES_MAX } from '../routes/messages/send-batch.ts';

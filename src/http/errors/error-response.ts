@@ -1,13 +1,13 @@
-import { TimedOut } from '../../async/with-timeout.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
 import { AnalysisUnavailable } from '../../domain/ports/analyzer.ts';
 import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
-import { AppendOutcomeUnknown, StoreUnavailable } from '../../domain/ports/event-store.ts';
+import { AppendOutcomeUnknown } from '../../domain/ports/event-store.ts';
 import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
 import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
 import { TemplateCompilerUnavailable } from '../../domain/ports/template-compiler.ts';
+import { StoreUnavailable, TimedOut } from '../../lib/async/async.ts';
 
 /** HTTP status of each error code (spec §7). Fails to compile if one is missing. */
 export const ERROR_STATUSES = {

@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { withTimeout } from '../../async/with-timeout.ts';
 import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { ErrorCode } from '../../domain/error-catalogue.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
+import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import type { Registration, RouteContext } from '../endpoint.ts';
 import { beginErrorAnswer } from '../errors/error-handlers.ts';
 import { type Described, routeSchema } from '../openapi/operation.ts';

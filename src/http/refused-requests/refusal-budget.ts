@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /**
  * How many refused requests of an organization are recorded with their bodies, in this process: enough for somebody who

@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Counter, type Registry } from 'prom-client';
-import { withTimeout } from '../../async/with-timeout.ts';
 import type { CommandContext } from '../../commands/context.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import { addressDigest } from '../../commands/suppression/change-suppression.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
 import type { RecordedRefusal, RefusedRequests } from '../../domain/ports/refused-requests.ts';
+import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import { type ErrorBody, isUnavailable } from '../errors/error-response.ts';
 import { type Described, describeRefusal } from './describe-refusal.ts';
 import { createRefusalBudget } from './refusal-budget.ts';

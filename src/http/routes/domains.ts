@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { mapConcurrently } from '../../async/map-concurrently.ts';
 import { load } from '../../commands/execute.ts';
 import {
   changeDomain,
@@ -23,6 +22,7 @@ import {
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
+import { mapConcurrently } from '../../lib/async/async.ts';
 import { resourceEndpoint, statesOf } from '../as-of.ts';
 import { visibleDomainId } from '../auth/permissions.ts';
 import { ifMatch, setRevision } from '../consistency.ts';

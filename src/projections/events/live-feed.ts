@@ -1,11 +1,8 @@
 import type { Pool } from 'pg';
-import { createSlices } from '../../async/slices.ts';
-import { pause } from '../../async/with-timeout.ts';
 import { customerEvents } from '../../domain/customer-events.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import { type EventStore, type FollowedPage, LOG_START, type Position } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { createSlices, type Logger, pause, type System } from '../../lib/async/async.ts';
 import type { ReadModels } from '../read-models.ts';
 import { eventsProjection } from './projection.ts';
 import { type FeedCursor, type FeedEvent, isAfter, readNewEvents } from './queries.ts';

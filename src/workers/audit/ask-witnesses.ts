@@ -1,12 +1,11 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { AuditContext } from '../../commands/audit.ts';
 import { noteCosignature, noteDispute } from '../../commands/audit-witnesses.ts';
 import { ADD_CHECKPOINT } from '../../domain/audit/add-checkpoint.ts';
 import { consistencyRanges } from '../../domain/audit/merkle-tree.ts';
 import { parseCheckpoint, parseNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
 import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
 import { type Witnesses, WitnessUnreachable } from '../../domain/ports/witnesses.ts';
+import { type Logger, mapConcurrently } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 import { askToCosign, type Refusal } from './ask-to-cosign.ts';

@@ -1,6 +1,4 @@
-import { pause } from '../../async/with-timeout.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { type Logger, pause, type System } from '../../lib/async/async.ts';
 import type { TreesChecked } from '../../projections/audit/check/check-trees.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';

@@ -1,6 +1,6 @@
 import { type AuditContext, Contradicted, signCheckpoint } from '../../commands/audit.ts';
 import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
+import type { Logger } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 

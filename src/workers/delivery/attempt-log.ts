@@ -1,7 +1,7 @@
 import type { MessageEvent } from '../../domain/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
+import type { Logger } from '../../lib/async/async.ts';
 
 /** Metrics and log lines of attempts. Neither names an address. */
 

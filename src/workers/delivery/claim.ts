@@ -4,7 +4,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { random } from '../../domain/jitter.ts';
 import type { Message } from '../../domain/message/message.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import { countEndedUnsent, type DeliveryMetrics } from './attempt-log.ts';
 import type { Due, RecentlyQueued } from './due.ts';

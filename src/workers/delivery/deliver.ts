@@ -1,11 +1,10 @@
-import type { Semaphore } from '../../async/semaphore.ts';
 import { type Loaded, load } from '../../commands/execute.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { type ExistingMessage, type Message, message } from '../../domain/message/message.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import { messageStream } from '../../domain/streams.ts';
+import type { Logger, Semaphore } from '../../lib/async/async.ts';
 import { countOutcomes, logAttempt } from './attempt-log.ts';
 import { type Claimed, type ClaimParts, claimDue, isHeld, isLive } from './claim.ts';
 import type { AcceptedCache } from './dispatch.ts';

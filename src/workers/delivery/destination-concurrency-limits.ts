@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { KeyLimits } from '../../async/keyed-queue.ts';
 import {
   type AfterAttempt,
   adjustConcurrency,
@@ -20,8 +19,7 @@ import { random } from '../../domain/jitter.ts';
 import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { KeyLimits, Logger, System } from '../../lib/async/async.ts';
 import { createDestinationRateLimits } from './destination-rate-limits.ts';
 import type { Destinations } from './due.ts';
 import { createProvenServers } from './proven-servers.ts';

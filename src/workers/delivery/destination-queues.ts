@@ -1,11 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { createKeyedQueue, type KeyLimits, type Ran } from '../../async/keyed-queue.ts';
-import { retry } from '../../async/retry.ts';
-import { createSemaphore } from '../../async/semaphore.ts';
-import { pause } from '../../async/with-timeout.ts';
 import type { SuspendDestination } from '../../domain/destination/suspension.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
+import { createKeyedQueue, createSemaphore, type KeyLimits, pause, type Ran, retry } from '../../lib/async/async.ts';
 import { type Attempted, type DeliverParts, deliver } from './deliver.ts';
 import type { DestinationLimits } from './destination-concurrency-limits.ts';
 import { type DeliveryJob, type Destinations, type Due, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import type { KeyLimits } from '../../async/keyed-queue.ts';
 import { asksForLowerRate, type Feedback } from '../../domain/destination/feedback.ts';
 import {
   type AttemptCount,
@@ -12,8 +11,7 @@ import {
   waitingMax,
 } from '../../domain/destination/rate-limit.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { KeyLimits, Logger, System } from '../../lib/async/async.ts';
 
 /** Feedback of an attempt about the rate of its destination. */
 export interface RateReport {

@@ -4,7 +4,7 @@ import { fold } from '../../domain/aggregate.ts';
 import type { MessageEvent } from '../../domain/events.ts';
 import { type Message, message } from '../../domain/message/message.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
 import type { RecentlyQueued } from './due.ts';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Environment } from '../../domain/environment.ts';
 import type { NewJob, Queue, Queues } from '../../domain/ports/queue.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /**
  * What is due: the unit of delivery, how it travels through the queue, and what this process knows of it that the

@@ -1,8 +1,8 @@
 import { load } from '../../commands/execute.ts';
 import { type Message, message } from '../../domain/message/message.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { messageStream } from '../../domain/streams.ts';
+import type { System } from '../../lib/async/async.ts';
 import { type AttemptTimes, type Claimed, isHeld } from './claim.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 

@@ -1,4 +1,3 @@
-import { retry } from '../../async/retry.ts';
 import { storedBody } from '../../commands/message/send-message.ts';
 import { organizationSecret } from '../../commands/organization.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
@@ -14,9 +13,9 @@ import type { Contents, MessageBody, UnsubscribeWays } from '../../domain/ports/
 import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
 import type { OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { trackedHtml, trackingUrl } from '../../domain/tracking/tracking.ts';
 import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
+import { retry, type System } from '../../lib/async/async.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { Claimed } from './claim.ts';
 

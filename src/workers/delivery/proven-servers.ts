@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /**
  * Addresses of each destination that have answered well lately. Some providers give host names to their customers' machines

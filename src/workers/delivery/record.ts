@@ -1,4 +1,3 @@
-import { retryBy } from '../../async/retry.ts';
 import { recordAttempt } from '../../commands/message/attempt.ts';
 import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
@@ -10,9 +9,9 @@ import type { SmtpFacts } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import { type AttemptOutcome, REFUSED } from '../../domain/message/record-attempt.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
-import { AppendOutcomeUnknown, type EventStore, StoreUnavailable } from '../../domain/ports/event-store.ts';
+import { AppendOutcomeUnknown, type EventStore } from '../../domain/ports/event-store.ts';
 import type { RecipientOutcome } from '../../domain/ports/mail-transport.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { retryBy, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import type { AttemptTimes, Claimed } from './claim.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 

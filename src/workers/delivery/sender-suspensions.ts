@@ -15,7 +15,7 @@ import {
 } from '../../domain/destination/suspension.ts';
 import type { AttemptOutcome } from '../../domain/message/record-attempt.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /** The sending domain of a message, and the organization that owns it. */
 export interface Sender {

@@ -1,4 +1,4 @@
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 import type {
   AskDue,
   AskDueByDestination,

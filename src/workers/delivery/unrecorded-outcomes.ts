@@ -1,4 +1,4 @@
-import type { System } from '../../domain/ports/system.ts';
+import type { System } from '../../lib/async/async.ts';
 
 /** Limits the messages that a crash would send again: completed, but not recorded yet. */
 export interface UnrecordedOutcomes {

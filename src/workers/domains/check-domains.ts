@@ -1,10 +1,8 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
-import { pause } from '../../async/with-timeout.ts';
 import type { SendingDomainEvent } from '../../domain/events.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { nextCheckMs } from '../../domain/sending-domain/domain-records.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import { mapConcurrently, pause, type System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
 

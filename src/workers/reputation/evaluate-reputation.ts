@@ -1,12 +1,12 @@
 import { evaluateReputation as record } from '../../commands/reputation.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import {
   countedFrom,
   evaluateReputation as decide,
   type ReputationCounts,
   type ReputationLimits,
 } from '../../domain/reputation/evaluate-reputation.ts';
+import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 import type { SendingHolds } from './sending-holds.ts';

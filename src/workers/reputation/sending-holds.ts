@@ -4,8 +4,8 @@ import type { Hold } from '../../domain/message/claim-attempt.ts';
 import type { HoldReason } from '../../domain/message/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { GOOD_REPUTATION, type Reputation, reputation, senderIdIn } from '../../domain/reputation/reputation.ts';
+import type { System } from '../../lib/async/async.ts';
 
 type Sent = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
 

@@ -1,11 +1,10 @@
-import { pause } from '../../async/with-timeout.ts';
 import { load } from '../../commands/execute.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import { REFUSED_REQUEST_DAYS } from '../../domain/ports/refused-requests.ts';
 import type { OldRows, Retention } from '../../domain/ports/retention.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { webhookStream } from '../../domain/streams.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
+import { pause, type System } from '../../lib/async/async.ts';
 
 /**
  * Deletes rows that nobody asks for any more: what webhooks were posted and mail that was captured, after 30 days, refused

@@ -1,4 +1,3 @@
-import { pause } from '../../async/with-timeout.ts';
 import { clearContact, contactsTo } from '../../commands/contacts.ts';
 import {
   cancelForErased,
@@ -20,7 +19,7 @@ import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { Retention } from '../../domain/ports/retention.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
+import { pause, type System } from '../../lib/async/async.ts';
 import type { Auditors } from '../audit/auditors.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';

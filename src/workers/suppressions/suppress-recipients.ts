@@ -1,7 +1,7 @@
-import { mapConcurrently } from '../../async/map-concurrently.ts';
 import type { CommandContext } from '../../commands/context.ts';
 import { suppressRecipient } from '../../commands/suppression/change-suppression.ts';
 import { isSuppressing } from '../../domain/suppression/suppressing-event.ts';
+import { mapConcurrently } from '../../lib/async/async.ts';
 import type { EventsReaction } from '../webhooks/record-webhook-deliveries.ts';
 
 /** Their reads share queries and their appends commits; more would delay those of messages. */

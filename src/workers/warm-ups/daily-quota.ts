@@ -1,9 +1,8 @@
-import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
 import type { Loaded } from '../../commands/execute.ts';
 import { reserveDailyQuota } from '../../commands/warm-up.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { QuotaRequest, RecipientCounts, DailyQuota as UsedQuota } from '../../domain/warm-up/daily-quota.ts';
+import { atMost, createBatcher, fulfilled, type System } from '../../lib/async/async.ts';
 
 /** This process's share of the daily quota of a domain in warm-up. The log is the count: what is kept here saves reads. */
 export interface DailyQuota {

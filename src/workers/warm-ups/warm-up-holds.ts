@@ -5,7 +5,6 @@ import type { Hold } from '../../domain/message/claim-attempt.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { Recipient } from '../../domain/message/recipient.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { warmUpStream } from '../../domain/streams.ts';
 import { nextSlot, type QuotaRequest } from '../../domain/warm-up/daily-quota.ts';
 import {
@@ -17,6 +16,7 @@ import {
   type WarmUp,
   warmUp,
 } from '../../domain/warm-up/warm-up.ts';
+import type { System } from '../../lib/async/async.ts';
 import type { Destinations } from '../delivery/due.ts';
 import { createDailyQuota, type DailyQuota } from './daily-quota.ts';
 

@@ -1,6 +1,6 @@
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { ExistingWebhook, Webhook } from '../../domain/webhook/webhook.ts';
+import type { System } from '../../lib/async/async.ts';
 import { repeat, type Work } from '../supervise.ts';
 
 /**

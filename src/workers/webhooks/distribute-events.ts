@@ -1,6 +1,6 @@
 import type { CustomerEvent } from '../../domain/customer-events.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { OwedDelivery, StoredOwedEvents, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import type { System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 import { owedDelivery, type ReadyEndpoints } from './endpoints.ts';

@@ -1,11 +1,17 @@
-import { atMost, createBatcher, fulfilled } from '../../async/batcher.ts';
-import { createKeyedQueue, type Ran } from '../../async/keyed-queue.ts';
-import { retry } from '../../async/retry.ts';
-import { createSemaphore, type Semaphore } from '../../async/semaphore.ts';
-import { pause } from '../../async/with-timeout.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
 import type { FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
+import {
+  atMost,
+  createBatcher,
+  createKeyedQueue,
+  createSemaphore,
+  fulfilled,
+  type Logger,
+  pause,
+  type Ran,
+  retry,
+  type Semaphore,
+} from '../../lib/async/async.ts';
 import type { Endpoints, ReadyEndpoint } from './endpoints.ts';
 import {
   createDisableEndpoint,

@@ -5,10 +5,10 @@ import { apiKey, isExpired } from '../../domain/api-key/api-key.ts';
 import { allows } from '../../domain/api-key/events.ts';
 import { isBounded } from '../../domain/api-key/key-authority.ts';
 import type { EventStore, RecordedEvent } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import { sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
 import { apiKeyStream, sendingDomainStream } from '../../domain/streams.ts';
 import { type ExistingWebhook, owningKeyId } from '../../domain/webhook/webhook.ts';
+import type { System } from '../../lib/async/async.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Reaction } from './record-webhook-deliveries.ts';
 

@@ -1,14 +1,13 @@
 import { LRUCache } from 'lru-cache';
-import { retry } from '../../async/retry.ts';
 import { disableWebhook } from '../../commands/webhook.ts';
 import { sha256Hex } from '../../domain/digest.ts';
 import { random } from '../../domain/jitter.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, FinishedTry, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import type { WebhookAnswer, WebhookTarget } from '../../domain/ports/webhook-target.ts';
 import { POST_HEADERS, REPLAY_HEADER, signWebhook, webhookRetryWaitMs } from '../../domain/webhook/post.ts';
 import type { ExistingWebhook } from '../../domain/webhook/webhook.ts';
+import { retry, type System } from '../../lib/async/async.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
 

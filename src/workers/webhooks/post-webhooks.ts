@@ -1,14 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { retry } from '../../async/retry.ts';
-import { pause } from '../../async/with-timeout.ts';
 import { carriesContents } from '../../commands/webhook.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { ClaimedDelivery, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { type ExistingWebhook, signingSecretIds } from '../../domain/webhook/webhook.ts';
+import { type Logger, pause, retry, type System } from '../../lib/async/async.ts';
 import {
   type SerializedEvent,
   serializeEvents,

@@ -1,5 +1,3 @@
-import { createSemaphore } from '../../async/semaphore.ts';
-import { pause } from '../../async/with-timeout.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import {
   type EventStore,
@@ -8,12 +6,10 @@ import {
   type Position,
   type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
-import type { Logger } from '../../domain/ports/logger.ts';
-import type { System } from '../../domain/ports/system.ts';
 import type { RecordingCheckpoint, WebhookDeliveries } from '../../domain/ports/webhook-deliveries.ts';
 import { readFamilies } from '../../domain/read-families.ts';
-import { StartRefused } from '../../domain/start-refused.ts';
 import { webhook } from '../../domain/webhook/webhook.ts';
+import { createSemaphore, type Logger, pause, StartRefused, type System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
 import { createEndpoints, type Endpoints, type Owed, owedBy, type ReadyEndpoint } from './endpoints.ts';

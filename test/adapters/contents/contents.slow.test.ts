@@ -6,7 +6,7 @@ import { createPostgresContents } from '../../../src/adapters/contents/postgres.
 import { createSecretBox } from '../../../src/adapters/secrets/secret-box.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
 import type { Contents, MessageBody, MessageContents } from '../../../src/domain/ports/contents.ts';
-import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { longestTurnMs } from '../../support/longest-turn.ts';
 import { openMigratedPool } from '../../support/postgres.ts';

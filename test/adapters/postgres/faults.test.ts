@@ -2,7 +2,7 @@ import pg from 'pg';
 import { describe, expect, inject, test } from 'vitest';
 import { readFailure } from '../../../src/adapters/event-store/postgres-rows.ts';
 import { orUnavailable } from '../../../src/adapters/postgres/pool.ts';
-import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 
 /** What a query of the real server, or a connection attempt, fails with. */
 const failureOf = async (text: string, config: pg.ClientConfig = {}): Promise<unknown> => {

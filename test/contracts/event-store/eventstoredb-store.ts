@@ -3,7 +3,7 @@ import { createSystem } from '../../../src/adapters/system.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { Contents } from '../../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
-import type { Logger } from '../../../src/domain/ports/logger.ts';
+import type { Logger } from '../../../src/lib/async/async.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { PATIENCE_MS } from './harness.ts';
 

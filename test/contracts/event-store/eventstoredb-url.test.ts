@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkEventStoreDb } from '../../../src/adapters/event-store/eventstoredb.ts';
 import { hostsOf } from '../../../src/adapters/event-store/eventstoredb-url.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { StartRefused } from '../../../src/domain/start-refused.ts';
+import { StartRefused } from '../../../src/lib/async/async.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import { silentLogger } from '../../support/logger.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';

@@ -7,9 +7,9 @@ import {
   AppendOutcomeUnknown,
   type EventStore,
   LOG_START,
-  StoreUnavailable,
   WrongExpectedRevision,
 } from '../../../src/domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../../support/eventstoredb-double/start.ts';
 import type { ProposedEvent } from '../../support/eventstoredb-double/stored-log.ts';
 import { openEventStoreDb } from './eventstoredb-store.ts';

@@ -1,3 +1,3 @@
-import type { Logger } from '../../../src/domain/ports/logger.ts';
+import type { Logger } from '../../../src/lib/async/async.ts';
 
 export const silentLogger: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

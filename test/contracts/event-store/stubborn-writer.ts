@@ -4,8 +4,8 @@ import {
   AppendOutcomeUnknown,
   type EventStore,
   type Revision,
-  StoreUnavailable,
 } from '../../../src/domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 
 const RETRIES_MAX = 200;
 

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import type { Logger } from '../../../src/domain/ports/logger.ts';
+import type { Logger } from '../../../src/lib/async/async.ts';
 
 /** A logger that keeps the sentences. */
 export const createRecordingLogger = (): Logger & { readonly sentences: string[] } => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import type { System } from '../../../src/domain/ports/system.ts';
+import type { System } from '../../../src/lib/async/async.ts';
 import { describeRateLimiter } from './contract.ts';
 
 describeRateLimiter('in memory', async () => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { atOnce } from '../../../src/async/turns.ts';
 import { differencesOf } from '../../../src/domain/template/differences.ts';
+import { atOnce } from '../../../src/lib/async/async.ts';
 
 const changesOf = (from: string, to: string) => atOnce(differencesOf({ text: from }, { text: to }))[0]?.lines;
 

@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import type { RecordedRefusal } from '../../../src/domain/ports/refused-requests.ts';
 import { isRouteName, methodAndUrl, ROUTES } from '../../../src/http/route-table.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryRefusedRequests } from '../../support/in-memory/refused-requests.ts';
 import { startService } from '../support/service.ts';
 

@@ -1,8 +1,8 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import { clickUrl, openUrl } from '../../../src/domain/tracking/tracking-token.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { TRACKING_KEYS } from '../../support/tracking-keys.ts';
 import { createMemoryStore, type Service, startService } from '../support/service.ts';

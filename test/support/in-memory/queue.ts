@@ -1,5 +1,4 @@
 import { createRunningJobs } from '../../../src/adapters/queue/bullmq-worker.ts';
-import type { Logger } from '../../../src/domain/ports/logger.ts';
 import {
   type JobHandler,
   type NewJob,
@@ -8,7 +7,7 @@ import {
   type Queues,
   QueueUnavailable,
 } from '../../../src/domain/ports/queue.ts';
-import type { System } from '../../../src/domain/ports/system.ts';
+import type { Logger, System } from '../../../src/lib/async/async.ts';
 
 /** The jobs of one name, as the text they would be stored as, and whom to wake for them. */
 interface Line {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Logger } from '../../../src/domain/ports/logger.ts';
+import type { Logger } from '../../../src/lib/async/async.ts';
 import type { TreesChecked } from '../../../src/projections/audit/check/check-trees.ts';
 import { checkTreesNightly } from '../../../src/workers/audit/check-trees-nightly.ts';
 import { createSteppableSystem } from '../../support/system.ts';

@@ -9,7 +9,7 @@ import { removeMember } from '../../../src/commands/member.ts';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import { loadOrganization } from '../../../src/commands/organization.ts';
 import type { Retention } from '../../../src/domain/ports/retention.ts';
-import type { System } from '../../../src/domain/ports/system.ts';
+import type { System } from '../../../src/lib/async/async.ts';
 import { PROJECTIONS } from '../../../src/projections/all.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';
 import { RUNNER_CONNECTIONS } from '../../../src/projections/runner.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createPostgresSecrets } from '../../../src/adapters/secrets/postgres.ts';
 import { createSystem } from '../../../src/adapters/system.ts';
-import { StoreUnavailable } from '../../../src/domain/ports/event-store.ts';
 import type { Secrets } from '../../../src/domain/ports/secrets.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
 import { openPool } from '../../projections/support/open.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 import { until } from '../delivering.ts';

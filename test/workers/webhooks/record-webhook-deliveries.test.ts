@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { StartRefused } from '../../../src/domain/start-refused.ts';
+import { StartRefused } from '../../../src/lib/async/async.ts';
 import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { until } from '../delivering.ts';

@@ -1,7 +1,7 @@
 import { withViewUrl } from '../../../domain/message/recipient-link.ts';
 import type { MessageBody, StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
 import type { MessageSources, OutgoingMail, TextAlternatives } from '../../../domain/ports/mail-transport.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { System } from '../../../lib/async/async.ts';
 import { createTextAlternatives } from '../../html/text-alternatives.ts';
 import { createHtmlTracker } from '../../html/tracked-links.ts';
 import { bodyHash } from '../dkim/canonicalize.ts';

@@ -1,6 +1,6 @@
 import { createPrivateKey, hash, type KeyObject, sign } from 'node:crypto';
-import { createCohort } from '../../../async/cohort.ts';
 import type { SigningKey } from '../../../domain/ports/dkim-keys.ts';
+import { createCohort } from '../../../lib/async/async.ts';
 import type { UnsignedMessage } from '../compose/mime-message.ts';
 import { relaxedHeader } from './canonicalize.ts';
 

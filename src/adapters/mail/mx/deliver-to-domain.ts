@@ -1,6 +1,6 @@
-import { untilAborted } from '../../../async/with-timeout.ts';
 import { ownDestination } from '../../../domain/destination/suspension.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
+import { untilAborted } from '../../../lib/async/async.ts';
 import { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { deferredAll } from '../smtp-client/outcomes.ts';
 import { type ReadyMail, type ServerVerdict, sendOnSession } from '../smtp-client/send.ts';

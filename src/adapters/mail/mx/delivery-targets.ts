@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { HostAddress } from '../../../domain/ports/resolver.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { System } from '../../../lib/async/async.ts';
 import type { HostSecurity, TransportSecurity } from '../policy/transport-security.ts';
 import type { SmtpConnectFailed } from '../smtp-client/open-session.ts';
 import { noReply, type SmtpReply } from '../smtp-client/reply.ts';

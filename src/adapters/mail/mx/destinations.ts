@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { getDomain } from 'tldts';
 import { ownDestination } from '../../../domain/destination/suspension.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { System } from '../../../lib/async/async.ts';
 import type { createMxAddresses, MailHost, MxRoutes } from './routes.ts';
 
 const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '');

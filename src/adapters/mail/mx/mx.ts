@@ -1,9 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
 import { domainOf } from '../../../domain/email-address.ts';
-import type { Logger } from '../../../domain/ports/logger.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { Resolver } from '../../../domain/ports/resolver.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { Logger, System } from '../../../lib/async/async.ts';
 import { createOutgoingMessages } from '../compose/signed-message.ts';
 import type { TransportSecurity } from '../policy/transport-security.ts';
 import type { PooledTransport } from '../smarthost/smarthost.ts';

@@ -1,6 +1,5 @@
-import type { Logger } from '../../../domain/ports/logger.ts';
 import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { Logger, System } from '../../../lib/async/async.ts';
 
 /**
  * Refusals for good that are about this machine: its address, its reverse name, the name it says in EHLO. They say nothing

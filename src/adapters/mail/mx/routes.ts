@@ -6,7 +6,7 @@ import {
   type Resolver,
   ResolverUnavailable,
 } from '../../../domain/ports/resolver.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { System } from '../../../lib/async/async.ts';
 import { addressRange } from '../../address-range.ts';
 import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Resolver, ResolverUnavailable } from '../../../domain/ports/resolver.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { System } from '../../../lib/async/async.ts';
 import { createGuardedLookup, createLookupAll } from '../../webhook-target/guarded-lookup.ts';
 import {
   createFetchStsPolicy,

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { Client } from 'undici';
-import { createSemaphore } from '../../../async/semaphore.ts';
+import { createSemaphore } from '../../../lib/async/async.ts';
 
 /** Others at the name are not about this (RFC 8461 §3.1). */
 const BEGINNING = 'v=STSv1;';

@@ -1,7 +1,6 @@
 import type { TLSSocket } from 'node:tls';
-import type { Logger } from '../../../domain/ports/logger.ts';
 import { type Resolver, ResolverUnavailable } from '../../../domain/ports/resolver.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { Logger, System } from '../../../lib/async/async.ts';
 import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
 import type { SessionTarget } from '../smtp-client/session.ts';
 import { type Dane, daneOf, daneProblem, peerChain, USAGE } from './dane.ts';

@@ -1,8 +1,7 @@
 import type { BounceCategory } from '../../../domain/bounce/categories.ts';
 import { classifyReply } from '../../../domain/bounce/classify.ts';
-import type { Logger } from '../../../domain/ports/logger.ts';
 import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { Logger, System } from '../../../lib/async/async.ts';
 import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION, type SmtpConnectFailed } from '../smtp-client/open-session.ts';
 
 /** Why no session with the smarthost came about, or nothing could be sent over it. */

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { System } from '../../../lib/async/async.ts';
 import { createOutgoingMessages } from '../compose/signed-message.ts';
 import { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from '../smtp-client/greeting-timeouts.ts';
 import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';

@@ -4,7 +4,7 @@ import type {
   RecipientOutcome,
   SendOptions,
 } from '../../../domain/ports/mail-transport.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import type { System } from '../../../lib/async/async.ts';
 import type { MessageFor } from '../compose/signed-message.ts';
 import { deferredAll, refusedForAlphabet, splitByAlphabet, transactionOutcomes } from './outcomes.ts';
 import { noReply, refusalOutcome } from './reply.ts';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { createCohort } from '../../../async/cohort.ts';
+import { createCohort } from '../../../lib/async/async.ts';
 import type { MimeMessage } from '../compose/mime-message.ts';
 import type { SmtpConnection } from './connection.ts';
 import { assertSafe, judgeEnvelope, type SmtpEnvelope, type SmtpExtensions, sendEnvelope } from './envelope.ts';

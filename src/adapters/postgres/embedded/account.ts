@@ -1,7 +1,7 @@
 import { type ExecFileOptions, execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { StartRefused } from '../../../domain/start-refused.ts';
+import { StartRefused } from '../../../lib/async/async.ts';
 
 const run = promisify(execFile);
 

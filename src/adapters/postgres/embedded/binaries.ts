@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/p
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
-import { StartRefused } from '../../../domain/start-refused.ts';
+import { StartRefused } from '../../../lib/async/async.ts';
 import { asAccount, type ServerAccount } from './account.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,6 @@
 import { access, chmod, constants, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { System } from '../../../domain/ports/system.ts';
-import { StartRefused } from '../../../domain/start-refused.ts';
+import { StartRefused, type System } from '../../../lib/async/async.ts';
 import { canReach, chooseAccount, type ServerAccount } from './account.ts';
 
 /** Where one embedded server lives: `data` (the cluster), `password` and `server.log`, all the account's own. */

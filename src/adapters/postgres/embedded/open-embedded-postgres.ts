@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Client, escapeIdentifier } from 'pg';
-import type { Logger } from '../../../domain/ports/logger.ts';
-import type { System } from '../../../domain/ports/system.ts';
-import { StartRefused } from '../../../domain/start-refused.ts';
+import { type Logger, StartRefused, type System } from '../../../lib/async/async.ts';
 import { isUnowned } from '../ownership.ts';
 import { findBinaries } from './binaries.ts';
 import {

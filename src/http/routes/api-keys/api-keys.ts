@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { mapConcurrently } from '../../../async/map-concurrently.ts';
-import { withTimeout } from '../../../async/with-timeout.ts';
 import { deleteKey, type KeyChange, noteRefusal, revokeKey, rotateKey } from '../../../commands/api-key.ts';
 import { load } from '../../../commands/execute.ts';
 import { apiKey, type ExistingApiKey, requireOwnKey } from '../../../domain/api-key/api-key.ts';
@@ -12,6 +10,7 @@ import { isId } from '../../../domain/ids.ts';
 import type { Revision } from '../../../domain/ports/event-store.ts';
 import { sendingDomain } from '../../../domain/sending-domain/sending-domain.ts';
 import { apiKeyStream, sendingDomainStream } from '../../../domain/streams.ts';
+import { mapConcurrently, withTimeout } from '../../../lib/async/async.ts';
 import { resourceEndpoint, statesOf } from '../../as-of.ts';
 import { ifMatch, setRevision } from '../../consistency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { inTurns } from '../../../async/turns.ts';
 import { noteReading } from '../../../commands/audit.ts';
 import { partLeaf, type SaltedPart } from '../../../domain/audit/content-proof.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
@@ -15,6 +14,7 @@ import {
   type StoredBody,
 } from '../../../domain/ports/contents.ts';
 import { ORIGIN_DAYS } from '../../../domain/ports/request-origins.ts';
+import { inTurns } from '../../../lib/async/async.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { timeSchema } from '../../schemas/envelope.ts';

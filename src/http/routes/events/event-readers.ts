@@ -1,7 +1,6 @@
-import { createSemaphore } from '../../../async/semaphore.ts';
-import { createShares, type Place } from '../../../async/shares.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { createSemaphore, createShares, type Place } from '../../../lib/async/async.ts';
 import type { LiveFeed, Watch } from '../../../projections/events/live-feed.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 

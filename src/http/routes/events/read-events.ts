@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { pause } from '../../../async/with-timeout.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { pause } from '../../../lib/async/async.ts';
 import type { FeedCursor } from '../../../projections/events/queries.ts';
 import { type Call, defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { listOf, listSchema } from '../../schemas/envelope.ts';

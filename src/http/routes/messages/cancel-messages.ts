@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import { cancelMessage } from '../../../commands/message/change-message.ts';
 import { allows } from '../../../domain/api-key/events.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
@@ -7,6 +6,7 @@ import { DomainError } from '../../../domain/domain-error.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../domain/error-catalogue.ts';
 import { cancelMessage as decideCancel } from '../../../domain/message/change-message.ts';
 import type { RecipientStatus } from '../../../domain/message/recipient.ts';
+import { mapConcurrently } from '../../../lib/async/async.ts';
 import { requireOpenFilters } from '../../auth/permissions.ts';
 import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
 import { readYourWrites } from '../../consistency.ts';

@@ -1,4 +1,3 @@
-import { withTimeout } from '../../../async/with-timeout.ts';
 import { load, readWholeStream } from '../../../commands/execute.ts';
 import { namesOfMembers } from '../../../commands/member.ts';
 import { type Aggregate, fold } from '../../../domain/aggregate.ts';
@@ -30,6 +29,7 @@ import {
 } from '../../../domain/streams.ts';
 import { template } from '../../../domain/template/template.ts';
 import { subscribesTo } from '../../../domain/webhook/webhook.ts';
+import { withTimeout } from '../../../lib/async/async.ts';
 import { resourceEndpoint } from '../../as-of.ts';
 import { seesContents } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';

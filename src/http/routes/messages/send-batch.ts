@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import type { BatchBody } from '../../../commands/message/batch-identities.ts';
 import type { SendRequest } from '../../../commands/message/prepare-message.ts';
 import { BatchRefused, type SentBatch, sendBatch } from '../../../commands/message/send-batch.ts';
@@ -8,6 +7,7 @@ import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { domainOf } from '../../../domain/email-address.ts';
 import type { HtmlEntry } from '../../../domain/organization/events.ts';
+import { mapConcurrently } from '../../../lib/async/async.ts';
 import type { AuthContext } from '../../auth/authenticate.ts';
 import { consumeRateLimit, limitOf } from '../../auth/rate-limits.ts';
 import type { JsonBounds } from '../../bodies/bounded-json.ts';

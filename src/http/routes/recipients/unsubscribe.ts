@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { withTimeout } from '../../../async/with-timeout.ts';
 import { type Preferences, readPreferences, resubscribe } from '../../../commands/message/preferences.ts';
 import { type LinkedRecipient, recordUnsubscription } from '../../../commands/message/unsubscribe-recipient.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
+import { withTimeout } from '../../../lib/async/async.ts';
 import { page } from '../../pages/define-page.ts';
 import { fill } from '../../pages/languages.ts';
 import type { Button, Page } from '../../pages/page.ts';

@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { mapConcurrently } from '../../../async/map-concurrently.ts';
 import { noteReading } from '../../../commands/audit.ts';
 import { type AddSuppression, addSuppressions } from '../../../commands/suppression/change-suppression.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { canonicalAddress } from '../../../domain/email-address.ts';
 import type { SuppressionEvidence } from '../../../domain/ports/contents.ts';
-import type { System } from '../../../domain/ports/system.ts';
 import { SUPPRESSION_REASONS } from '../../../domain/suppression/events.ts';
 import { type ExistingSuppression, isInForce } from '../../../domain/suppression/suppression.ts';
+import { mapConcurrently, type System } from '../../../lib/async/async.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { type CsvRecord, readCsv, unescapeFormula, writeCsv } from '../../csv.ts';

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { inTurns } from '../../../async/turns.ts';
 import { draftContent, loadVersions, templateContent } from '../../../commands/template/template-content.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { requireVersion } from '../../../domain/template/change-template.ts';
 import { sourceOf } from '../../../domain/template/content.ts';
 import { differencesOf } from '../../../domain/template/differences.ts';
 import type { ExistingTemplate, TemplateVersion } from '../../../domain/template/template.ts';
+import { inTurns } from '../../../lib/async/async.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { decodePlace, encodePlace } from '../../lists.ts';

@@ -1,4 +1,3 @@
-import { pause } from '../../../async/with-timeout.ts';
 import { treeOf } from '../../../domain/audit/leaf.ts';
 import type { VerifierKey } from '../../../domain/audit/signed-note.ts';
 import { MalformedEvent, UnknownEvent } from '../../../domain/codec.ts';
@@ -10,10 +9,9 @@ import {
   type Page,
   type Position,
   type RecordedEvent,
-  StoreUnavailable,
 } from '../../../domain/ports/event-store.ts';
 import type { RequestOrigins } from '../../../domain/ports/request-origins.ts';
-import type { System } from '../../../domain/ports/system.ts';
+import { pause, StoreUnavailable, type System } from '../../../lib/async/async.ts';
 import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
 import { isCosigned, isSigned } from '../signed-checkpoints.ts';

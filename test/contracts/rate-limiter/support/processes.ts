@@ -2,8 +2,8 @@ import { type TestContext, vi } from 'vitest';
 import { createPool } from '../../../../src/adapters/postgres/pool.ts';
 import { createPostgresRateLimiter } from '../../../../src/adapters/rate-limit/postgres.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import type { System } from '../../../../src/domain/ports/system.ts';
 import type { RateLimiter } from '../../../../src/domain/rate-limits.ts';
+import type { System } from '../../../../src/lib/async/async.ts';
 import { migratedDatabase, type TestDatabase } from '../../../support/postgres.ts';
 import { createRecordingLogger } from '../../queue/recorder.ts';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import { type Append, StoreUnavailable } from '../../../../src/domain/ports/event-store.ts';
+import type { Append } from '../../../../src/domain/ports/event-store.ts';
+import { StoreUnavailable } from '../../../../src/lib/async/async.ts';
 import { createInMemoryContents } from '../../../support/in-memory/contents.ts';
 import { createMemoryStore, type Service, startService } from '../../support/service.ts';
 

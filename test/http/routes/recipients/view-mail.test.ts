@@ -2,9 +2,9 @@ import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { organizationSecret } from '../../../../src/commands/organization.ts';
 import { unsubscribeToken, viewToken } from '../../../../src/domain/message/recipient-link.ts';
-import { StoreUnavailable } from '../../../../src/domain/ports/event-store.ts';
 import { clickUrl } from '../../../../src/domain/tracking/tracking-token.ts';
 import { LOCALES } from '../../../../src/http/pages/languages.ts';
+import { StoreUnavailable } from '../../../../src/lib/async/async.ts';
 import { TRACKING_KEYS } from '../../../support/tracking-keys.ts';
 import { type Service, startService } from '../../support/service.ts';
 

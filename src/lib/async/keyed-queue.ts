@@ -1,4 +1,4 @@
-import type { System } from '../domain/ports/system.ts';
+import type { System } from './system.ts';
 import { createTimers } from './timers.ts';
 
 /**

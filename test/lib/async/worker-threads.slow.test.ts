@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../src/adapters/worker-threads.ts';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../../src/lib/async/worker-threads.ts';
 
 /** Works for as many milliseconds of processor time as it is told, and answers which thread it is. */
 const ENTRY = `

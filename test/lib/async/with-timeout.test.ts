@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
-import { createSystem } from '../../src/adapters/system.ts';
-import { untilAborted, withTimeout } from '../../src/async/with-timeout.ts';
+import { createSystem } from '../../../src/adapters/system.ts';
+import { untilAborted, withTimeout } from '../../../src/lib/async/with-timeout.ts';
 
 const ANSWER_LATER = `
   const { parentPort } = require('node:worker_threads');

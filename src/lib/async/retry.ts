@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
+import type { System } from './system.ts';
 
 /** Retries with waits that double. Everything that repeats a call goes through here. */
 export interface RetryPolicy {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createKeyedQueue } from '../../src/async/keyed-queue.ts';
-import { createSteppableSystem } from '../support/system.ts';
+import { createKeyedQueue } from '../../../src/lib/async/keyed-queue.ts';
+import { createSteppableSystem } from '../../support/system.ts';
 
 type Priority = 'high' | 'low';
 

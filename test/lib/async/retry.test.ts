@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { retry, retryWhileAway } from '../../src/async/retry.ts';
-import { StoreUnavailable } from '../../src/domain/ports/event-store.ts';
+import { retry, retryWhileAway } from '../../../src/lib/async/retry.ts';
+import { StoreUnavailable } from '../../../src/lib/async/store-unavailable.ts';
 
 /** A clock that only sleeping moves on; work that fails so many times. */
 const scene = (failures: number, makeError: () => Error) => {

@@ -1,4 +1,4 @@
-import type { System } from '../domain/ports/system.ts';
+import type { System } from './system.ts';
 
 /** Longer turns delay other requests, shorter ones yield needlessly: a yield costs some 10 µs. */
 const TURN_MS = 8;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import packageJson from '../../package.json' with { type: 'json' };
+import packageJson from '../../../package.json' with { type: 'json' };
 
 /** Makes garbage, and answers how large its young generation has become. */
 const ENTRY = `
@@ -15,7 +15,7 @@ const ENTRY = `
 
 const PROGRAM = `
   import { getHeapSpaceStatistics } from 'node:v8';
-  import { createWorkerThreads } from ${JSON.stringify(new URL('../../src/adapters/worker-threads.ts', import.meta.url))};
+  import { createWorkerThreads } from ${JSON.stringify(new URL('../../../src/lib/async/worker-threads.ts', import.meta.url))};
   const entry = new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(ENTRY)}));
   const { run, close } = createWorkerThreads({ entry, threads: 1, runMsMax: 60_000, waitMsMax: 60_000, tasksMax: 1 });
   const thread = await run(0, 'a');

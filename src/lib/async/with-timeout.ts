@@ -1,5 +1,5 @@
-import type { System } from '../domain/ports/system.ts';
 import { startDeadline } from './deadlines.ts';
+import type { System } from './system.ts';
 
 /** How long a caller waits. The work itself is not stopped; its later result is ignored. */
 export interface Timeout {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createTimers } from '../../src/async/timers.ts';
-import { createSteppableSystem } from '../support/system.ts';
+import { createTimers } from '../../../src/lib/async/timers.ts';
+import { createSteppableSystem } from '../../support/system.ts';
 
 const open = (fire: (name: string) => void = () => undefined) => {
   const system = createSteppableSystem();

@@ -1,5 +1,5 @@
-import { StoreUnavailable } from '../domain/ports/event-store.ts';
-import type { System } from '../domain/ports/system.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
+import type { System } from './system.ts';
 
 export interface BatcherOptions<Item, Answer> {
   /** What callers wait for, as an error names it: 'the log'. */

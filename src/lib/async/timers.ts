@@ -1,4 +1,4 @@
-import type { System } from '../domain/ports/system.ts';
+import type { System } from './system.ts';
 import { ENDED, pause } from './with-timeout.ts';
 
 /** Deadlines by name, with one underlying timer for all of them. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createSlices } from '../../src/async/slices.ts';
+import { createSlices } from '../../../src/lib/async/slices.ts';
 
 /** Runs everything, each piece taking so long by a clock of its own. @returns names by the turn they ran in. */
 const runAll = async (work: readonly (readonly [owner: string, name: string])[], eachMs: number) => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Batcher, type BatcherOptions, createBatcher } from '../../src/async/batcher.ts';
+import { type Batcher, type BatcherOptions, createBatcher } from '../../../src/lib/async/batcher.ts';
 
 interface Call {
   readonly items: readonly string[];

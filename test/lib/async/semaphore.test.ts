@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createSemaphore } from '../../src/async/semaphore.ts';
+import { createSemaphore } from '../../../src/lib/async/semaphore.ts';
 
 /** Work that is told when to end. */
 const startWork = (semaphore: ReturnType<typeof createSemaphore>, weights: readonly number[]) => {

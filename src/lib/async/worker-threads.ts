@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { createFairQueue } from '../async/fair-queue.ts';
+import { createFairQueue } from './fair-queue.ts';
 
 /** What a thread's entry file posts for every task, in order. */
 export interface ThreadAnswer<Result> {
