@@ -97,7 +97,7 @@ const UNREAD: MailOutline = { subject: null, attachments: [], isConfidential: tr
 
 /** Messages in memory while they are read. More needs their memory, fewer makes readers wait for one another. */
 const LOADED_MAX = 2;
-/** Readers that may wait for their turn. More would wait longer than clients do. */
+/** Readers that may wait, organizations in turn. More would wait longer than clients do, fewer are refused in vain. */
 const LOADING_WAITING_MAX = 20;
 const LOADING_WAIT_MS_MAX = 10_000;
 
@@ -199,11 +199,15 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
     return bytes;
   };
 
-  const withLoaded = <T>(mail: CapturedMail, read: (raw: Uint8Array, owner: string) => Promise<T>): Promise<T | null> =>
-    loads.run(async () => {
-      const raw = await load(mail);
-      return raw === null ? null : await read(raw, domainOf(mail.envelope.from));
-    });
+  const withLoaded = <T>(mail: CapturedMail, owner: string, read: (raw: Uint8Array) => Promise<T>): Promise<T | null> =>
+    loads.run(
+      async () => {
+        const raw = await load(mail);
+        return raw === null ? null : await read(raw);
+      },
+      1,
+      owner,
+    );
 
   const outlineOf = ({ raw, from }: ReceivedMail): Promise<MailOutline> =>
     reader.outline(raw, domainOf(from)).catch((error: unknown) => {
@@ -223,9 +227,9 @@ export const createPostgresInbox = ({ pool }: { readonly pool: Pool }): Inbox =>
       if (after === undefined) return await page(limit, NEWEST, filter);
       return ID.test(after) ? await page(limit, after, filter) : { mails: [], next: null };
     },
-    content: (mail) => withLoaded(mail, reader.content),
+    content: (mail, owner) => withLoaded(mail, owner, (raw) => reader.content(raw, owner)),
     source,
-    attachment: (mail, place) => withLoaded(mail, (raw, owner) => reader.attachment(raw, place, owner)),
+    attachment: (mail, place, owner) => withLoaded(mail, owner, (raw) => reader.attachment(raw, place, owner)),
     remove: async (filter) => {
       const selected = await selection(filter);
       if (selected === null) return 0;

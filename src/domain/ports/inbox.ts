@@ -80,12 +80,19 @@ export interface Inbox {
    * @param after `next` of the page before; one that this inbox never gave yields an empty page.
    */
   list(options: InboxFilter & { readonly limit: number; readonly after?: string }): Promise<InboxPage>;
-  /** @returns null if the message is gone. @throws {MailParserUnavailable} */
-  content(mail: CapturedMail): Promise<CapturedContent | null>;
+  /**
+   * @param owner readers take turns: an organization.
+   * @returns null if the message is gone. @throws {MailParserUnavailable}
+   */
+  content(mail: CapturedMail, owner: string): Promise<CapturedContent | null>;
   /** The message as it arrived, in pieces. @throws the message is gone. */
   source(mail: CapturedMail): AsyncIterable<Uint8Array>;
-  /** @param place its place in `attachments`, from 0. @returns null if it does not exist. @throws {MailParserUnavailable} */
-  attachment(mail: CapturedMail, place: number): Promise<Uint8Array | null>;
+  /**
+   * @param place its place in `attachments`, from 0.
+   * @param owner as for `content`.
+   * @returns null if it does not exist. @throws {MailParserUnavailable}
+   */
+  attachment(mail: CapturedMail, place: number, owner: string): Promise<Uint8Array | null>;
   /** Deletes what matches. @returns how many. */
   remove(filter: InboxFilter): Promise<number>;
   /** Ends when everything given to `store` is stored. */

@@ -98,7 +98,7 @@ export const getCapturedMailRoute = whileCapturing((inbox) =>
     },
     async (call, route) => {
       const mail = await openMail(inbox, call, route);
-      const content = await inbox.content(mail);
+      const content = await inbox.content(mail, call.caller.organizationId);
       if (content === null) throw missing();
       return serializeCapturedMail(mail, content);
     },
@@ -150,7 +150,7 @@ export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
     async (call, route) => {
       const { place } = call.request.params as { readonly place: string }; // of the path
       const mail = await openMail(inbox, call, route);
-      const bytes = PLACE.test(place) ? await inbox.attachment(mail, Number(place)) : null;
+      const bytes = PLACE.test(place) ? await inbox.attachment(mail, Number(place), call.caller.organizationId) : null;
       if (bytes === null) throw new DomainError('not_found', 'attachment of the captured mail not found');
       asFile(call.reply, ATTACHMENT_TYPE, `${mail.id}-${place}`);
       return Readable.from(piecesOf(bytes), { objectMode: false });

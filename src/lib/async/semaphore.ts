@@ -15,7 +15,12 @@ export interface Semaphore {
 export interface SemaphoreOptions {
   /** Total weight of running work. */
   readonly capacity: number;
-  /** Callers that may wait. Default: any number. */
+  /**
+   * Weight of running work of one owner, and never more than what is free beside it: an owner with nothing running does not
+   * wait for one that has much. Default: any weight.
+   */
+  readonly share?: number;
+  /** Callers that may wait. One more costs the last one of the owner that has most waiting. Default: any number. */
   readonly waitingMax?: number;
   /** Thrown when more would wait. */
   readonly busy?: () => Error;
@@ -25,60 +30,82 @@ export interface SemaphoreOptions {
 
 interface Waiting {
   readonly weight: number;
+  readonly owner: string;
   readonly admit: () => void;
+  readonly refuse: (error: Error) => void;
+  /** Maybe at the moment at which its time is over. */
+  isAdmitted: boolean;
 }
 
+type Running = Pick<Waiting, 'weight' | 'owner'>;
+
 export const createSemaphore = (options: SemaphoreOptions): Semaphore => {
-  const { capacity, timeout, waitingMax = Number.POSITIVE_INFINITY } = options;
+  const { capacity, share, timeout, waitingMax = Number.POSITIVE_INFINITY } = options;
   const busy = options.busy ?? (() => new Error('too many callers wait'));
   const waiting = createFairQueue<Waiting>();
+  /** Weight by owner; none is 0. */
+  const weightOf = new Map<string, number>();
   let running = 0;
   let weightRunning = 0;
 
-  const fits = (weight: number): boolean => running === 0 || weightRunning + weight <= capacity;
+  const fits = ({ weight }: Running): boolean => running === 0 || weightRunning + weight <= capacity;
 
-  const admit = (weight: number): void => {
-    running += 1;
-    weightRunning += weight;
+  const isWithinShare = ({ weight, owner }: Running): boolean => {
+    const own = weightOf.get(owner) ?? 0;
+    return share === undefined || own === 0 || own + weight <= Math.min(share, capacity - weightRunning);
   };
 
+  const change = ({ weight, owner }: Running, sign: 1 | -1): void => {
+    running += sign;
+    weightRunning += sign * weight;
+    const own = (weightOf.get(owner) ?? 0) + sign * weight;
+    if (own === 0) weightOf.delete(owner);
+    else weightOf.set(owner, own);
+  };
+
+  /** The next in line is never overtaken: there would never be room for heavy work otherwise. */
   const admitWhatFits = (): void => {
-    for (let next = waiting.peek(); next !== undefined && fits(next.weight); next = waiting.peek()) {
-      waiting.shift();
-      admit(next.weight);
+    for (let next = waiting.peek(isWithinShare); next !== undefined && fits(next); next = waiting.peek(isWithinShare)) {
+      waiting.shift(isWithinShare);
+      change(next, 1);
+      next.isAdmitted = true;
       next.admit();
     }
   };
 
-  const leave = (weight: number): void => {
-    running -= 1;
-    weightRunning -= weight;
+  const leave = (one: Running): void => {
+    change(one, -1);
     admitWhatFits();
   };
 
-  const wait = async (weight: number, owner: string): Promise<void> => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const one = { weight, admit: resolve };
-    waiting.push(owner, one);
-    if (timeout === undefined) return promise;
+  const inTime = async (limit: Timeout, one: Waiting, turn: Promise<void>): Promise<void> => {
     try {
-      await withTimeout(timeout, promise);
+      await withTimeout(limit, turn);
     } catch (error) {
-      if (waiting.remove(owner, one)) admitWhatFits();
-      else leave(weight); // admitted at the same moment
+      if (one.isAdmitted) leave(one);
+      else if (waiting.remove(one.owner, one)) admitWhatFits();
       throw error;
     }
   };
 
+  const wait = (running: Running): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const one = { ...running, admit: resolve, refuse: reject, isAdmitted: false };
+    waiting.push(one.owner, one);
+    admitWhatFits();
+    if (waiting.size > waitingMax) waiting.dropOfLongest()?.refuse(busy());
+    return timeout === undefined ? promise : inTime(timeout, one, promise);
+  };
+
   return {
     run: async (work, weight = 1, owner = '') => {
-      if (waiting.size === 0 && fits(weight)) admit(weight);
-      else if (waiting.size >= waitingMax) throw busy();
-      else await wait(weight, owner);
+      const one = { weight, owner };
+      if (waiting.size === 0 && fits(one) && isWithinShare(one)) change(one, 1);
+      else await wait(one);
       try {
         return await work();
       } finally {
-        leave(weight);
+        leave(one);
       }
     },
   };

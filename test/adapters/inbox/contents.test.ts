@@ -50,7 +50,7 @@ describe.each(kinds)('contents of mail in an inbox %s', (_, open) => {
       attachments: [{ filename: 'x.png', contentType: 'image/png', sizeBytes: 8 }],
       isConfidential: false,
     });
-    expect(await inbox.content(mail)).toEqual({
+    expect(await inbox.content(mail, 'org_a')).toEqual({
       headers: [
         { name: 'From', value: 'Jörg <from@a.test>' },
         { name: 'X-Mixed-Case', value: 'über' },
@@ -62,11 +62,11 @@ describe.each(kinds)('contents of mail in an inbox %s', (_, open) => {
       truncated: false,
     });
     expect(await sourceOf(inbox, mail)).toBe(WITH_ATTACHMENT);
-    const attachment = await inbox.attachment(mail, 0);
+    const attachment = await inbox.attachment(mail, 0, 'org_a');
     expect(Buffer.from(attachment ?? []).toString('base64')).toBe('iVBORw0KGgo=');
-    expect(await inbox.attachment(mail, 1)).toBeNull();
+    expect(await inbox.attachment(mail, 1, 'org_a')).toBeNull();
     await inbox.remove({});
-    expect([await inbox.content(mail), await inbox.attachment(mail, 0)]).toEqual([null, null]);
+    expect([await inbox.content(mail, 'org_a'), await inbox.attachment(mail, 0, 'org_a')]).toEqual([null, null]);
     await expect(sourceOf(inbox, mail)).rejects.toThrow();
   });
 
@@ -76,7 +76,7 @@ describe.each(kinds)('contents of mail in an inbox %s', (_, open) => {
     const raw = Buffer.from(`Subject: long\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${body}`);
     await inbox.store(mailOf('', { raw }));
     const mail = await newest(inbox);
-    const content = await inbox.content(mail);
+    const content = await inbox.content(mail, 'org_a');
     expect(content).toMatchObject({ html: null, truncated: true });
     expect(Buffer.byteLength(content?.text ?? '')).toBeGreaterThan(INBOX_SHOWN_BYTES_MAX - 4);
     expect(Buffer.byteLength(content?.text ?? '')).toBeLessThanOrEqual(INBOX_SHOWN_BYTES_MAX);
@@ -127,7 +127,7 @@ describe.each(kinds)('contents of mail in an inbox %s', (_, open) => {
     const { mails } = await inbox.list({ limit: 10 });
     const sources = await Promise.all(mails.map((mail) => sourceOf(inbox, mail)));
     expect(sources).toEqual(['', nested.join(''), '\ufffd\0\ufffd']);
-    const contents = await Promise.all(mails.map((mail) => inbox.content(mail)));
+    const contents = await Promise.all(mails.map((mail) => inbox.content(mail, 'org_a')));
     expect(contents.map((content) => content?.html)).toEqual([null, null, null]);
     expect(mails[1]?.envelope.from).toBe('');
   });

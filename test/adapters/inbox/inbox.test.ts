@@ -141,4 +141,18 @@ describe('the inbox in PostgreSQL', () => {
     await inbox.store(mailOf('y'));
     expect((await subjects(inbox, 10)).subjects).toEqual(['y']);
   });
+
+  it('reads the mail of another organization while one reads as much as it can', async () => {
+    const inbox = await openPostgres();
+    await inbox.store(mailOf('x'));
+    const [mail] = (await inbox.list({ limit: 1 })).mails;
+    if (mail === undefined) throw new Error('no mail was stored');
+    const greedy = Array.from({ length: 100 }, () => inbox.content(mail, 'org_a'));
+    const [content, attachment] = [inbox.content(mail, 'org_b'), inbox.attachment(mail, 0, 'org_b')];
+    const outcomes = await Promise.allSettled(greedy);
+    expect([await content, await attachment]).toEqual([expect.objectContaining({ text: 'Grüße\n' }), null]);
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(50);
+    expect(refused.at(-1)).toMatchObject({ reason: { name: 'MailParserUnavailable' } });
+  });
 });

@@ -92,3 +92,81 @@ test('owners of waiting work take turns', async () => {
   await Promise.all([run('a', 'a1'), run('a', 'a2'), run('a', 'a3'), run('b', 'b1')]);
   expect(ran).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
+
+describe('with a share for each owner', () => {
+  /** @returns names of the work that runs, in the order in which it began; work never ends by itself. */
+  const open = (options: Partial<Parameters<typeof createSemaphore>[0]>) => {
+    const semaphore = createSemaphore({ capacity: 4, ...options });
+    const running = new Map<string, () => void>();
+    const run = (owner: string, name: string, weight = 1): Promise<void> =>
+      semaphore.run(
+        () => {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          running.set(name, resolve);
+          return promise;
+        },
+        weight,
+        owner,
+      );
+    const end = async (name: string): Promise<void> => {
+      running.get(name)?.();
+      running.delete(name);
+      await turn();
+    };
+    return { run, end, running: () => [...running.keys()] };
+  };
+
+  test('one that fills what it can leaves room for another, which starts at once', async () => {
+    const { run, end, running } = open({ share: 4 });
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void run('a', name);
+    await turn();
+    expect(running()).toEqual(['a1', 'a2']);
+    void run('b', 'b1');
+    await turn();
+    expect(running()).toEqual(['a1', 'a2', 'b1']);
+    await end('a1');
+    expect(running()).toEqual(['a2', 'b1', 'a3']);
+  });
+
+  test('holds no more than its share, however much is free', async () => {
+    const { run, running } = open({ capacity: 10, share: 2 });
+    for (const name of ['a1', 'a2', 'a3']) void run('a', name);
+    await turn();
+    expect(running()).toEqual(['a1', 'a2']);
+  });
+
+  test('counts weight, and work heavier than a share runs while its owner has nothing else', async () => {
+    const { run, end, running } = open({ share: 2 });
+    void run('a', 'a1', 3);
+    void run('a', 'a2', 1);
+    await turn();
+    expect(running()).toEqual(['a1']);
+    await end('a1');
+    expect(running()).toEqual(['a2']);
+  });
+
+  test('who waits beyond the bound costs the owner that has most waiting', async () => {
+    const { run, end, running } = open({ capacity: 1, waitingMax: 3, busy: () => new Error('busy') });
+    void run('a', 'a1');
+    const many = Promise.allSettled(['a2', 'a3', 'a4', 'a5'].map((name) => run('a', name)));
+    const other = run('b', 'b1');
+    for (const name of ['a1', 'a2', 'b1', 'a3']) await end(name);
+    await other;
+    expect((await many).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
+    expect(running()).toEqual([]);
+  });
+
+  test('who is refused or gives up holds no room', async () => {
+    const { run, end, running } = open({ capacity: 1, waitingMax: 1, timeout: { ms: 5 } });
+    void run('a', 'a1');
+    const late = run('a', 'a2');
+    const refused = run('a', 'a3');
+    await expect(refused).rejects.toThrow('too many callers wait');
+    await expect(late).rejects.toThrow('no answer within 5 ms');
+    await end('a1');
+    const next = run('a', 'a4');
+    await end('a4');
+    await next;
+    expect(running()).toEqual([]);
+  });
+});
