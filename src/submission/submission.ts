@@ -28,8 +28,8 @@ export interface SubmissionOptions {
 
 /** The connections of the listener. */
 interface Connections {
-  /** Ends the time limit for authentication. */
-  authenticated(session: SMTPServerSession): void;
+  /** Ends the time limit for authentication. @returns why the organization gets no more connections; null: it does. */
+  authenticated(session: SMTPServerSession, organizationId: string): string | null;
   /** Closes the connection at once. */
   end(session: SMTPServerSession): void;
 }
@@ -37,19 +37,21 @@ interface Connections {
 /** What the listener needs. */
 export interface Submission {
   readonly acceptsBareAddresses: true;
-  readonly bounds: { readonly perNetwork: number; readonly authMs: number; readonly durationMs: number };
+  readonly bounds: Readonly<Record<'max' | 'perNetwork' | 'perOrganization' | 'authMs' | 'durationMs', number>>;
   serve(connections: Connections): SMTPServerOptions;
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
-/** The pool of a busy program. More lets one client use up the connections of all others. */
+/** Each costs some kilobytes. More: memory and file descriptors. Fewer: clients of busy hours lose idle connections. */
+const CONNECTIONS_MAX = 500;
+/** Not authenticated. More: strangers hold more of all. Fewer: programs behind one address that connect together are cut off. */
 const CONNECTIONS_PER_NETWORK_MAX = 100;
+/** Pools of several busy programs. More: less is left for others. Fewer: one with many programs waits for its own. */
+const CONNECTIONS_PER_ORGANIZATION_MAX = 200;
 /** Time to authenticate. Longer lets unauthenticated clients hold connections, shorter refuses clients on slow lines. */
 const AUTH_MS_MAX = 60_000;
 /** Pools reconnect. Without it a busy connection would never end. */
 const CONNECTION_MS_MAX = 3_600_000;
-/** Each costs some kilobytes. The messages in flight are bounded by bytes. */
-const CLIENTS_MAX = 500;
 /** RFC 5321 §4.5.3.2.7 asks for five minutes; a client that is silent for one has mostly gone, and pools reconnect. */
 const IDLE_MS = 60_000;
 /** 25 MB at 0.7 Mbit/s. Longer lets slow clients hold memory that others wait for. */
@@ -127,8 +129,9 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
     ({ password }, session, callback) => {
       authenticateKey(auth, password ?? '', session.remoteAddress).then(
         (user) => {
-          connections.authenticated(session);
-          callback(null, { user });
+          const refusal = connections.authenticated(session, user.organizationId);
+          if (refusal === null) callback(null, { user });
+          else callback(new SmtpRefusal(421, refusal));
         },
         (error: unknown) => callback(authRefusal(error)),
       );
@@ -164,6 +167,8 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
   return {
     acceptsBareAddresses: true,
     bounds: {
+      max: CONNECTIONS_MAX,
+      perOrganization: CONNECTIONS_PER_ORGANIZATION_MAX,
       perNetwork: CONNECTIONS_PER_NETWORK_MAX,
       authMs: options.times?.authMs ?? AUTH_MS_MAX,
       durationMs: CONNECTION_MS_MAX,
@@ -178,7 +183,6 @@ export const createSubmission = (submission: SubmissionContext, options: Submiss
       authRequiredMessage: AUTHENTICATION_REQUIRED,
       size: MESSAGE_BYTES_MAX,
       maxRecipients: RECIPIENTS_MAX,
-      maxClients: CLIENTS_MAX,
       maxCommandLength: COMMAND_BYTES_MAX,
       socketTimeout: IDLE_MS,
       closeTimeout: CLOSE_MS,

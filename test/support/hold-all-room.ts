@@ -4,11 +4,11 @@ import {
   SMALL_BODY_BYTES_MAX,
 } from '../../src/http/bodies/body-budget.ts';
 
-/** Takes all the room there is for bodies. @returns what gives it back. */
+/** Takes all memory for bodies, a little for each of many organizations. @returns a function that gives it back. */
 export const holdAllRoom = async (bodies: BodyBudget): Promise<() => void> => {
   const count = BODIES_IN_FLIGHT_BYTES_MAX / SMALL_BODY_BYTES_MAX;
   const held = await Promise.all(
-    Array.from({ length: count }, () => bodies.reserve('other', SMALL_BODY_BYTES_MAX, { waits: false })),
+    Array.from({ length: count }, (_, at) => bodies.reserve(`other ${at}`, SMALL_BODY_BYTES_MAX, { waits: false })),
   );
   return () => {
     for (const one of held) one?.release();

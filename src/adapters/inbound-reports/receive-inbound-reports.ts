@@ -54,11 +54,11 @@ const MAIL_BYTES_MAX = 50_000_000;
 /** RFC 5321 §4.5.1: also without a domain. */
 const POSTMASTER_LOCAL_PART = 'postmaster';
 /** Each may hold what is kept of a mail in memory: 100 MB in all. Fewer makes others wait for slow ones. */
-const CLIENTS_MAX = 100;
+const CONNECTIONS_MAX = 100;
 /** Reports are of one recipient, rarely of several; RFC 5321 §4.5.3.1.8 would have 100. */
 const RECIPIENTS_MAX = 20;
-/** Of one host: several others can still bring theirs. A large provider brings its reports one after another. */
-const CLIENTS_PER_ADDRESS_MAX = 20;
+/** More: fewer networks can bring theirs. Fewer: a large provider, which has many hosts in a network, waits. */
+const CONNECTIONS_PER_NETWORK_MAX = 20;
 const IDLE_MS = 60_000;
 /** Limit for a session, however busy: it ends clients that send a byte a minute. The largest mail takes 1 min at 1 MB/s. */
 const SESSION_MS_MAX = 600_000;
@@ -119,13 +119,12 @@ export const createInboundReportTask = (options: InboundReportOptions): SmtpTask
   };
 
   return {
-    bounds: { perNetwork: CLIENTS_PER_ADDRESS_MAX, durationMs: SESSION_MS_MAX },
+    bounds: { max: CONNECTIONS_MAX, perNetwork: CONNECTIONS_PER_NETWORK_MAX, durationMs: SESSION_MS_MAX },
     serve: () => ({
       name: domain,
       banner: 'receives what comes back, and answers nothing',
       disabledCommands: ['AUTH'],
       size: MAIL_BYTES_MAX,
-      maxClients: CLIENTS_MAX,
       socketTimeout: IDLE_MS,
       closeTimeout: CLOSE_MS,
       onRcptTo: (address, { envelope }, callback) => {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions } from 'smtp-server';
 import type { Logger } from '../../lib/async/async.ts';
-import { boundConnections, type ConnectionBounds, type Connections, NEW_TLS_MS } from './connections.ts';
+import { type Bounding, boundConnections, type ConnectionBounds, type Connections, NEW_TLS_MS } from './connections.ts';
 
 /** A negative reply as `smtp-server` expects it. @param text begins with the enhanced code (RFC 3463). */
 export const smtpAnswer = (responseCode: number, text: string): Error =>
@@ -45,28 +45,36 @@ export interface SmtpListener {
   close(): Promise<void>;
 }
 
-/** Time for a refused client to read the reply. Longer lets it hold a connection. */
-const REFUSED_MS = 2_000;
-
-const tooMany = (): Error => smtpAnswer(421, '4.7.0 too many connections from this address');
-
 type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo'>;
-type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onClose'>;
+type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onMailFrom' | 'onRcptTo' | 'onData'>;
 
-/** Counts connections: refuses those beyond the bounds, and frees room when one closes. */
-const counted = (task: Handlers, connections: () => Connections): Required<Handlers> => ({
+/** Refuses connections beyond the bounds, and notes which ones are idle. */
+const counted = (task: Handlers, connections: () => Connections): Handlers => ({
   onConnect: (session, callback) => {
-    if (!connections().enter(session)) {
-      setTimeout(() => connections().end(session), REFUSED_MS).unref();
-      return callback(tooMany());
-    }
+    const refusal = connections().enter(session);
+    if (refusal !== null) return callback(smtpAnswer(421, refusal));
     if (task.onConnect === undefined) return callback();
     task.onConnect(session, callback);
   },
-  onClose: (session: SMTPServerSession, callback) => {
-    connections().leave(session);
-    task.onClose?.(session, callback);
+  onMailFrom: (address, session, callback) => {
+    connections().used(session);
+    task.onMailFrom?.(address, session, callback);
   },
+  onRcptTo: (address, session, callback) => {
+    connections().used(session);
+    task.onRcptTo?.(address, session, callback);
+  },
+  ...(task.onData === undefined
+    ? {}
+    : {
+        onData: (stream, session, callback) => {
+          const ended = connections().receives(session);
+          task.onData?.(stream, session, (...reply) => {
+            ended();
+            callback(...reply);
+          });
+        },
+      }),
 });
 
 /** Of the extensions that are offered (RFC 1870, 3461, 4954, 6152, 6531, 8689); what their values are is checked later. */
@@ -119,7 +127,10 @@ const createServer = (
   { tls, tlsBegins, networkOf, logger }: SmtpListenerOptions,
 ): SMTPServer => {
   const current = (): Connections => connections;
-  const options = serve({ authenticated: (peer) => current().authenticated(peer), end: (peer) => current().end(peer) });
+  const options = serve({
+    authenticated: (peer, organizationId) => current().authenticated(peer, organizationId),
+    end: (peer) => current().end(peer),
+  });
   const disabled = [...(options.disabledCommands ?? []), ...(tls === undefined ? ['STARTTLS'] : [])];
   const server = new SMTPServer({
     ...options,
@@ -128,11 +139,13 @@ const createServer = (
     disabledCommands: disabled,
     disableReverseLookup: true,
     logger: false,
-    ...understood(options),
-    ...counted(options, current),
+    ...counted({ ...options, ...understood(options) }, current),
   });
   if (acceptsBareAddresses) acceptBareAddresses(server);
-  const connections = boundConnections(server.server, bounds, networkOf);
+  const dismiss: Bounding['dismiss'] = ({ id }, refusal) => {
+    for (const connection of server.connections) if (connection.id === id) connection.send(421, refusal);
+  };
+  const connections = boundConnections(server.server, bounds, { networkOf, dismiss });
   server.on('error', (error) => logger.debug({ err: error }, 'an SMTP session failed'));
   return server;
 };

@@ -4,7 +4,8 @@ import { createFairQueue, ENDED } from '../../lib/async/async.ts';
 /**
  * Bounds the memory for request bodies in flight. Memory for a whole body is reserved before its first byte is read, so
  * that bodies never starve each other half-way. Small bodies overtake; large ones wait in a fair queue between
- * organizations, and no organization may hold all the memory.
+ * organizations. An organization holds a share of the memory for large bodies and one of all of it, for small ones at most as
+ * much as is free.
  */
 export interface BodyBudget {
   /**
@@ -65,6 +66,8 @@ export interface BudgetLimits {
   readonly largeBytesMax: number;
   /** For the large bodies of one organization. */
   readonly organizationBytesMax: number;
+  /** For the small bodies of one organization. */
+  readonly organizationSmallBytesMax: number;
   /** Longer keeps clients hanging, shorter refuses bodies that would have had their turn. */
   readonly patienceMs: number;
 }
@@ -79,6 +82,8 @@ export const BODY_LIMITS: BudgetLimits = {
   largeBytesMax: 112_000_000,
   // One body of the largest kind of another organization always fits beside it.
   organizationBytesMax: 80_000_000,
+  // 125 of the largest, thousands of ordinary ones. More: less is left for others. Less: a busy one waits for its own.
+  organizationSmallBytesMax: 32_000_000,
   patienceMs: 10_000,
 };
 /** Each is an open request. More would not have their turn in time. */
@@ -99,6 +104,7 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
   /** By organization; none of them is 0. */
   const waitingOf = new Map<string, number>();
   const largeHeldBy = new Map<string, number>();
+  const smallHeldBy = new Map<string, number>();
   let held = 0;
 
   const addTo = (counts: Map<string, number>, organizationId: string, difference: number): void => {
@@ -118,7 +124,7 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
     const change = (difference: number): void => {
       bytes += difference;
       held += difference;
-      if (isLarge(wanted)) addTo(largeHeldBy, organizationId, difference);
+      addTo(isLarge(wanted) ? largeHeldBy : smallHeldBy, organizationId, difference);
     };
     change(wanted);
     const shrink = (left: number): void => {
@@ -129,8 +135,12 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
     return { bytes: () => bytes, shrink, release: () => shrink(0) };
   };
 
+  /** Memory that an organization may hold for bodies of such a size. */
+  const shareOf = (bytes: number): number =>
+    isLarge(bytes) ? limits.organizationBytesMax : Math.min(limits.organizationSmallBytesMax, limits.bytesMax - held);
+
   const isWithinShare = ({ organizationId, bytes }: Wanted): boolean =>
-    !isLarge(bytes) || (largeHeldBy.get(organizationId) ?? 0) + bytes <= limits.organizationBytesMax;
+    ((isLarge(bytes) ? largeHeldBy : smallHeldBy).get(organizationId) ?? 0) + bytes <= shareOf(bytes);
 
   /** The next in line is never overtaken: memory for it would never become free otherwise. */
   const serve = (): void => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type Cohort, createCohort, startDeadline } from '../../lib/async/async.ts';
 import { announcedBytes, REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
@@ -158,7 +159,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
 
   /** Replaces the request's reservation. */
   const reserve = async ({ request, ended, bytes, waits }: Reserving): Promise<DomainError | null> => {
-    const organizationId = request.caller?.organizationId ?? request.ip;
+    const organizationId = request.caller?.organizationId ?? clientNetworkOf(request.ip);
     const reservation =
       budget.reserveNow(organizationId, bytes) ??
       (waits ? await budget.reserve(organizationId, bytes, { waits, signal: ended.signal() }) : null);

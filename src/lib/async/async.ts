@@ -22,7 +22,7 @@ export { mapConcurrently } from './map-concurrently.ts';
 export { readAtMost } from './read-at-most.ts';
 export { retry, retryBy, retryWhileAway } from './retry.ts';
 export { createSemaphore, type Semaphore } from './semaphore.ts';
-export { createShares, type Place, type Shares } from './shares.ts';
+export { createShares, type Full, type Place, type Shares } from './shares.ts';
 export { createSlices } from './slices.ts';
 export { StartRefused } from './start-refused.ts';
 export { StoreUnavailable } from './store-unavailable.ts';

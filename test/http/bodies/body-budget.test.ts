@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { BODY_LIMITS, createBodyBudget, type Reservation } from '../../../src/http/bodies/body-budget.ts';
+import {
+  BODY_LIMITS,
+  createBodyBudget,
+  type Reservation,
+  SMALL_BODY_BYTES_MAX,
+} from '../../../src/http/bodies/body-budget.ts';
 
 const LARGE = 24_000_000;
 const budgetOf = (patienceMs = 200) => createBodyBudget({ ...BODY_LIMITS, patienceMs });
@@ -34,6 +39,28 @@ test('an organization that takes all it can leaves room for a body of another on
   expect(await budget.reserve('a', LARGE, { waits: false })).toBeNull();
   await hold(budget, 'b');
   await hold(budget, 'a', 20_000);
+});
+
+test('organizations that take all they can for small bodies leave room for a small one of another', async () => {
+  const budget = budgetOf();
+  const takeAll = async (organization: string): Promise<number> => {
+    let count = 0;
+    while ((await budget.reserve(organization, SMALL_BODY_BYTES_MAX, { waits: false })) !== null) count += 1;
+    return count * SMALL_BODY_BYTES_MAX;
+  };
+  for (const organization of ['a', 'b', 'c']) await hold(budget, organization);
+  expect(await takeAll('d')).toBeLessThanOrEqual(BODY_LIMITS.organizationSmallBytesMax);
+  for (const organization of ['e', 'f', 'g']) await takeAll(organization);
+  await hold(budget, 'h', 20_000);
+});
+
+test('an organization whose small bodies used up its share gets room when one of them ends', async () => {
+  const budget = budgetOf(5_000);
+  const first = await hold(budget, 'a', SMALL_BODY_BYTES_MAX);
+  while (budget.reserveNow('a', SMALL_BODY_BYTES_MAX) !== null);
+  const waiting = budget.reserve('a', SMALL_BODY_BYTES_MAX, { waits: true });
+  first.release();
+  expect(await waiting).not.toBeNull();
 });
 
 test('organizations take turns, however many bodies one of them has waiting', async () => {

@@ -15,8 +15,12 @@ export interface SmtpTalk {
 const LAST_LINE = /^\d{3}(?: .*)?\r\n/m;
 
 /** The greeting has been read. */
-export const talkSmtp = async (port: number, host = '127.0.0.1'): Promise<SmtpTalk & { greeting: string }> => {
-  const socket = connect(port, host);
+export const talkSmtp = async (
+  port: number,
+  host = '127.0.0.1',
+  localAddress?: string,
+): Promise<SmtpTalk & { greeting: string }> => {
+  const socket = connect({ port, host, ...(localAddress === undefined ? {} : { localAddress }) });
   let received = '';
   let isOver = false;
   socket.on('data', (chunk) => {

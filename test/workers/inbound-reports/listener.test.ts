@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { talkSmtp } from '../../submission/support/smtp-talk.ts';
 import { makeTlsPair } from '../../submission/support/tls-pair.ts';
-import { statuses, until } from '../delivering.ts';
+import { statuses } from '../delivering.ts';
 import { BOUNCE_DOMAIN, complaintReport, deliveryReport, openReceiving } from './receiving.ts';
 import { envelopeOf, named, openReturning, send } from './returning.ts';
 
@@ -30,26 +30,60 @@ describe('the listener', () => {
     expect(await statuses(service, id)).toEqual(['bounced']);
   });
 
-  test('has twenty sessions for one host, and refuses others with a reason', async () => {
-    const { port } = await openReturning();
-    const talks = await Promise.all(Array.from({ length: 25 }, () => talkSmtp(port)));
-    const greetings = talks.map(({ greeting }) => greeting.slice(0, 3)).sort();
-    expect(greetings).toEqual([...Array(20).fill('220'), ...Array(5).fill('421')]);
-    for (const talk of talks) talk.close();
-    await until(async () => expect((await talkSmtp(port)).greeting).toMatch(/^220/));
+  /** @returns the envelope's last reply, with the connection left in the middle of a message. */
+  const enterData = async (port: number, from: string, localAddress: string) => {
+    const talk = await talkSmtp(port, '127.0.0.1', localAddress);
+    onTestFinished(talk.close);
+    if (!talk.greeting.startsWith('220')) return talk.greeting;
+    await talk.ask('EHLO mx.example.org\r\n');
+    await talk.ask('MAIL FROM:<>\r\n');
+    await talk.ask(`RCPT TO:<${from}>\r\n`);
+    return talk.ask('DATA\r\n');
+  };
+
+  test('receives twenty mails at once from one network, and tells it to bring others later', async () => {
+    const service = await openReturning();
+    const { id, from } = await send(service, ANN);
+    for (let count = 0; count < 20; count += 1)
+      expect(await enterData(service.port, from, '127.0.0.2')).toMatch(/^354/);
+    const refused = await talkSmtp(service.port, '127.0.0.1', '127.0.0.2');
+    expect(refused.greeting).toMatch(/^421 4\.7\.0 too many connections from this network/);
+    expect(await service.bring(from, deliveryReport({ address: ANN }))).toBe(250);
+    expect(await statuses(service, id)).toEqual(['bounced']);
+  });
+
+  test('closes idle connections for the next ones, of the same network or another', async () => {
+    const service = await openReturning();
+    const { from } = await send(service, ANN);
+    const networks = Array.from({ length: 8 }, (_, at) => `127.0.${at + 1}.1`);
+    for (const network of networks)
+      for (let count = 0; count < 25; count += 1) {
+        const { greeting, close } = await talkSmtp(service.port, '127.0.0.1', network);
+        onTestFinished(close);
+        expect(greeting).toMatch(/^220/);
+      }
+    expect(await service.bring(from, deliveryReport({ address: ANN }))).toBe(250);
+  });
+
+  test('leaves a place for the next network, however many send slowly', async () => {
+    const service = await openReturning();
+    const { from } = await send(service, ANN);
+    for (let network = 1; network <= 6; network += 1)
+      for (let count = 0; count < 20; count += 1) await enterData(service.port, from, `127.0.${network}.1`);
+    expect(await service.bring(from, deliveryReport({ address: ANN }))).toBe(250);
   });
 
   test('ends a refused session, whatever the client does', async () => {
-    const { port } = await openReturning();
-    const talks = await Promise.all(Array.from({ length: 20 }, () => talkSmtp(port)));
-    const refused = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const service = await openReturning();
+    const { from } = await send(service, ANN);
+    for (let count = 0; count < 20; count += 1) await enterData(service.port, from, '127.0.0.1');
+    const refused = connect({ port: service.port, host: '127.0.0.1', allowHalfOpen: true });
     refused.resume();
     const [hadError] = await once(refused, 'end');
     expect(hadError).toBeUndefined();
     const typing = setInterval(() => refused.write('x'), 100);
     await once(refused, 'error'); // reset: nobody is there any more
     clearInterval(typing);
-    for (const talk of talks) talk.close();
   });
 });
 
