@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { SALT_BYTES } from '../../src/domain/audit/content-proof.ts';
 import { contentParts, contentRoot } from '../../src/domain/message/content-parts.ts';
 import type { MessageBody } from '../../src/domain/ports/contents.ts';
 import { atOnce } from '../../src/lib/async/async.ts';
+import { SALT_BYTES } from '../../src/lib/transparency/transparency.ts';
 import type { Measure } from '../harness/bench.ts';
 import { interleave } from '../harness/interleave.ts';
 

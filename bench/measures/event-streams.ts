@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { openOperator } from '../../src/composition/open-operator.ts';
 import { readConfig } from '../../src/config.ts';
 import { READERS_PER_KEY_MAX } from '../../src/http/routes/events/event-readers.ts';
 import { mapConcurrently } from '../../src/lib/async/async.ts';
+import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { residentMb, watchMemory } from '../harness/memory.ts';

@@ -1,9 +1,9 @@
 import { createEventStoreDbEventStore } from '../../src/adapters/event-store/eventstoredb.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { copyLog } from '../../src/composition/copy-log.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Contents } from '../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { RUNNER_CONNECTIONS } from '../../src/projections/runner.ts';

@@ -1,4 +1,4 @@
-import { createPool } from '../../src/adapters/postgres/pool.ts';
+import { createPool } from '../../src/lib/postgres/postgres.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { settle } from '../harness/durable-postgres.ts';
 import { interleave } from '../harness/interleave.ts';

@@ -1,5 +1,5 @@
-import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { type EventStore, LOG_START } from '../../src/domain/ports/event-store.ts';
+import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';

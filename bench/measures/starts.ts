@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createEventStoreDbEventStore } from '../../src/adapters/event-store/eventstoredb.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { type Closers, createClosers } from '../../src/composition/lifecycle.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { Contents } from '../../src/domain/ports/contents.ts';
 import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { startProgram } from '../../test/support/program.ts';
 import type { Bench, Measure } from '../harness/bench.ts';
 import { openChild } from '../harness/child.ts';

@@ -7,14 +7,14 @@ import { createSystem } from '../../src/adapters/system.ts';
 import { createCosignedCheckpoints } from '../../src/cli/witness/cosigned-checkpoints.ts';
 import { createWitnessServer } from '../../src/cli/witness/serve-witness.ts';
 import { treeOf } from '../../src/domain/audit/leaf.ts';
+import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import {
   createCosigner,
   parseNote,
   parseVerifierKey,
   signedAt,
   type VerifierKey,
-} from '../../src/domain/audit/signed-note.ts';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+} from '../../src/lib/transparency/transparency.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
 import { newFolder } from '../harness/folder.ts';

@@ -3,8 +3,6 @@ import { readBackup, requireEmpty, restore } from '../adapters/backup/restore.ts
 import { releaseRestored } from '../adapters/backup/restore-hold.ts';
 import { createPostgresContents } from '../adapters/contents/postgres.ts';
 import { createLogger } from '../adapters/logger.ts';
-import { createPool } from '../adapters/postgres/pool.ts';
-import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createSystem } from '../adapters/system.ts';
 import { resetRecording } from '../composition/copy-log.ts';
 import { noteBackup } from '../composition/last-backup.ts';
@@ -15,6 +13,7 @@ import { openOperator } from '../composition/open-operator.ts';
 import { version } from '../composition/version.ts';
 import { type Config, readConfig } from '../config.ts';
 import { WrongSecretKey } from '../domain/ports/secrets.ts';
+import { ADVISORY_LOCKS, createPool, takeSessionLock } from '../lib/postgres/postgres.ts';
 import { lastMigration, migrate } from '../projections/migrate.ts';
 import { type Invocation, type OperatorCommand, optional, type PlainCommand, type Result } from './command.ts';
 import { CommandFailed, UsageError } from './failures.ts';

@@ -1,9 +1,9 @@
-import { ADVISORY_LOCKS, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { reencrypt } from '../adapters/secrets/reencrypt.ts';
 import { copyLog } from '../composition/copy-log.ts';
 import { openEventStore } from '../composition/open-engines.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import type { Config } from '../config.ts';
+import { ADVISORY_LOCKS, takeSessionLock } from '../lib/postgres/postgres.ts';
 import { type Invocation, type OperatorCommand, optional, required } from './command.ts';
 import { countReads } from './count-reads.ts';
 import { CommandFailed, UsageError } from './failures.ts';

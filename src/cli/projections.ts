@@ -1,8 +1,7 @@
-import { createPool } from '../adapters/postgres/pool.ts';
-import { ADVISORY_LOCKS, type SessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { resetRecording } from '../composition/copy-log.ts';
 import type { Operator } from '../composition/open-operator.ts';
 import { StartRefused } from '../lib/async/async.ts';
+import { ADVISORY_LOCKS, createPool, type SessionLock, takeSessionLock } from '../lib/postgres/postgres.ts';
 import { PROJECTIONS } from '../projections/all.ts';
 import { requireSameLog } from '../projections/checkpoints.ts';
 import type { Projection } from '../projections/projection.ts';

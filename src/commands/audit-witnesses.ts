@@ -1,8 +1,8 @@
 import type { AuditKey, AuditLog } from '../domain/audit/audit-log.ts';
-import { parseCheckpoint, parseNote, signatoryOf } from '../domain/audit/signed-note.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { AuditEvent } from '../domain/events.ts';
 import type { RecordedEvent } from '../domain/ports/event-store.ts';
+import { parseCheckpoint, parseNote, signatoryOf } from '../lib/transparency/transparency.ts';
 import {
   type AuditContext,
   appendToAuditLog,

@@ -1,18 +1,18 @@
 import { fold } from '../domain/aggregate.ts';
 import { type AuditKey, type AuditLog, auditLog } from '../domain/audit/audit-log.ts';
 import type { READINGS } from '../domain/audit/events.ts';
+import { DomainError } from '../domain/domain-error.ts';
+import type { AuditEvent } from '../domain/events.ts';
+import type { AuditTrees } from '../domain/ports/audit-trees.ts';
+import { type RecordedEvent, WrongExpectedRevision } from '../domain/ports/event-store.ts';
+import { auditStream, readingStream } from '../domain/streams.ts';
 import {
   checkpointText,
   createSigner,
   parseVerifierKey,
   type Signer,
   signedNote,
-} from '../domain/audit/signed-note.ts';
-import { DomainError } from '../domain/domain-error.ts';
-import type { AuditEvent } from '../domain/events.ts';
-import type { AuditTrees } from '../domain/ports/audit-trees.ts';
-import { type RecordedEvent, WrongExpectedRevision } from '../domain/ports/event-store.ts';
-import { auditStream, readingStream } from '../domain/streams.ts';
+} from '../lib/transparency/transparency.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from './context.ts';
 import { type Loaded, retryConflicts } from './execute.ts';
 

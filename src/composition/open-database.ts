@@ -1,10 +1,8 @@
-import { checkPostgres } from '../adapters/postgres/check-postgres.ts';
-import { openEmbeddedPostgres } from '../adapters/postgres/embedded/open-embedded-postgres.ts';
-import { claimOwnership } from '../adapters/postgres/ownership.ts';
 import type { SecretKeys } from '../adapters/secrets/secret-box.ts';
 import { loadOrMakeSecretKey } from '../adapters/secrets/secret-key.ts';
 import type { Config } from '../config.ts';
 import type { Logger, StartRefused, System } from '../lib/async/async.ts';
+import { checkPostgres, claimOwnership, openEmbeddedPostgres } from '../lib/postgres/postgres.ts';
 import type { Closers } from './lifecycle.ts';
 
 export interface OpenDatabase {

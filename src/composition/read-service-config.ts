@@ -3,10 +3,15 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
 import { type Config, readConfig } from '../config.ts';
-import type { VerifierKey } from '../domain/audit/signed-note.ts';
-import { MalformedPolicy, NO_POLICY, type Policy, parsePolicy } from '../domain/audit/tlog-policy.ts';
 import { BUILT_IN_PLANS, type Plan, type Plans, planSchema } from '../domain/billing/plan.ts';
 import { StartRefused } from '../lib/async/async.ts';
+import {
+  MalformedPolicy,
+  NO_POLICY,
+  type Policy,
+  parsePolicy,
+  type VerifierKey,
+} from '../lib/transparency/transparency.ts';
 import type { Witness } from '../workers/audit/ask-witnesses.ts';
 import { readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 

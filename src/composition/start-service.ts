@@ -1,9 +1,14 @@
-import { createPool, orUnavailable } from '../adapters/postgres/pool.ts';
-import { ADVISORY_LOCKS, keepSessionLock, takeSessionLock } from '../adapters/postgres/session-lock.ts';
 import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/postgres.ts';
 import type { Config } from '../config.ts';
 import { LOG_START } from '../domain/ports/event-store.ts';
 import { type Logger, retry, retryWhileAway, StartRefused } from '../lib/async/async.ts';
+import {
+  ADVISORY_LOCKS,
+  createPool,
+  keepSessionLock,
+  orUnavailable,
+  takeSessionLock,
+} from '../lib/postgres/postgres.ts';
 import { isInLog, requireReached, requireSameLog } from '../projections/checkpoints.ts';
 import { createProjectionRunner, RUNNER_CONNECTIONS } from '../projections/runner.ts';
 import { requireRecordedFrom } from '../workers/webhooks/record-webhook-deliveries.ts';

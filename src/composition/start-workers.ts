@@ -8,9 +8,9 @@ import { createPostgresWebhookDeliveries } from '../adapters/webhook-deliveries/
 import { createHttpWitnesses } from '../adapters/witnesses/http.ts';
 import { checkDomainWhenDue } from '../commands/sending-domain/check-domain.ts';
 import type { Config } from '../config.ts';
-import type { Policy } from '../domain/audit/tlog-policy.ts';
 import { type Queues, QueueUnavailable } from '../domain/ports/queue.ts';
 import { retryWhileAway, StartRefused } from '../lib/async/async.ts';
+import type { Policy } from '../lib/transparency/transparency.ts';
 import { withAbsentSuppressions } from '../projections/absent-suppressions.ts';
 import { checkTrees } from '../projections/audit/check/check-trees.ts';
 import { createReadModels } from '../projections/read-models.ts';

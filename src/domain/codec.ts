@@ -1,5 +1,5 @@
 import { StartRefused } from '../lib/async/async.ts';
-import { canonicalJson, hasHalfPair } from './canonical-json.ts';
+import { canonicalJson, hasHalfPair } from '../lib/transparency/transparency.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
 import type { EventContext, EventMetadata, NewEvent, RecordedEvent, StoredEvent } from './ports/event-store.ts';
 

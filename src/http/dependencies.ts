@@ -1,6 +1,5 @@
 import type { Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
-import type { Policy } from '../domain/audit/tlog-policy.ts';
 import type { Analyzer } from '../domain/ports/analyzer.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { HtmlChecker } from '../domain/ports/html-checker.ts';
@@ -10,14 +9,14 @@ import type { HtmlTracker, MessageSources, TextAlternatives } from '../domain/po
 import type { RefusedRequests } from '../domain/ports/refused-requests.ts';
 import type { RequestOrigins } from '../domain/ports/request-origins.ts';
 import type { Retention } from '../domain/ports/retention.ts';
-import type { TemplateCompiler } from '../domain/ports/template-compiler.ts';
-import type { TemplateRenderer } from '../domain/ports/template-renderer.ts';
 import type { UsageMarks } from '../domain/ports/usage-marks.ts';
 import type { WebhookDeliveries } from '../domain/ports/webhook-deliveries.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import type { ReputationLimits } from '../domain/reputation/evaluate-reputation.ts';
 import type { TrackingKeys } from '../domain/tracking/tracking-token.ts';
 import type { Logger } from '../lib/async/async.ts';
+import type { TemplateCompiler, TemplateRenderer } from '../lib/templates/templates.ts';
+import type { Policy } from '../lib/transparency/transparency.ts';
 import type { LiveFeed } from '../projections/events/live-feed.ts';
 import type { ReadModels } from '../projections/read-models.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';

@@ -12,6 +12,12 @@ interface Room {
 /** Libraries of our own: each may import those named here, by their doors, and nothing of the product. */
 const LIBRARIES: Readonly<Record<string, Room>> = {
   'lib/async': { folders: [], packages: [] },
+  'lib/postgres': { folders: ['lib/async'], packages: ['pg'] },
+  'lib/templates': {
+    folders: ['lib/async'],
+    packages: ['@css-inline/css-inline-wasm', 'entities', 'liquidjs', 'lru-cache', 'mjml'],
+  },
+  'lib/transparency': { folders: [], packages: [] },
 };
 
 /** Files of a library that others import besides its door: each is the door of a technology. */
@@ -19,7 +25,7 @@ const OTHER_DOORS: readonly string[] = [];
 
 /** Who may import whom: the table of docs/contributing.md, executed. */
 const TABLE: Readonly<Record<string, Room>> = {
-  domain: { folders: ['lib/async'], packages: ['zod', 'ipaddr.js'] },
+  domain: { folders: ['lib/async', 'lib/templates', 'lib/transparency'], packages: ['zod', 'ipaddr.js'] },
   commands: { folders: ['domain'], packages: ['tldts', 'lru-cache'] },
   projections: { folders: ['domain'], packages: ['pg', 'pg-copy-streams', 'postgres', 'postgres-shift'] },
   http: {

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createPostgresEventStore } from '../../src/adapters/event-store/postgres.ts';
-import { createPool } from '../../src/adapters/postgres/pool.ts';
 import { createSystem } from '../../src/adapters/system.ts';
 import { copyLog } from '../../src/composition/copy-log.ts';
 import { treeOf } from '../../src/domain/audit/leaf.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import type { EventStore } from '../../src/domain/ports/event-store.ts';
+import { createPool } from '../../src/lib/postgres/postgres.ts';
 import { openEventStoreDb } from '../contracts/event-store/eventstoredb-store.ts';
 import { aContext, events, first, newStream, next } from '../contracts/event-store/samples.ts';
 import { type EventStoreDbDouble, startEventStoreDbDouble } from '../support/eventstoredb-double/start.ts';

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import {
   createEventCodec,
   currentVersion,
@@ -11,6 +10,7 @@ import {
 } from '../../src/domain/codec.ts';
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from '../../src/domain/events.ts';
 import type { StoredEvent } from '../../src/domain/ports/event-store.ts';
+import { canonicalJson } from '../../src/lib/transparency/transparency.ts';
 import { contextAt } from '../support/specification.ts';
 
 const FIXTURES = new URL('../fixtures/events/', import.meta.url);

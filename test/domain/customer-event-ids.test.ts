@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { eventCodec } from '../../src/domain/codec.ts';
 import { customerEventId, eventIdsOf, isCustomerEventOf } from '../../src/domain/customer-event-ids.ts';
 import { customerEvents } from '../../src/domain/customer-events.ts';
 import { isId } from '../../src/domain/ids.ts';
+import { canonicalJson } from '../../src/lib/transparency/transparency.ts';
 import { contextAt } from '../support/specification.ts';
 
 const FIXTURES = new URL('../fixtures/events/', import.meta.url);

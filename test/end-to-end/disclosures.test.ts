@@ -3,8 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { verifyFile } from '../../src/cli/audit/verify-file.ts';
-import { leafHash, rootOfInclusion } from '../../src/domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../src/domain/audit/signed-note.ts';
+import {
+  leafHash,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  rootOfInclusion,
+  signedAt,
+} from '../../src/lib/transparency/transparency.ts';
 import type { DisclosureAnswer } from '../support/disclosures.ts';
 import { ADDRESS } from '../support/traces.ts';
 import { createErasing } from '../workers/erasing.ts';

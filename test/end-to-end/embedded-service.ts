@@ -1,7 +1,7 @@
 /** Stands in for a service: opens the built-in PostgreSQL, says where it is, and stays until it is killed. */
-import { openEmbeddedPostgres } from '../../src/adapters/postgres/embedded/open-embedded-postgres.ts';
-import { claimOwnership } from '../../src/adapters/postgres/ownership.ts';
+
 import { createSystem } from '../../src/adapters/system.ts';
+import { claimOwnership, openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../support/logger.ts';
 
 const system = createSystem();

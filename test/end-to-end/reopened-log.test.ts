@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { verifyFile } from '../../src/cli/audit/verify-file.ts';
-import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../src/domain/audit/signed-note.ts';
+import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../src/lib/transparency/transparency.ts';
 import { folderForTest, placeForTest, programForTest } from '../support/after-test.ts';
 import { type AnyBody, type ApiClient, apiClient, eventually } from '../support/api-client.ts';
 import { operator, unlimitedKey } from '../support/operator.ts';

@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { noteCosignature } from '../../src/commands/audit-witnesses.ts';
-import { createCosigner, parseNote, parseVerifierKey, signedAt } from '../../src/domain/audit/signed-note.ts';
-import { parsePolicy } from '../../src/domain/audit/tlog-policy.ts';
 import { readingStream } from '../../src/domain/streams.ts';
+import {
+  createCosigner,
+  parseNote,
+  parsePolicy,
+  parseVerifierKey,
+  signedAt,
+} from '../../src/lib/transparency/transparency.ts';
 import { type DatabaseService, startDatabaseService } from '../http/support/database-service.ts';
 import { contextAt, NOW } from '../support/specification.ts';
 import { goIsMissing, runGo } from './transparency-log/run-go.ts';

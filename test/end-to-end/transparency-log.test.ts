@@ -4,18 +4,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { leafOf } from '../../src/domain/audit/leaf.ts';
-import { consistencyRanges, inclusionRanges } from '../../src/domain/audit/merkle-tree.ts';
+import type { AuditTrees } from '../../src/domain/ports/audit-trees.ts';
+import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import {
   checkpointText,
+  consistencyRanges,
   createCosigner,
   createSigner,
+  inclusionRanges,
   parseNote,
   parseVerifierKey,
   signedAt,
   signedNote,
-} from '../../src/domain/audit/signed-note.ts';
-import type { AuditTrees } from '../../src/domain/ports/audit-trees.ts';
-import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
+} from '../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
 import { parseTilePath, TILE_WIDTH, tilePath } from '../../src/projections/audit/tiles.ts';
 import { createAuditTrees } from '../../src/projections/audit/tree.ts';

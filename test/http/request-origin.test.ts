@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { rootOfPart } from '../../src/domain/audit/content-proof.ts';
 import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import { originPart, type RequestOrigin } from '../../src/domain/ports/request-origins.ts';
+import { rootOfPart } from '../../src/lib/transparency/transparency.ts';
 import { createInMemoryRequestOrigins } from '../support/in-memory/request-origins.ts';
 import { type KeyTenant, openKeyTenant } from './support/key-tenant.ts';
 import { type Service, startService } from './support/service.ts';

@@ -4,6 +4,9 @@ import type { Pool } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { leafOf, treeOf } from '../../src/domain/audit/leaf.ts';
+import { customerEventId } from '../../src/domain/customer-event-ids.ts';
+import { NotInTree } from '../../src/domain/ports/audit-trees.ts';
+import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import {
   consistencyRanges,
   EMPTY_ROOT,
@@ -12,10 +15,7 @@ import {
   leafHash,
   nodeHash,
   rootOfInclusion,
-} from '../../src/domain/audit/merkle-tree.ts';
-import { customerEventId } from '../../src/domain/customer-event-ids.ts';
-import { NotInTree } from '../../src/domain/ports/audit-trees.ts';
-import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
+} from '../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../src/projections/audit/tree.ts';
 import { inTransaction } from '../../src/projections/database.ts';

@@ -7,11 +7,20 @@ import {
   exportHashes,
   exportHeader,
 } from '../../src/domain/audit/export-format.ts';
-import { type CompactRange, EMPTY_RANGE, extended, joined, leafHash } from '../../src/domain/audit/merkle-tree.ts';
-import { checkpointText, createSigner, type Signer, signedNote } from '../../src/domain/audit/signed-note.ts';
-import { NO_POLICY } from '../../src/domain/audit/tlog-policy.ts';
 import type { BodyOptions } from '../../src/domain/audit/verifier/export-body.ts';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
+import {
+  type CompactRange,
+  canonicalJson,
+  checkpointText,
+  createSigner,
+  EMPTY_RANGE,
+  extended,
+  joined,
+  leafHash,
+  NO_POLICY,
+  type Signer,
+  signedNote,
+} from '../../src/lib/transparency/transparency.ts';
 import { NOW } from './specification.ts';
 
 export const ORIGIN = 'mail.example/v1/audit/tlog/org_mine';

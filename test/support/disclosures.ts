@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { partLeaf, rootOfParts } from '../../src/domain/audit/content-proof.ts';
-import { leafHash } from '../../src/domain/audit/merkle-tree.ts';
+import { leafHash, partLeaf, rootOfParts } from '../../src/lib/transparency/transparency.ts';
 
 /** Answers of `GET /v1/audit/disclosures/{event_id}`, as the service gives them. */
 

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { Aggregate } from '../../src/domain/aggregate.ts';
-import { canonicalJson } from '../../src/domain/canonical-json.ts';
 import { DomainError } from '../../src/domain/domain-error.ts';
 import type { OutboxEvent } from '../../src/domain/events.ts';
 import type { EventContext, RecordedEvent } from '../../src/domain/ports/event-store.ts';
+import { canonicalJson } from '../../src/lib/transparency/transparency.ts';
 
 export const NOW = '2026-11-21T12:00:00.000Z';
 

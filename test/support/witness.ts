@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { createSystem } from '../../src/adapters/system.ts';
 import { createCosignedCheckpoints } from '../../src/cli/witness/cosigned-checkpoints.ts';
 import { createWitnessServer } from '../../src/cli/witness/serve-witness.ts';
-import { createCosigner, type Signer, type VerifierKey } from '../../src/domain/audit/signed-note.ts';
+import { createCosigner, type Signer, type VerifierKey } from '../../src/lib/transparency/transparency.ts';
 
 const listen = async (server: Server): Promise<string> => {
   await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Message } from '../../domain/message/message.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 
 /**
  * After a restore nobody here knows what left between the backup and the loss: mail that the backup has as waiting may

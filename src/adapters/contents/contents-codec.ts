@@ -1,5 +1,4 @@
 import { isBase64 } from '../../domain/base64.ts';
-import { quoted } from '../../domain/canonical-json.ts';
 import {
   headOf,
   isPartlyErased,
@@ -12,6 +11,7 @@ import {
 } from '../../domain/ports/contents.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import { inTurns, type Pausing } from '../../lib/async/async.ts';
+import { quoted } from '../../lib/transparency/transparency.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 
 /** A row of `vault.contents`, as its columns take it: JSON in text. */

@@ -10,7 +10,7 @@ import {
   REST_MS,
   StoreUnavailable,
 } from '../../lib/async/async.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import { type ContentsCodec, type EncodedContents, PLAIN_CONTENTS } from './contents-codec.ts';
 
 type Body = StoredBody;

@@ -1,4 +1,3 @@
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import type { EventCodec } from '../../domain/codec.ts';
 import type { Contents } from '../../domain/ports/contents.ts';
 import {
@@ -10,6 +9,7 @@ import {
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
 import { type Logger, retryWhileAway, StartRefused, StoreUnavailable, type System } from '../../lib/async/async.ts';
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { type AppendEvents, createAppendEvents, createAppending } from './eventstoredb-append.ts';
 import { connect } from './eventstoredb-client.ts';
 import { createRecovery } from './eventstoredb-faults.ts';

@@ -8,7 +8,7 @@ import {
   type StreamName,
 } from '../../domain/ports/event-store.ts';
 import { StoreUnavailable, type System } from '../../lib/async/async.ts';
-import { isUnreachable } from '../postgres/pool.ts';
+import { isUnreachable } from '../../lib/postgres/postgres.ts';
 
 /** Rows of the log in PostgreSQL as events, and its faults as those of the port. */
 

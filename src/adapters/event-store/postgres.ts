@@ -9,8 +9,8 @@ import {
   type ReadAllOptions,
 } from '../../domain/ports/event-store.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
+import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../../lib/postgres/postgres.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
-import { KEEP_ALIVE_MS, PIN_ISOLATION } from '../postgres/pool.ts';
 import { APPENDS_IN_FLIGHT_MAX, createAppending, type Written } from './postgres-append.ts';
 import { createStreamReading, readPage } from './postgres-read.ts';
 import { asText, readFailure, toHead, toPosition } from './postgres-rows.ts';

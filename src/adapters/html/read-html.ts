@@ -1,5 +1,5 @@
 import type { HtmlProblem } from '../../domain/ports/html-checker.ts';
-import { OUTPUT_START } from '../../domain/ports/template-renderer.ts';
+import { OUTPUT_START } from '../../lib/templates/templates.ts';
 import { createNesting, type ElementVisitor } from './nesting.ts';
 import { type ReadPlainTokens, readPlainTokens } from './plain-tokens.ts';
 import { createProblemList } from './problems.ts';

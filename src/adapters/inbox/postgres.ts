@@ -12,7 +12,7 @@ import {
 } from '../../domain/ports/inbox.ts';
 import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { createBatcher, createSemaphore, fulfilled } from '../../lib/async/async.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import type { MailOutline } from './captured-mail.ts';
 import { createMailReader } from './mail-reader.ts';
 import { INSERT, LIST, REMOVE, SLICE, SLICE_BYTES, SUBJECTS, TRIM, VACUUM } from './statements.ts';

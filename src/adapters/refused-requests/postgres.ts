@@ -7,7 +7,7 @@ import {
   type RefusedRequestFilter,
   type RefusedRequests,
 } from '../../domain/ports/refused-requests.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 
 const COLUMNS = [
   ['id', 'text'],

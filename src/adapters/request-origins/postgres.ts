@@ -6,7 +6,7 @@ import {
   type RequestOrigins,
 } from '../../domain/ports/request-origins.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 
 export interface PostgresRequestOriginsOptions {
   readonly pool: Pool;

@@ -1,9 +1,9 @@
 import type { Pool } from 'pg';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
 import type { ErasureProgress, Going, OldContent, OldRows, Retention } from '../../domain/ports/retention.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import { type ContentsCodec, PLAIN_CONTENTS } from '../contents/contents-codec.ts';
 import { createPostgresContents } from '../contents/postgres.ts';
-import { orUnavailable } from '../postgres/pool.ts';
 import { columnsOf, createRemovedContents, type Reason, type Removable, removal } from './removed-contents.ts';
 
 /** Removes rows of the vault and the inbox: by their age, or because a person is erased. */

@@ -1,4 +1,3 @@
-import { partHash, type SaltedPart } from '../../domain/audit/content-proof.ts';
 import { isRecipientPart, recipientPart, saltedParts } from '../../domain/message/content-parts.ts';
 import {
   type Contents,
@@ -11,6 +10,7 @@ import {
 } from '../../domain/ports/contents.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import { inTurns } from '../../lib/async/async.ts';
+import { partHash, type SaltedPart } from '../../lib/transparency/transparency.ts';
 import type { ContentsCodec } from '../contents/contents-codec.ts';
 
 /**

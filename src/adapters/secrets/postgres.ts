@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { atMost, createBatcher, fulfilled, type System } from '../../lib/async/async.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import { createSecretBox, type SecretKeys } from './secret-box.ts';
 
 export interface PostgresSecretsOptions {

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { USAGE_FLUSH_MS, type UsageMark, type UsageMarks, type UsedSecret } from '../../domain/ports/usage-marks.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 
 export interface PostgresUsageMarksOptions {
   readonly pool: Pool;

@@ -13,7 +13,7 @@ import {
   type WebhookDeliveryState,
   type WebhookReplay,
 } from '../../domain/ports/webhook-deliveries.ts';
-import { orUnavailable } from '../postgres/pool.ts';
+import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import {
   ADVANCE_REPLAY,
   CANCEL_REPLAY,

@@ -1,14 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash, type Hash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { MalformedNote, parseVerifierKey } from '../../domain/audit/signed-note.ts';
-import { MalformedPolicy, NO_POLICY, parsePolicy } from '../../domain/audit/tlog-policy.ts';
 import { readCheckpoint } from '../../domain/audit/verifier/checkpoints.ts';
 import { MalformedDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import type { BodyOptions } from '../../domain/audit/verifier/export-body.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
 import { createExportVerifier, type ExportVerifier } from '../../domain/audit/verifier/verify-export.ts';
 import { isReport, verifyReport } from '../../domain/audit/verifier/verify-report.ts';
+import {
+  MalformedNote,
+  MalformedPolicy,
+  NO_POLICY,
+  parsePolicy,
+  parseVerifierKey,
+} from '../../lib/transparency/transparency.ts';
 import { headOf, openFile } from './open-file.ts';
 import { readDisclosures } from './read-disclosures.ts';
 

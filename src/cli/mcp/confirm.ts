@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { canonicalJson } from '../../domain/canonical-json.ts';
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 
 /**
  * Confirmations of what is about to be sent. A token stands for exactly one content, by whom it was asked for, for some

@@ -3,8 +3,8 @@ import { lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import { sha256Hex } from '../../domain/digest.ts';
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { CommandFailed } from '../failures.ts';
 
 /**

@@ -4,8 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createSystem } from '../../adapters/system.ts';
-import { createCosigner, parseVerifierKey, type Signer, type VerifierKey } from '../../domain/audit/signed-note.ts';
-import { parsePolicy } from '../../domain/audit/tlog-policy.ts';
+import {
+  createCosigner,
+  parsePolicy,
+  parseVerifierKey,
+  type Signer,
+  type VerifierKey,
+} from '../../lib/transparency/transparency.ts';
 import { type Invocation, optional, type PlainCommand, repeated, required } from '../command.ts';
 import { CommandFailed, UsageError } from '../failures.ts';
 import { createCosignedCheckpoints, readIfThere, writeWhole } from './cosigned-checkpoints.ts';

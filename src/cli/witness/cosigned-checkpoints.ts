@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Answer, problemWith, type Shown } from '../../domain/audit/consider-checkpoint.ts';
+import { createSemaphore, type Semaphore } from '../../lib/async/async.ts';
 import {
+  type Answer,
   type Checkpoint,
   parseCheckpoint,
   parseNote,
+  problemWith,
+  type Shown,
   type Signer,
   signedAt,
   signedNote,
-} from '../../domain/audit/signed-note.ts';
-import { createSemaphore, type Semaphore } from '../../lib/async/async.ts';
+} from '../../lib/transparency/transparency.ts';
 import { replaceFile } from '../replace-file.ts';
 
 /**

@@ -1,9 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { ADD_CHECKPOINT, REQUEST_BYTES_MAX } from '../../domain/audit/add-checkpoint.ts';
-import { type Answer, readRequest } from '../../domain/audit/consider-checkpoint.ts';
-import { MalformedNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
 import { readAtMost, type System } from '../../lib/async/async.ts';
+import {
+  ADD_CHECKPOINT,
+  type Answer,
+  MalformedNote,
+  REQUEST_BYTES_MAX,
+  readRequest,
+  type VerifierKey,
+} from '../../lib/transparency/transparency.ts';
 import type { CosignedCheckpoints } from './cosigned-checkpoints.ts';
 
 /** The witness over HTTP: one request, bounded in bytes, time and number. */

@@ -1,7 +1,5 @@
 import type { Analysis, Finding } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
-import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
@@ -15,6 +13,7 @@ import type { MessageBody, MessageContents } from '../../domain/ports/contents.t
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
 import { inTurns, mapConcurrently, type System } from '../../lib/async/async.ts';
+import { canonicalJson, SALT_BYTES } from '../../lib/transparency/transparency.ts';
 
 /** What a client wants sent, and what is known about it. */
 export interface SendRequest {

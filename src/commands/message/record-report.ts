@@ -1,4 +1,3 @@
-import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import { classifyReply } from '../../domain/bounce/classify.ts';
 import {
   type AttributedFailure,
@@ -18,6 +17,7 @@ import type { ErasedContent, MessageContents } from '../../domain/ports/contents
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { messageStream } from '../../domain/streams.ts';
 import type { System } from '../../lib/async/async.ts';
+import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { erasedRecord } from '../erasure.ts';
 import { execute, type Loaded, load } from '../execute.ts';

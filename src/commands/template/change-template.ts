@@ -3,8 +3,6 @@ import { type Details, DomainError } from '../../domain/domain-error.ts';
 import type { TemplateEvent } from '../../domain/events.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
 import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
-import type { TemplateCompiler } from '../../domain/ports/template-compiler.ts';
-import { TemplateFailed, type TemplateRenderer } from '../../domain/ports/template-renderer.ts';
 import { templateStream } from '../../domain/streams.ts';
 import {
   createTemplate as decideCreate,
@@ -26,6 +24,7 @@ import {
   templateIdOf,
 } from '../../domain/template/template.ts';
 import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
+import { type TemplateCompiler, TemplateFailed, type TemplateRenderer } from '../../lib/templates/templates.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import {
   type Condition,

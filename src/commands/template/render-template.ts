@@ -1,9 +1,9 @@
 import { DomainError } from '../../domain/domain-error.ts';
 import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
-import { TemplateFailed, type TemplateRenderer } from '../../domain/ports/template-renderer.ts';
 import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
-import { exampleValues, resolveValues, type Values } from '../../domain/template/variables.ts';
+import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
+import { TemplateFailed, type TemplateRenderer, type Values } from '../../lib/templates/templates.ts';
 
 export interface RenderContent {
   /** By name; null: the examples. */

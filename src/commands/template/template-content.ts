@@ -1,9 +1,7 @@
-import { canonicalJson } from '../../domain/canonical-json.ts';
 import { sha256Hex } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
-import type { TemplateCompiler } from '../../domain/ports/template-compiler.ts';
 import { templateStream } from '../../domain/streams.ts';
 import { requireTemplate, requireVersion, requireVersions } from '../../domain/template/change-template.ts';
 import {
@@ -22,6 +20,8 @@ import {
   templateIdOf,
 } from '../../domain/template/template.ts';
 import type { System } from '../../lib/async/async.ts';
+import type { TemplateCompiler } from '../../lib/templates/templates.ts';
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { load } from '../execute.ts';
 
 /** Contents of templates: how they get into the vault and out of it. */

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import type { ApiKeyEvent } from '../events.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import {

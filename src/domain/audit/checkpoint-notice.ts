@@ -1,5 +1,5 @@
+import { parseCheckpoint, parseNote } from '../../lib/transparency/transparency.ts';
 import type { Notice } from '../organization/notices.ts';
-import { parseCheckpoint, parseNote } from './signed-note.ts';
 
 /** What an auditor keeps outside the operator's hands: a checkpoint, as it is signed, and the key that signed it. */
 export interface ShownCheckpoint {

@@ -1,5 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts';
-import { HASH_BYTES } from './merkle-tree.ts';
+import { canonicalJson, HASH_BYTES } from '../../lib/transparency/transparency.ts';
 
 /**
  * The lines of an export, as docs/audit.md describes them. Each is canonical JSON, so that a line has one form: what

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { isId } from '../ids.ts';
 import type { EventMetadata, RecordedEvent } from '../ports/event-store.ts';
 import { messageStream } from '../streams.ts';

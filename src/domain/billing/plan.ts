@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson } from '../canonical-json.ts';
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { DomainError } from '../domain-error.ts';
 
 /**

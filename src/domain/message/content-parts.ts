@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type ContentPart, partLeaf, rootOfPart, type SaltedPart, saltOf } from '../audit/content-proof.ts';
-import { rootOfLeaves } from '../audit/merkle-tree.ts';
+import {
+  type ContentPart,
+  partLeaf,
+  rootOfLeaves,
+  rootOfPart,
+  type SaltedPart,
+  saltOf,
+} from '../../lib/transparency/transparency.ts';
 import { isBase64 } from '../base64.ts';
 import {
   headOf,

@@ -1,6 +1,6 @@
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import type { Aggregate } from '../aggregate.ts';
 import { type ChosenPlan, choosePlan, type Plans } from '../billing/plan.ts';
-import { canonicalJson } from '../canonical-json.ts';
 import { DomainError } from '../domain-error.ts';
 import type { OrganizationEvent } from '../events.ts';
 import { MASKED_ROLES, type MaskedRole } from '../member/events.ts';

@@ -1,5 +1,5 @@
+import type { Range } from '../../lib/transparency/transparency.ts';
 import type { Leaf } from '../audit/leaf.ts';
-import type { Range } from '../audit/merkle-tree.ts';
 
 /** PORT: reads of the audit trees. Adapter: `projections/audit/tree`. A tree is named by its organization's id. */
 

@@ -1,5 +1,5 @@
+import type { SaltedPart } from '../../lib/transparency/transparency.ts';
 import type { Analysis, Finding } from '../analysis/analysis.ts';
-import type { SaltedPart } from '../audit/content-proof.ts';
 import type { TemplateContent } from '../template/content.ts';
 
 /**

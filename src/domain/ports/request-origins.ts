@@ -1,4 +1,4 @@
-import type { SaltedPart } from '../audit/content-proof.ts';
+import type { SaltedPart } from '../../lib/transparency/transparency.ts';
 
 /**
  * PORT: who was at the other end of a request that managed something: address and user agent, beside the events and not

@@ -1,5 +1,5 @@
+import type { TemplateRenderer, VariableUse } from '../../lib/templates/templates.ts';
 import { VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
-import type { TemplateRenderer, VariableUse } from '../ports/template-renderer.ts';
 import { CONTENT_VARIABLE, type TemplateContent } from './content.ts';
 import { valueProblem } from './variables.ts';
 

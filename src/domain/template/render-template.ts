@@ -1,11 +1,12 @@
-import { VIEW_URL_PLACEHOLDER, VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
 import {
   OUTPUT_END,
   OUTPUT_START,
   TemplateFailed,
   type TemplatePlace,
   type TemplateRenderer,
-} from '../ports/template-renderer.ts';
+  type Values,
+} from '../../lib/templates/templates.ts';
+import { VIEW_URL_PLACEHOLDER, VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
 import {
   bestTag,
   CONTENT_VARIABLE,
@@ -15,7 +16,6 @@ import {
   type TemplateContent,
 } from './content.ts';
 import { type PlaceInSource, placesInSource, withMarks } from './source-places.ts';
-import type { Values } from './variables.ts';
 
 /** A message of a template, ready to be sent. */
 export interface RenderedTemplate {

@@ -1,3 +1,5 @@
+import { isOnCalendar, type Values } from '../../lib/templates/templates.ts';
+
 /** Variables of a template: their declarations, and the check of what a send gives for them. */
 
 export const VARIABLE_TYPES = ['string', 'number', 'boolean', 'date', 'url', 'list', 'object'] as const;
@@ -14,23 +16,11 @@ export interface Variable {
   readonly description?: string;
 }
 
-export type Values = Readonly<Record<string, unknown>>;
-
 /** What is wrong, by variable: `is required`. */
 export type VariableProblems = Readonly<Record<string, string>>;
 
 /** ISO 8601: a day, or a moment with its offset. */
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-const DAY = /^(\d{4})-(\d{2})-(\d{2})/;
-
-/** False for a day that is on no calendar: `Date` reads 2026-02-29 as 1 March. A text that begins with no day is true. */
-export const isOnCalendar = (text: string): boolean => {
-  const [day, year, month, ofMonth] = DAY.exec(text) ?? [];
-  if (day === undefined) return true;
-  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(ofMonth)));
-  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(ofMonth);
-};
-
 const URL_PROTOCOLS: readonly string[] = ['http:', 'https:', 'mailto:', 'tel:'];
 
 const isUrl = (value: string): boolean => URL.canParse(value) && URL_PROTOCOLS.includes(new URL(value).protocol);

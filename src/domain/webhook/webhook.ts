@@ -1,7 +1,7 @@
+import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { isBounded, type KeyBounds } from '../api-key/key-authority.ts';
 import { GRACE_PERIOD_MINUTES_MAX } from '../api-key/rotate-key.ts';
-import { canonicalJson } from '../canonical-json.ts';
 import { DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { WebhookEvent } from '../events.ts';

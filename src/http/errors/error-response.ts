@@ -6,8 +6,8 @@ import { AppendOutcomeUnknown } from '../../domain/ports/event-store.ts';
 import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
 import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
-import { TemplateCompilerUnavailable } from '../../domain/ports/template-compiler.ts';
 import { StoreUnavailable, TimedOut } from '../../lib/async/async.ts';
+import { TemplateCompilerUnavailable } from '../../lib/templates/templates.ts';
 
 /** HTTP status of each error code (spec §7). Fails to compile if one is missing. */
 export const ERROR_STATUSES = {

@@ -1,8 +1,8 @@
 import { treeOf } from '../../domain/audit/leaf.ts';
-import { signatoryOf } from '../../domain/audit/signed-note.ts';
 import type { AuditEvent } from '../../domain/events.ts';
 import { categoryOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { CATEGORIES } from '../../domain/streams.ts';
+import { signatoryOf } from '../../lib/transparency/transparency.ts';
 import type { Database } from '../database.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { createAuditTrees } from './tree.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { HASH_BYTES } from '../../domain/audit/merkle-tree.ts';
+import { HASH_BYTES } from '../../lib/transparency/transparency.ts';
 
 /** Tiles and bundles of entries in the form of C2SP tlog-tiles. */
 

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
+import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/audit-trees.ts';
 import {
   HASH_BYTES,
   joined,
@@ -7,8 +8,7 @@ import {
   rootOfComplete,
   type Subtree,
   subtreesOf,
-} from '../../domain/audit/merkle-tree.ts';
-import { type AuditTrees, NotInTree, type Tile } from '../../domain/ports/audit-trees.ts';
+} from '../../lib/transparency/transparency.ts';
 import type { Database } from '../database.ts';
 import { createFinder } from './find.ts';
 import { type LeafPage, latestUpTo, leavesAt, type SearchLeaves, searchLeaves } from './search.ts';

@@ -1,12 +1,13 @@
-import { addCheckpointBody, sizeInConflict } from '../../domain/audit/add-checkpoint.ts';
+import type { WitnessAnswer } from '../../domain/ports/witnesses.ts';
 import {
+  addCheckpointBody,
   MalformedNote,
   parseCheckpoint,
   parseNote,
   signedAt,
+  sizeInConflict,
   type VerifierKey,
-} from '../../domain/audit/signed-note.ts';
-import type { WitnessAnswer } from '../../domain/ports/witnesses.ts';
+} from '../../lib/transparency/transparency.ts';
 
 /**
  * The conversation with a witness about one checkpoint (C2SP tlog-witness): the witness says the size that it cosigned

@@ -1,11 +1,15 @@
 import type { AuditContext } from '../../commands/audit.ts';
 import { noteCosignature, noteDispute } from '../../commands/audit-witnesses.ts';
-import { ADD_CHECKPOINT } from '../../domain/audit/add-checkpoint.ts';
-import { consistencyRanges } from '../../domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote, type VerifierKey } from '../../domain/audit/signed-note.ts';
 import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
 import { type Witnesses, WitnessUnreachable } from '../../domain/ports/witnesses.ts';
 import { type Logger, mapConcurrently } from '../../lib/async/async.ts';
+import {
+  ADD_CHECKPOINT,
+  consistencyRanges,
+  parseCheckpoint,
+  parseNote,
+  type VerifierKey,
+} from '../../lib/transparency/transparency.ts';
 import type { Leadership } from '../leadership.ts';
 import { repeat, type Work } from '../supervise.ts';
 import { askToCosign, type Refusal } from './ask-to-cosign.ts';

@@ -1,5 +1,4 @@
 import { recordAttempt } from '../../commands/message/attempt.ts';
-import { SALT_BYTES } from '../../domain/audit/content-proof.ts';
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { askedWaitSeconds, classifyReply } from '../../domain/bounce/classify.ts';
 import { isOwnDestination } from '../../domain/destination/suspension.ts';
@@ -12,6 +11,7 @@ import type { Contents, MessageContents } from '../../domain/ports/contents.ts';
 import { AppendOutcomeUnknown, type EventStore } from '../../domain/ports/event-store.ts';
 import type { RecipientOutcome } from '../../domain/ports/mail-transport.ts';
 import { retryBy, StoreUnavailable, type System } from '../../lib/async/async.ts';
+import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
 import type { AttemptTimes, Claimed } from './claim.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 

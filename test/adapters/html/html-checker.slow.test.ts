@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createHtmlChecker, type HtmlCheckerOptions } from '../../../src/adapters/html/html-checker.ts';
 import { type HtmlChecker, HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
-import { OUTPUT_START } from '../../../src/domain/ports/template-renderer.ts';
+import { OUTPUT_START } from '../../../src/lib/templates/templates.ts';
 import { ADVERSARIAL_HTML } from '../../support/adversarial-html.ts';
 import { closedAfterTest } from '../../support/after-test.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createCosigner, createSigner, type Signer } from '../../../src/domain/audit/signed-note.ts';
+import { createCosigner, createSigner, type Signer } from '../../../src/lib/transparency/transparency.ts';
 import { type AuditLogWriter, createAuditLog, exportOf, ORIGIN } from '../../support/audit-export.ts';
 import { disclosureOf } from '../../support/disclosures.ts';
 

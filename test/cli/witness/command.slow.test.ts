@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSigner, parseVerifierKey } from '../../../src/domain/audit/signed-note.ts';
+import { createSigner, parseVerifierKey } from '../../../src/lib/transparency/transparency.ts';
 import { operator } from '../../support/operator.ts';
 import { temporaryFolder } from '../../support/witness.ts';
 

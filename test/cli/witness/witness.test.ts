@@ -2,22 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addCheckpointBody, REQUEST_BYTES_MAX } from '../../../src/domain/audit/add-checkpoint.ts';
 import {
+  addCheckpointBody,
+  checkpointText,
   consistencyRanges,
+  createSigner,
   EMPTY_ROOT,
   joined,
   leafHash,
-  rootOfComplete,
-  subtreesOf,
-} from '../../../src/domain/audit/merkle-tree.ts';
-import {
-  checkpointText,
-  createSigner,
   parseNote,
+  REQUEST_BYTES_MAX,
+  rootOfComplete,
   signedAt,
   signedNote,
-} from '../../../src/domain/audit/signed-note.ts';
+  subtreesOf,
+} from '../../../src/lib/transparency/transparency.ts';
 import { startWitness, type TestWitness } from '../../support/witness.ts';
 
 const ORIGIN = 'mail.example/v1/audit/tlog/org_mine';

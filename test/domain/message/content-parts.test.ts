@@ -1,10 +1,16 @@
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { partHash, rootOfParts } from '../../../src/domain/audit/content-proof.ts';
-import { inclusionRanges, leafHash, nodeHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
 import { contentParts, contentRoot, saltedParts } from '../../../src/domain/message/content-parts.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { atOnce } from '../../../src/lib/async/async.ts';
+import {
+  inclusionRanges,
+  leafHash,
+  nodeHash,
+  partHash,
+  rootOfInclusion,
+  rootOfParts,
+} from '../../../src/lib/transparency/transparency.ts';
 
 const SALT = 'AAAAAAAAAAAAAAAAAAAAAA';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createLiquidRenderer } from '../../../src/adapters/templates/liquid.ts';
 import type { TemplateContent } from '../../../src/domain/template/content.ts';
 import { renderTemplate } from '../../../src/domain/template/render-template.ts';
+import { createLiquidRenderer } from '../../../src/lib/templates/templates.ts';
 
 const renderer = createLiquidRenderer();
 const HOSTILE = '<img src=x onerror="a()"> & \'b\'';

@@ -1,12 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { leafHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote, parseVerifierKey } from '../../../src/domain/audit/signed-note.ts';
-import { NO_POLICY } from '../../../src/domain/audit/tlog-policy.ts';
 import { verifyReport } from '../../../src/domain/audit/verifier/verify-report.ts';
 import { writeCsv } from '../../../src/http/csv.ts';
 import { proofSentence, type Report, reportRows } from '../../../src/http/serialize/reports/report.ts';
 import { reportHtml } from '../../../src/http/serialize/reports/report-html.ts';
 import { reportPdf } from '../../../src/http/serialize/reports/report-pdf.ts';
+import {
+  leafHash,
+  NO_POLICY,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  rootOfInclusion,
+} from '../../../src/lib/transparency/transparency.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';
 

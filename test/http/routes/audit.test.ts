@@ -2,8 +2,15 @@ import { createHash, randomUUID } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseLeaf } from '../../../src/domain/audit/leaf.ts';
-import { isConsistent, leafHash, rootOfInclusion } from '../../../src/domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote, parseVerifierKey, signedAt } from '../../../src/domain/audit/signed-note.ts';
+import {
+  isConsistent,
+  leafHash,
+  parseCheckpoint,
+  parseNote,
+  parseVerifierKey,
+  rootOfInclusion,
+  signedAt,
+} from '../../../src/lib/transparency/transparency.ts';
 import { verify } from '../../support/audit-export.ts';
 import { openAdminTenant } from '../support/admin-tenant.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rootOfParts } from '../../../src/domain/audit/content-proof.ts';
-import { leafHash } from '../../../src/domain/audit/merkle-tree.ts';
+import { leafHash, rootOfParts } from '../../../src/lib/transparency/transparency.ts';
 import { ADDRESS } from '../../support/traces.ts';
 import { createErasing } from '../../workers/erasing.ts';
 

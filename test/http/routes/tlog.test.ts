@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { leafHash, rootOfComplete, subtreesOf } from '../../../src/domain/audit/merkle-tree.ts';
+import { formatId } from '../../../src/domain/ids.ts';
+import { auditStream, readingStream } from '../../../src/domain/streams.ts';
 import {
   createCosigner,
   createSigner,
+  leafHash,
+  meetsQuorum,
   parseCheckpoint,
   parseNote,
+  parsePolicy,
   parseVerifierKey,
+  rootOfComplete,
   signedAt,
-} from '../../../src/domain/audit/signed-note.ts';
-import { meetsQuorum, parsePolicy } from '../../../src/domain/audit/tlog-policy.ts';
-import { formatId } from '../../../src/domain/ids.ts';
-import { auditStream, readingStream } from '../../../src/domain/streams.ts';
+  subtreesOf,
+} from '../../../src/lib/transparency/transparency.ts';
 import { decodeEntries, TILE_WIDTH, tilePath } from '../../../src/projections/audit/tiles.ts';
 import { contextAt, NOW } from '../../support/specification.ts';
 import { type DatabaseService, startDatabaseService } from '../support/database-service.ts';

@@ -4,10 +4,10 @@ import { createPostgresEventStore } from '../../../src/adapters/event-store/post
 import { createSystem } from '../../../src/adapters/system.ts';
 import { loadAuditLog, signCheckpoint } from '../../../src/commands/audit.ts';
 import { noteCosignature, noteDispute } from '../../../src/commands/audit-witnesses.ts';
-import { checkpointText, createCosigner, parseNote, signatoryOf } from '../../../src/domain/audit/signed-note.ts';
 import { eventCodec } from '../../../src/domain/codec.ts';
 import type { StreamName } from '../../../src/domain/ports/event-store.ts';
 import { auditStream } from '../../../src/domain/streams.ts';
+import { checkpointText, createCosigner, parseNote, signatoryOf } from '../../../src/lib/transparency/transparency.ts';
 import { checkTrees } from '../../../src/projections/audit/check/check-trees.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { createAuditTrees } from '../../../src/projections/audit/tree.ts';

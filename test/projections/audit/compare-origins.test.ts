@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { rootOfPart } from '../../../src/domain/audit/content-proof.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { ORIGIN_DAYS, originPart } from '../../../src/domain/ports/request-origins.ts';
+import { rootOfPart } from '../../../src/lib/transparency/transparency.ts';
 import { createOriginComparison } from '../../../src/projections/audit/check/compare-origins.ts';
 import { contextAt, NOW, recordedAs } from '../../support/specification.ts';
 

@@ -1,4 +1,3 @@
-import { createLiquidRenderer } from '../../../src/adapters/templates/liquid.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import {
   changeDraft,
@@ -9,6 +8,7 @@ import {
 } from '../../../src/commands/template/change-template.ts';
 import type { TemplateContent } from '../../../src/domain/template/content.ts';
 import { templateIdOf } from '../../../src/domain/template/template.ts';
+import { createLiquidRenderer } from '../../../src/lib/templates/templates.ts';
 
 const templateRenderer = createLiquidRenderer();
 const CONTENT: TemplateContent = {

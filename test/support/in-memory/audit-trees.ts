@@ -1,7 +1,7 @@
 import { leafOf, parseLeaf, treeOf } from '../../../src/domain/audit/leaf.ts';
-import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/domain/audit/merkle-tree.ts';
 import type { AuditTrees } from '../../../src/domain/ports/audit-trees.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
+import { joined, leafHash, rootOfComplete, subtreesOf } from '../../../src/lib/transparency/transparency.ts';
 
 /** The trees of a log, made anew from all of it whenever they are asked. */
 export const createAuditTreesOf = (

@@ -3,18 +3,20 @@ import { describe, expect, test, vi } from 'vitest';
 import { Contradicted, loadAuditLog } from '../../../src/commands/audit.ts';
 import { noteDispute, reopenAuditLog } from '../../../src/commands/audit-witnesses.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
-import { ADD_CHECKPOINT, addCheckpointBody, SIZE_MEDIA_TYPE } from '../../../src/domain/audit/add-checkpoint.ts';
-import { leafHash } from '../../../src/domain/audit/merkle-tree.ts';
+import { auditStream } from '../../../src/domain/streams.ts';
 import {
+  ADD_CHECKPOINT,
+  addCheckpointBody,
   checkpointText,
   createCosigner,
   createSigner,
+  leafHash,
   parseCheckpoint,
   parseVerifierKey,
+  SIZE_MEDIA_TYPE,
   signedAt,
   signedNote,
-} from '../../../src/domain/audit/signed-note.ts';
-import { auditStream } from '../../../src/domain/streams.ts';
+} from '../../../src/lib/transparency/transparency.ts';
 import { auditProjection } from '../../../src/projections/audit/projection.ts';
 import { rebuild } from '../../../src/projections/rebuild.ts';
 import { silentLogger } from '../../support/logger.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { leafHash } from '../../../src/domain/audit/merkle-tree.ts';
 import type { ExistingMessage } from '../../../src/domain/message/message.ts';
 import type { ReplyText } from '../../../src/domain/ports/contents.ts';
+import { leafHash } from '../../../src/lib/transparency/transparency.ts';
 import { reportOf } from '../../../src/workers/delivery/record.ts';
 
 const said = { recipientId: 'rcp_1', enhanced: '5.6.7', mx: 'mx.b.test', tls: null, text: 'SMTPUTF8 is not offered' };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createPostgresRetention } from '../../../src/adapters/retention/postgres.ts';
-import { partHash, rootOfParts } from '../../../src/domain/audit/content-proof.ts';
 import { type ErasedContent, isKeptPart } from '../../../src/domain/ports/contents.ts';
+import { partHash, rootOfParts } from '../../../src/lib/transparency/transparency.ts';
 import { ADDRESS, formsIn } from '../../support/traces.ts';
 import { createErasing } from '../erasing.ts';
 

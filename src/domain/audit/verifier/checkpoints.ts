@@ -1,14 +1,15 @@
-import type { Leaf } from '../leaf.ts';
 import {
   type Checkpoint,
   checkpointText,
   MalformedNote,
+  meetsQuorum,
   type Note,
+  type Policy,
   parseCheckpoint,
   parseNote,
   type VerifierKey,
-} from '../signed-note.ts';
-import { meetsQuorum, type Policy } from '../tlog-policy.ts';
+} from '../../../lib/transparency/transparency.ts';
+import type { Leaf } from '../leaf.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { type LogKeys, signatureBy } from './log-keys.ts';
 

@@ -1,4 +1,4 @@
-import { HASH_BYTES } from '../merkle-tree.ts';
+import { HASH_BYTES } from '../../../lib/transparency/transparency.ts';
 
 /** What differs between the leaves of a bundle and the hashes that it should have. */
 

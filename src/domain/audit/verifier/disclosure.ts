@@ -1,6 +1,4 @@
-import { canonicalJson } from '../../canonical-json.ts';
-import { rootOfParts } from '../content-proof.ts';
-import { HASH_BYTES, leafHash } from '../merkle-tree.ts';
+import { canonicalJson, HASH_BYTES, leafHash, rootOfParts } from '../../../lib/transparency/transparency.ts';
 
 /**
  * Disclosures (docs/audit.md) as they are read: each part that is shown is hashed anew, and the root is made of all. What a

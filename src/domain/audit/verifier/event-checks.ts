@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../canonical-json.ts';
+import { canonicalJson } from '../../../lib/transparency/transparency.ts';
 import { CATEGORIES } from '../../streams.ts';
 import { type Leaf, parseLeaf } from '../leaf.ts';
 import { createFingerprints } from './fingerprints.ts';

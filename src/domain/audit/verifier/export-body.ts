@@ -1,6 +1,5 @@
+import { leafHash, type VerifierKey } from '../../../lib/transparency/transparency.ts';
 import { BUNDLE_LEAVES, type ExportHashes, type ExportHeader } from '../export-format.ts';
-import { leafHash } from '../merkle-tree.ts';
-import type { VerifierKey } from '../signed-note.ts';
 import { createInnerCheckpoints, type EarlierCheckpoint, type Quorum } from './checkpoints.ts';
 import { differences, type Finding } from './compare-bundle.ts';
 import type { Disclosure } from './disclosure.ts';

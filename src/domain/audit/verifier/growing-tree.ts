@@ -1,5 +1,12 @@
+import {
+  type CompactRange,
+  extended,
+  HASH_BYTES,
+  joined,
+  rootOfComplete,
+  subtreesOf,
+} from '../../../lib/transparency/transparency.ts';
 import { BUNDLE_LEAVES } from '../export-format.ts';
-import { type CompactRange, extended, HASH_BYTES, joined, rootOfComplete, subtreesOf } from '../merkle-tree.ts';
 
 /**
  * The tree of an export, bundle after bundle: once of the leaves' hashes as the lines behind them say them, and once as

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../signed-note.ts';
+import type { Checkpoint } from '../../../lib/transparency/transparency.ts';
 import { cosignersOf, type EarlierCheckpoint, isQuorum, readCheckpoint, type SignedCheckpoint } from './checkpoints.ts';
 import type { Finding } from './compare-bundle.ts';
 import type { Parts } from './export-body.ts';

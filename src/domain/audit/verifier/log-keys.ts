@@ -1,4 +1,4 @@
-import { type Note, parseVerifierKey, signedAt, type VerifierKey } from '../signed-note.ts';
+import { type Note, parseVerifierKey, signedAt, type VerifierKey } from '../../../lib/transparency/transparency.ts';
 
 /**
  * The keys that sign a log's checkpoints. The first are given from outside; a later one is trusted once a checkpoint of a

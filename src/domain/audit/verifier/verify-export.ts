@@ -1,5 +1,5 @@
+import { subtreesOf } from '../../../lib/transparency/transparency.ts';
 import { type ExportHeader, exportEndBegin, readExportLine } from '../export-format.ts';
-import { subtreesOf } from '../merkle-tree.ts';
 import type { Finding } from './compare-bundle.ts';
 import { type BodyOptions, createExportBody } from './export-body.ts';
 import { judge, type Verdict } from './judgement.ts';

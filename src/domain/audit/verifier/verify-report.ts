@@ -1,5 +1,4 @@
-import { leafHash, rootOfInclusion } from '../merkle-tree.ts';
-import type { Checkpoint } from '../signed-note.ts';
+import { type Checkpoint, leafHash, rootOfInclusion } from '../../../lib/transparency/transparency.ts';
 import { cosignersOf, type EarlierCheckpoint, isQuorum, readCheckpoint, type SignedCheckpoint } from './checkpoints.ts';
 import type { Finding } from './compare-bundle.ts';
 import type { BodyOptions } from './export-body.ts';

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { Contradicted, signCheckpoint } from '../../../commands/audit.ts';
-import { consistencyRanges, inclusionRanges } from '../../../domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
+import {
+  consistencyRanges,
+  inclusionRanges,
+  parseCheckpoint,
+  parseNote,
+} from '../../../lib/transparency/transparency.ts';
 import type { StoredCheckpoint } from '../../../projections/audit/tree.ts';
 import { acceptedIn } from '../../accept.ts';
 import { readYourWrites } from '../../consistency.ts';

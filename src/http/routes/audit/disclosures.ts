@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { noteReading } from '../../../commands/audit.ts';
-import { partLeaf, type SaltedPart } from '../../../domain/audit/content-proof.ts';
 import type { Leaf } from '../../../domain/audit/leaf.ts';
-import { leafHash } from '../../../domain/audit/merkle-tree.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
@@ -15,6 +13,7 @@ import {
 } from '../../../domain/ports/contents.ts';
 import { ORIGIN_DAYS } from '../../../domain/ports/request-origins.ts';
 import { inTurns } from '../../../lib/async/async.ts';
+import { leafHash, partLeaf, type SaltedPart } from '../../../lib/transparency/transparency.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { timeSchema } from '../../schemas/envelope.ts';

@@ -10,8 +10,7 @@ import {
   exportHashes,
   exportHeader,
 } from '../../../domain/audit/export-format.ts';
-import { leafHash, subtreesOf } from '../../../domain/audit/merkle-tree.ts';
-import { parseCheckpoint, parseNote } from '../../../domain/audit/signed-note.ts';
+import { leafHash, parseCheckpoint, parseNote, subtreesOf } from '../../../lib/transparency/transparency.ts';
 import { readYourWrites } from '../../consistency.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { integerParameter } from '../../validation/fields.ts';

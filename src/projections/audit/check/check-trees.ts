@@ -1,5 +1,4 @@
 import { treeOf } from '../../../domain/audit/leaf.ts';
-import type { VerifierKey } from '../../../domain/audit/signed-note.ts';
 import { MalformedEvent, UnknownEvent } from '../../../domain/codec.ts';
 import type { Contents } from '../../../domain/ports/contents.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from '../../../domain/ports/event-store.ts';
 import type { RequestOrigins } from '../../../domain/ports/request-origins.ts';
 import { pause, StoreUnavailable, type System } from '../../../lib/async/async.ts';
+import type { VerifierKey } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
 import { isCosigned, isSigned } from '../signed-checkpoints.ts';

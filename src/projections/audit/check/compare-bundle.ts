@@ -1,6 +1,6 @@
 import { type Leaf, leafOf, parseLeaf } from '../../../domain/audit/leaf.ts';
-import { leafHash, rootOfComplete } from '../../../domain/audit/merkle-tree.ts';
 import type { EventStore, StreamName } from '../../../domain/ports/event-store.ts';
+import { leafHash, rootOfComplete } from '../../../lib/transparency/transparency.ts';
 import { foundBy } from '../projection.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import type { LogLeaf } from './log-tree.ts';

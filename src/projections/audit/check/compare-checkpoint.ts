@@ -1,3 +1,4 @@
+import { NotInTree } from '../../../domain/ports/audit-trees.ts';
 import {
   checkpointText,
   MalformedNote,
@@ -8,8 +9,7 @@ import {
   signedAt,
   signedNote,
   type VerifierKey,
-} from '../../../domain/audit/signed-note.ts';
-import { NotInTree } from '../../../domain/ports/audit-trees.ts';
+} from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { Cosigned, Signed } from '../signed-checkpoints.ts';
 import { createAuditTrees } from '../tree.ts';

@@ -1,4 +1,3 @@
-import { partHash, rootOfParts, type SaltedPart } from '../../../domain/audit/content-proof.ts';
 import { replyPart, saltedParts } from '../../../domain/message/content-parts.ts';
 import type { SmtpFacts } from '../../../domain/message/events.ts';
 import { DEFAULT_SETTINGS } from '../../../domain/organization/organization.ts';
@@ -15,6 +14,7 @@ import { type EventStore, READ_STREAM_LIMIT, type RecordedEvent } from '../../..
 import { WrongSecretKey } from '../../../domain/ports/secrets.ts';
 import { erasureStream, organizationStream } from '../../../domain/streams.ts';
 import { inTurns } from '../../../lib/async/async.ts';
+import { partHash, rootOfParts, type SaltedPart } from '../../../lib/transparency/transparency.ts';
 
 /**
  * Compares the contents in the vault with the roots in the log: of messages, and what mail servers replied. Of what was removed, the hashes that are left are compared,

@@ -1,7 +1,7 @@
-import { rootOfPart } from '../../../domain/audit/content-proof.ts';
 import type { RecordedEvent } from '../../../domain/ports/event-store.ts';
 import { ORIGIN_DAYS, type RequestOrigins } from '../../../domain/ports/request-origins.ts';
 import type { System } from '../../../lib/async/async.ts';
+import { rootOfPart } from '../../../lib/transparency/transparency.ts';
 
 /** Compares the clients behind changes, in the vault, with the roots in the log. Nothing but their age removes them. */
 export interface CompareOrigins {

@@ -1,6 +1,5 @@
-import { HASH_BYTES } from '../../../domain/audit/merkle-tree.ts';
-import type { VerifierKey } from '../../../domain/audit/signed-note.ts';
 import type { EventStore } from '../../../domain/ports/event-store.ts';
+import { HASH_BYTES, type VerifierKey } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';
 import type { Cosigned, Signed } from '../signed-checkpoints.ts';

@@ -1,6 +1,6 @@
 import { leafOf } from '../../../domain/audit/leaf.ts';
-import { completeRoots, HASH_BYTES, joined, leafHash, rootOfComplete } from '../../../domain/audit/merkle-tree.ts';
 import type { Position, RecordedEvent } from '../../../domain/ports/event-store.ts';
+import { completeRoots, HASH_BYTES, joined, leafHash, rootOfComplete } from '../../../lib/transparency/transparency.ts';
 import { type SignedPart, signedAfter } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { HASH_BYTES } from '../../../domain/audit/merkle-tree.ts';
 import type { Position } from '../../../domain/ports/event-store.ts';
+import { HASH_BYTES } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';
 import { decodeEntries, TILE_WIDTH } from '../tiles.ts';

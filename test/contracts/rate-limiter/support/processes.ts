@@ -1,9 +1,9 @@
 import { type TestContext, vi } from 'vitest';
-import { createPool } from '../../../../src/adapters/postgres/pool.ts';
 import { createPostgresRateLimiter } from '../../../../src/adapters/rate-limit/postgres.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { RateLimiter } from '../../../../src/domain/rate-limits.ts';
 import type { System } from '../../../../src/lib/async/async.ts';
+import { createPool } from '../../../../src/lib/postgres/postgres.ts';
 import { migratedDatabase, type TestDatabase } from '../../../support/postgres.ts';
 import { createRecordingLogger } from '../../queue/recorder.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { exportHashes } from '../../../../src/domain/audit/export-format.ts';
-import { leafHash } from '../../../../src/domain/audit/merkle-tree.ts';
 import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
+import { leafHash } from '../../../../src/lib/transparency/transparency.ts';
 import { createAuditLog, exportOf, mended, ORIGIN, rangeOf, verify } from '../../../support/audit-export.ts';
 
 /** 9 leaves: a key, events and a checkpoint of them. */

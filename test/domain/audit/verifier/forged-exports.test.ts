@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createSigner, type Signer } from '../../../../src/domain/audit/signed-note.ts';
 import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
+import { createSigner, type Signer } from '../../../../src/lib/transparency/transparency.ts';
 import { type AuditLogWriter, createAuditLog, exportOf, ORIGIN, verify } from '../../../support/audit-export.ts';
 
 // Exports that a stranger builds around what is public (leaves, genuine checkpoints) with a key of their own. Their hashes,

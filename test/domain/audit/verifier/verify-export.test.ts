@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createCosigner, createSigner, parseNote, type Signer } from '../../../../src/domain/audit/signed-note.ts';
-import { parsePolicy } from '../../../../src/domain/audit/tlog-policy.ts';
 import { type EarlierCheckpoint, readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
+import {
+  createCosigner,
+  createSigner,
+  parseNote,
+  parsePolicy,
+  type Signer,
+} from '../../../../src/lib/transparency/transparency.ts';
 import { type AuditLogWriter, createAuditLog, mended, ORIGIN, verify } from '../../../support/audit-export.ts';
 
 const keyOf = ({ signer }: AuditLogWriter) => ({ keys: [signer.verifierKey] });

@@ -1,10 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { EMPTY_RANGE, extended, inclusionRanges, joined, leafHash } from '../../../../src/domain/audit/merkle-tree.ts';
-import { createCosigner, createSigner } from '../../../../src/domain/audit/signed-note.ts';
-import { NO_POLICY, parsePolicy } from '../../../../src/domain/audit/tlog-policy.ts';
 import type { BodyOptions } from '../../../../src/domain/audit/verifier/export-body.ts';
 import { isReport, verifyReport } from '../../../../src/domain/audit/verifier/verify-report.ts';
+import {
+  createCosigner,
+  createSigner,
+  EMPTY_RANGE,
+  extended,
+  inclusionRanges,
+  joined,
+  leafHash,
+  NO_POLICY,
+  parsePolicy,
+} from '../../../../src/lib/transparency/transparency.ts';
 import { createAuditLog, ORIGIN } from '../../../support/audit-export.ts';
 
 const SIZE = 300;

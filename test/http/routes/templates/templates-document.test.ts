@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLiquidRenderer } from '../../../../src/adapters/templates/liquid.ts';
 import { readMarks } from '../../../../src/domain/template/render-template.ts';
+import { createLiquidRenderer } from '../../../../src/lib/templates/templates.ts';
 import { type Service, startService } from '../../support/service.ts';
 
 const source = readFileSync(new URL('../../../../docs/templates.md', import.meta.url), 'utf8');

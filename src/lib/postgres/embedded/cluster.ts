@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process';
+import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { StartRefused, type System } from '../../async/async.ts';
+import { asAccount, type ServerAccount } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { clusterOf, folderRefused, type Home, point } from './home.ts';
+
+const run = promisify(execFile);
+
+/** Role and database of the service in the embedded server. */
+export const EMBEDDED_USER = 'outbox';
+export const EMBEDDED_DATABASE = 'outbox';
+
+const PASSWORD_BYTES = 24;
+const NEW_SUFFIX = '.new-';
+
+export interface ClusterOptions {
+  readonly home: Home;
+  readonly binaries: Binaries;
+  readonly system: System;
+}
+
+/** The built-in provider sorts and folds alike on every machine, whatever locales it has. */
+const INITDB_OPTIONS = [
+  `--username=${EMBEDDED_USER}`,
+  '--auth=scram-sha-256',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--locale-provider=builtin',
+  '--builtin-locale=C.UTF-8',
+  '--no-instructions',
+  // One call instead of a thousand; only Linux has it.
+  ...(process.platform === 'linux' ? ['--sync-method=syncfs'] : []),
+];
+
+const own = async (path: string, account: ServerAccount): Promise<void> => {
+  if (account !== undefined) await chown(path, account.uid, account.gid);
+};
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+const fill = async (folder: string, { home, binaries, system }: ClusterOptions): Promise<void> => {
+  await mkdir(folder, { mode: 0o700 });
+  const password = passwordFileOf(folder);
+  await writeFile(password, `${hex(system.randomBytes(PASSWORD_BYTES))}\n`, { mode: 0o600 });
+  for (const path of [folder, password]) await own(path, home.account);
+  const parameters = [`--pgdata=${clusterOf(folder)}`, `--pwfile=${password}`, ...INITDB_OPTIONS];
+  await run(binaries.initdb, parameters, asAccount(home.account));
+};
+
+export const passwordFileOf = (folder: string): string => join(folder, 'password');
+
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/No space left|wrote only|Disk quota/, 'make room on its disk'],
+  [/could not look up effective user ID/, 'give this user a name in /etc/passwd, or start as another'],
+];
+
+/** initdb's own words; its last line only says that it removed what it had made. */
+const initdbRefused = (folder: string, error: unknown): StartRefused => {
+  const { stderr, code } = error as { readonly stderr?: string; readonly code?: string | number };
+  if (typeof code === 'string' && stderr === undefined) return folderRefused(dirname(folder), error);
+  const line = /^(?:initdb: (?:error: )?|.*FATAL: +)(.*)$/m.exec(stderr ?? '')?.[1] ?? (error as Error).message;
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(line))?.[1] ?? 'put that right';
+  return new StartRefused(
+    `the built-in PostgreSQL could not make its database in ${dirname(folder)} (${line}): ${remedy}, or set DATABASE_URL`,
+  );
+};
+
+const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+};
+
+/** Starts that were killed in the middle leave a partial cluster behind; one that is being made has a live maker. */
+const removeAbandoned = async (folder: string): Promise<void> => {
+  for (const name of await readdir(dirname(folder))) {
+    const maker = name.startsWith(`${basename(folder)}${NEW_SUFFIX}`) ? Number(name.split('-').at(-1)) : 0;
+    if (maker > 0 && !isAlive(maker)) await rm(join(dirname(folder), name), { recursive: true, force: true });
+  }
+};
+
+/** Whether there is a process of this number, anybody's. */
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+};
+
+/** Made beside and renamed into place: a home is whole or not there, and of two starts that race one wins. */
+const make = async (options: ClusterOptions): Promise<void> => {
+  const { folder } = options.home;
+  const partial = `${folder}${NEW_SUFFIX}${hex(options.system.randomBytes(4))}-${process.pid}`;
+  try {
+    await removeAbandoned(folder);
+    await fill(partial, options);
+    await rename(partial, folder).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+      await rm(partial, { recursive: true });
+    });
+    await syncFolder(dirname(folder));
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    throw initdbRefused(folder, error);
+  }
+};
+
+const checkVersion = async (folder: string, major: string): Promise<void> => {
+  const version = (await readFile(join(clusterOf(folder), 'PG_VERSION'), 'utf8')).trim();
+  if (version === major) return;
+  throw new StartRefused(
+    `the database in ${folder} was made by PostgreSQL ${version} and the built-in one is ${major}: start the version of Outbox that made it, and move the data with a dump`,
+  );
+};
+
+/**
+ * Makes the cluster if there is none, and returns its folder.
+ * @throws {StartRefused} it cannot be made, or another major version of PostgreSQL made it.
+ */
+export const ensureCluster = async (options: ClusterOptions): Promise<string> => {
+  const { home, binaries } = options;
+  if (!home.exists) await make(options);
+  const folder = home.pointer === undefined ? home.folder : await point(home.pointer, home.folder);
+  if (folder !== home.folder) await rm(home.folder, { recursive: true });
+  await checkVersion(folder, binaries.major);
+  return folder;
+};
+
+/** How the embedded server is run: given on its command line at every start, so that an upgrade brings its own. */
+export type Settings = Readonly<Record<string, string>>;
+
+export const EMBEDDED_SETTINGS: Settings = {
+  listen_addresses: '127.0.0.1',
+  // A socket file needs a short path, which a data directory need not have.
+  unix_socket_directories: '',
+  // What was answered with 202 survives a power cut.
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  // More costs memory, fewer refuses a role its pool: all pools of one process together stay below.
+  max_connections: '150',
+  shared_buffers: '128MB',
+  // A larger log makes recovery after a crash longer, a smaller one makes checkpoints (and full-page writes) frequent.
+  max_wal_size: '1GB',
+  checkpoint_timeout: '15min',
+  // Read models change each row a few times: at a thousand messages a second, a minute's dead rows cost a third of all.
+  autovacuum_naptime: '5s',
+  // Every query goes along an index whatever the statistics say. The default samples ten times the rows, for tables that
+  // grow all the time: at a thousand messages a second, an eighth of the server's work.
+  default_statistics_target: '10',
+  // No library for it is shipped, and no statement of ours gains from it.
+  jit: 'off',
+  // A killed process's locks and statements end within this time; shorter costs a system call per running statement.
+  client_connection_check_interval: '1s',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  lc_messages: 'C',
+  // The server's own log tells of its life; failed statements are told to whoever sent them, and would hold addresses.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_checkpoints: 'off',
+  log_line_prefix: '%m [%p] ',
+};
+
+export const asArguments = (settings: Settings): readonly string[] =>
+  Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

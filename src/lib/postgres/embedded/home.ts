@@ -1,0 +1,167 @@
+import { access, chmod, constants, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { StartRefused, type System } from '../../async/async.ts';
+import { canReach, chooseAccount, type ServerAccount } from './account.ts';
+
+/** Where one embedded server lives: `data` (the cluster), `password` and `server.log`, all the account's own. */
+export interface Home {
+  readonly folder: string;
+  readonly account: ServerAccount;
+  /** The cluster is made. */
+  readonly exists: boolean;
+  /** The file in `DATA_DIR` that is to name this folder once the cluster exists. */
+  readonly pointer: string | undefined;
+  /** Outside `DATA_DIR`. */
+  readonly relocated: boolean;
+}
+
+export interface HomeOptions {
+  readonly dataDir: string;
+  /** Where the server's user always gets to: `/var/lib/outbox`. */
+  readonly systemFolder: string;
+  readonly system: System;
+  /** Nothing is made where there is no cluster yet. */
+  readonly mustExist?: boolean | undefined;
+}
+
+/** Folder of the home within `DATA_DIR`. */
+const INSIDE = 'postgresql';
+/** File in `DATA_DIR` that names the home where it could not be inside. */
+const POINTER = 'postgresql-location';
+
+export const clusterOf = (folder: string): string => join(folder, 'data');
+
+const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error);
+
+const PATH_PROBLEMS: Readonly<Record<string, string>> = {
+  EACCES: 'it is not writable for this user: change its owner or mode, or name another in DATA_DIR',
+  EPERM: 'it is not writable for this user: change its owner or mode, or name another in DATA_DIR',
+  EROFS: 'its file system is read-only: name another in DATA_DIR',
+  ENOTDIR: 'something on its path is a file, not a folder: name another in DATA_DIR',
+  EEXIST: 'there is a file of that name: remove it, or name another in DATA_DIR',
+  ENOSPC: 'its disk is full: make room, or name another in DATA_DIR',
+  EDQUOT: 'its disk quota is used up: make room, or name another in DATA_DIR',
+};
+
+/** One sentence for what the file system refused about a folder of ours. */
+export const folderRefused = (folder: string, error: unknown): StartRefused =>
+  new StartRefused(
+    `the data directory ${folder} cannot be used: ${PATH_PROBLEMS[codeOf(error)] ?? `the system says ${codeOf(error)}`}`,
+  );
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Makes a folder and the ones above it. (`recursive` never ends where the file system refuses every folder, as /proc.) */
+const makeFolders = async (folder: string): Promise<void> => {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return;
+    if (codeOf(error) !== 'ENOENT' || (await exists(dirname(folder)))) throw error;
+    await makeFolders(dirname(folder));
+    await mkdir(folder);
+  }
+};
+
+const noneIn = (dataDir: string): StartRefused =>
+  new StartRefused(
+    `there is no Outbox in ${dataDir}: set DATA_DIR to the folder of the service, or DATABASE_URL and SECRET_KEY as the service has them`,
+  );
+
+const isMissing = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => false,
+    (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR',
+  );
+
+/** Makes `DATA_DIR` where it is missing and returns its real path. */
+const prepareDataDir = async (dataDir: string): Promise<string> => {
+  try {
+    await makeFolders(dataDir);
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    return await realpath(dataDir);
+  } catch (error) {
+    throw folderRefused(dataDir, error);
+  }
+};
+
+const hasCluster = async (folder: string): Promise<boolean> => {
+  try {
+    await stat(join(clusterOf(folder), 'PG_VERSION'));
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw new StartRefused(
+      `the database in ${folder} belongs to another user: start Outbox as that user or as root, or give the folder to this one (chown -R)`,
+    );
+  }
+};
+
+const readPointer = async (pointer: string): Promise<string | undefined> => {
+  const text = await readFile(pointer, 'utf8').catch(() => '');
+  return text.trim() || undefined;
+};
+
+/**
+ * Notes in `DATA_DIR` where a new cluster is. The first of two starts that race decides the place, and the answer is
+ * the place it chose.
+ */
+export const point = async (pointer: string, folder: string): Promise<string> => {
+  try {
+    await writeFile(pointer, `${folder}\n`, { flag: 'wx', flush: true });
+    return folder;
+  } catch (error) {
+    const written = codeOf(error) === 'EEXIST' ? await readPointer(pointer) : undefined;
+    if (written === undefined) throw folderRefused(dirname(pointer), error);
+    return written;
+  }
+};
+
+const existing = async (folder: string, relocated: boolean): Promise<Home> => {
+  const account = await chooseAccount(folder);
+  if (!(await canReach(account, clusterOf(folder)))) {
+    throw new StartRefused(
+      `the database in ${folder} cannot be reached by its own user: open each folder above it (chmod o+x), or move it to a place that is open`,
+    );
+  }
+  return { folder, account, exists: true, pointer: undefined, relocated };
+};
+
+const pointedTo = async (pointer: string, folder: string): Promise<Home> => {
+  if (await hasCluster(folder)) return existing(folder, true);
+  throw new StartRefused(
+    `${pointer} says that the database is in ${folder}, and there is none: restore it, or remove that file to start with an empty database`,
+  );
+};
+
+/** A fresh name, so that removing `DATA_DIR` means starting afresh, and no two data directories meet. */
+const elsewhere = async (dataDir: string, { systemFolder, system }: HomeOptions): Promise<string> => {
+  await mkdir(systemFolder, { recursive: true });
+  await chmod(systemFolder, 0o755); // whatever our umask
+  return join(systemFolder, `${basename(dataDir)}-${Buffer.from(system.randomBytes(6)).toString('hex')}`);
+};
+
+const fresh = async (dataDir: string, options: HomeOptions): Promise<Home> => {
+  if (options.mustExist === true) throw noneIn(options.dataDir);
+  const account = await chooseAccount();
+  if (await canReach(account, dataDir)) {
+    return { folder: join(dataDir, INSIDE), account, exists: false, pointer: undefined, relocated: false };
+  }
+  const folder = await elsewhere(dataDir, options);
+  return { folder, account, exists: false, pointer: join(dataDir, POINTER), relocated: true };
+};
+
+/** @throws {StartRefused} the folder is not ours to use, names a database that is gone, or has none and must. */
+export const findHome = async (options: HomeOptions): Promise<Home> => {
+  if (options.mustExist === true && (await isMissing(options.dataDir))) throw noneIn(options.dataDir);
+  const dataDir = await prepareDataDir(options.dataDir);
+  const inside = join(dataDir, INSIDE);
+  if (await hasCluster(inside)) return existing(inside, false);
+  const pointer = join(dataDir, POINTER);
+  const pointed = await readPointer(pointer);
+  return pointed === undefined ? fresh(dataDir, options) : pointedTo(pointer, pointed);
+};

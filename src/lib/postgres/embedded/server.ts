@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type Logger, StartRefused, type System } from '../../async/async.ts';
+import { asAccount, type ServerAccount } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { asArguments, isAlive, type Settings } from './cluster.ts';
+import { clusterOf } from './home.ts';
+import { isInUse, type Postmaster, postmasterFileOf, readPostmaster, serves } from './postmaster.ts';
+
+/** One embedded server: what it needs to be started, found and stopped. */
+export interface Server {
+  readonly folder: string;
+  readonly account: ServerAccount;
+  readonly binaries: Binaries;
+  readonly settings: Settings;
+  readonly system: System;
+  readonly logger: Logger;
+}
+
+export interface Running {
+  readonly pid: number;
+  readonly port: number;
+  /** It was running before. */
+  readonly adopted: boolean;
+}
+
+/** Of the pid file: longer delays every start, shorter burns time that the server needs to start. */
+const POLL_MS = 10;
+/** After a port was taken or another start was first; shorter fills the log. */
+const RETRY_MS = 100;
+/** Recovery after a crash replays up to `max_wal_size`; a server that takes longer is stuck, or its disk is. */
+const START_DEADLINE_MS = 120_000;
+/** A fast shutdown ends sessions and writes a checkpoint; after this the server is made to stop without one. */
+const STOP_DEADLINE_MS = 8_000;
+/** Backends of a server that was killed notice it when they next wait; more is waiting for nothing. */
+const LEFTOVER_DEADLINE_MS = 10_000;
+/** The server's own log is kept from growing for ever: at a start, one that is larger becomes `server.log.1`. */
+const LOG_BYTES_MAX = 4 * 1024 * 1024;
+
+const logFileOf = (folder: string): string => join(folder, 'server.log');
+
+/** A port that nobody has just now; somebody may be faster, which the start notices. */
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+
+const openLog = async (folder: string): Promise<{ readonly file: FileHandle; readonly offset: number }> => {
+  const path = logFileOf(folder);
+  const size = (await stat(path).catch(() => undefined))?.size ?? 0;
+  if (size > LOG_BYTES_MAX) await rename(path, `${path}.1`);
+  const file = await open(path, 'a', 0o600);
+  return { file, offset: (await file.stat()).size };
+};
+
+/** In a session of its own: Ctrl-C and the end of our process group are for us, and we stop it when we are done. */
+const launch = async (
+  server: Server,
+  port: number,
+): Promise<{ readonly child: ChildProcess; readonly offset: number }> => {
+  const { file, offset } = await openLog(server.folder);
+  const parameters = ['-D', clusterOf(server.folder), '-p', String(port), ...asArguments(server.settings)];
+  const options = { ...asAccount(server.account), detached: true };
+  const child = spawn(server.binaries.postgres, parameters, { ...options, stdio: ['ignore', file.fd, file.fd] });
+  child.unref();
+  await new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  }).finally(() => file.close());
+  return { child, offset };
+};
+
+const FAILURES: readonly (readonly [RegExp, 'again' | 'busy' | string])[] = [
+  [/lock file "postmaster\.pid" (already exists|is empty)/, 'again'],
+  [/pre-existing shared memory block/, 'again'],
+  [/could not create any TCP\/IP sockets|could not bind|Address already in use/, 'busy'],
+  [/No space left on device|Disk quota exceeded/, 'its disk is full: make room'],
+  [/Cannot allocate memory|could not map anonymous shared memory/, 'there is not enough memory for it: free 200 MB'],
+  [/Read-only file system/, 'its file system is read-only: mount it writable'],
+];
+
+type Failure = 'again' | 'busy';
+
+/** What the server wrote since it was started tells why it ended. */
+const explain = async (server: Server, offset: number): Promise<Failure> => {
+  const path = logFileOf(server.folder);
+  const said = (await readFile(path)).subarray(offset).toString('utf8');
+  const known = FAILURES.find(([pattern]) => pattern.test(said))?.[1];
+  if (known === 'again' || known === 'busy') return known;
+  const last = /(?:FATAL|PANIC): +(.*)/.exec(said)?.[1] ?? 'it ended without a word';
+  throw new StartRefused(
+    known === undefined
+      ? `the built-in PostgreSQL did not start (${last}): see ${path}, or set DATABASE_URL`
+      : `the built-in PostgreSQL in ${server.folder} did not start: ${known}, or set DATABASE_URL`,
+  );
+};
+
+const pause = (server: Server): Promise<void> => server.system.sleep(POLL_MS);
+
+/** Until that process is ready for connections; `gone` when it ended or another took its place. */
+const becomesReady = async (server: Server, pid: number): Promise<Postmaster | 'gone'> => {
+  const deadline = server.system.monotonicMs() + START_DEADLINE_MS;
+  while (await serves({ pid }, server.folder)) {
+    const found = await readPostmaster(server.folder);
+    if (found?.pid === pid && found.status === 'ready') return found;
+    if (server.system.monotonicMs() > deadline) {
+      throw new StartRefused(
+        `the built-in PostgreSQL is not ready after ${START_DEADLINE_MS / 1000} s: see ${logFileOf(server.folder)}`,
+      );
+    }
+    await pause(server);
+  }
+  return 'gone';
+};
+
+/** A pid file of the dead is PostgreSQL's to judge, unless its number now belongs to a stranger: then it would not start. */
+const clearStale = async (server: Server, stale: Postmaster): Promise<void> => {
+  if (!isAlive(stale.pid)) return;
+  const deadline = server.system.monotonicMs() + LEFTOVER_DEADLINE_MS;
+  while (await isInUse(server.folder)) {
+    if (server.system.monotonicMs() > deadline) {
+      throw new StartRefused(
+        `processes of an earlier PostgreSQL still use ${clusterOf(server.folder)}: end them, then start again`,
+      );
+    }
+    await pause(server);
+  }
+  await rm(postmasterFileOf(server.folder), { force: true });
+};
+
+const adopt = async (server: Server): Promise<Running | undefined> => {
+  const found = await readPostmaster(server.folder);
+  if (found === undefined) return undefined;
+  if (!(await serves(found, server.folder))) {
+    await clearStale(server, found);
+    return undefined;
+  }
+  const ready = await becomesReady(server, found.pid);
+  return ready === 'gone' ? undefined : { pid: ready.pid, port: ready.port, adopted: true };
+};
+
+const start = async (server: Server, port: number): Promise<Running | Failure> => {
+  const { child, offset } = await launch(server, port);
+  const ready = await becomesReady(server, child.pid ?? 0);
+  return ready === 'gone' ? explain(server, offset) : { pid: ready.pid, port: ready.port, adopted: false };
+};
+
+const adoptOrStart = async (server: Server, port: number | undefined): Promise<Running | Failure> =>
+  (await adopt(server)) ?? start(server, port ?? (await freePort()));
+
+const keepsFailing = (server: Server, failure: Failure): StartRefused =>
+  new StartRefused(
+    failure === 'busy'
+      ? 'the built-in PostgreSQL found no free port on 127.0.0.1: free one, or set DATABASE_URL'
+      : `another PostgreSQL keeps starting on ${clusterOf(server.folder)}: stop it, then start again`,
+  );
+
+/**
+ * A server on this data that is ready: the one that runs already (it outlived a killed service), or a new one.
+ * @param port kept when a server that ended is replaced, so that its address stays; else a free one is found.
+ * @throws {StartRefused} it cannot be started.
+ */
+export const ensureRunning = async (server: Server, port?: number): Promise<Running> => {
+  const deadline = server.system.monotonicMs() + START_DEADLINE_MS;
+  for (;;) {
+    const outcome = await adoptOrStart(server, port);
+    if (typeof outcome === 'object') return outcome;
+    if (server.system.monotonicMs() > deadline) throw keepsFailing(server, outcome);
+    await server.system.sleep(RETRY_MS);
+  }
+};
+
+const ends = async (server: Server, pid: number): Promise<boolean> => {
+  const deadline = server.system.monotonicMs() + STOP_DEADLINE_MS;
+  const runs = (): Promise<boolean> => serves({ pid }, server.folder);
+  while ((await runs()) && server.system.monotonicMs() < deadline) await pause(server);
+  return !(await runs());
+};
+
+/** Fast shutdown, and an immediate one if that takes too long: the next start then recovers, nothing is lost. */
+export const stop = async (server: Server): Promise<void> => {
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    const found = await readPostmaster(server.folder);
+    if (found === undefined || !(await serves(found, server.folder))) return;
+    process.kill(found.pid, signal);
+    if (await ends(server, found.pid)) return;
+    server.logger.warn({ pid: found.pid, signal }, 'the built-in PostgreSQL takes long to stop');
+  }
+};

@@ -1,0 +1,24 @@
+import { parentPort } from 'node:worker_threads';
+import { compileMjml } from './compile-mjml.ts';
+import { inlineCss } from './inline-css.ts';
+import type { CompiledHtml, TemplateSource } from './template-compiler.ts';
+
+/** Entry of the thread that compiles templates. The libraries are loaded when a template needs them. */
+
+const compile = async ({ html, format, inlineCss: css }: TemplateSource): Promise<CompiledHtml> => {
+  const made = format === 'mjml' ? await compileMjml(html) : { html };
+  return 'problem' in made || css === null ? made : inlineCss(made.html, css, html);
+};
+
+/** A library of WebAssembly that ran out of its memory or stack cannot be used again: its thread ends. */
+const answer = async (source: TemplateSource): Promise<void> => {
+  try {
+    parentPort?.postMessage({ result: await compile(source) });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const sentence = `it could not be compiled, because the compiler failed (${reason}): make it simpler`;
+    parentPort?.postMessage({ result: { problem: { line: 1, column: 1, sentence } }, isSpent: true });
+  }
+};
+
+parentPort?.on('message', (source: TemplateSource) => void answer(source));

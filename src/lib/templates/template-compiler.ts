@@ -1,0 +1,28 @@
+import type { TemplateProblem } from './template-renderer.ts';
+
+/**
+ * Turns a template's source into html when the template is published: MJML becomes html, and styles are copied into the
+ * elements they apply to. Liquid tags pass through unchanged.
+ */
+export interface TemplateCompiler {
+  /**
+   * @param owner organization; those with work waiting take turns.
+   * @throws {TemplateCompilerUnavailable} its turn did not come in time.
+   */
+  compile(source: TemplateSource, owner: string): Promise<CompiledHtml>;
+  close(): Promise<void>;
+}
+
+export interface TemplateSource {
+  readonly html: string;
+  readonly format: 'html' | 'mjml';
+  /** Style sheets to write into elements beside those of the html: its layouts' own. null: styles stay where they are. */
+  readonly inlineCss: string | null;
+}
+
+export type CompiledHtml = { readonly html: string } | { readonly problem: TemplateProblem };
+
+/** A fault of ours, worth a retry. */
+export class TemplateCompilerUnavailable extends Error {
+  override readonly name = 'TemplateCompilerUnavailable';
+}

@@ -1,0 +1,63 @@
+import pg from 'pg';
+import { describe, expect, inject, test } from 'vitest';
+import { readFailure } from '../../../src/adapters/event-store/postgres-rows.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
+import { orUnavailable } from '../../../src/lib/postgres/pool.ts';
+
+/** What a query of the real server, or a connection attempt, fails with. */
+const failureOf = async (text: string, config: pg.ClientConfig = {}): Promise<unknown> => {
+  const client = new pg.Client({ connectionString: inject('postgresUrl'), ...config });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await client.query(text).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  } catch (error) {
+    return error;
+  } finally {
+    await client.end();
+  }
+};
+
+const raised = (sqlstate: string): string => `do $$ begin raise 'said so' using errcode = '${sqlstate}'; end $$`;
+
+/** As the vault and as the log tell it. */
+const told = (error: unknown): Promise<readonly unknown[]> =>
+  Promise.all([orUnavailable(Promise.reject(error)).catch((reason: unknown) => reason), readFailure(error)]);
+
+describe('a database that cannot serve just now is unavailable, to the vault and the log alike', () => {
+  test.each([
+    ['a lost session', 'select pg_terminate_backend(pg_backend_pid())', {}],
+    ['a statement that took too long', 'select pg_sleep(5)', { statement_timeout: 50 }],
+    ['an answer that took too long', 'select pg_sleep(1)', { query_timeout: 50 }],
+    ['a standby', 'begin read only; create table no_table (id integer)', {}],
+    ['a deadlock', raised('40P01'), {}],
+    ['no free connection', raised('53300'), {}],
+    ['a database that accepts none', raised('55000'), {}],
+    ['a disk that fails', raised('58030'), {}],
+    ['nobody at the address', 'select 1', { connectionString: 'postgres://nobody@127.0.0.1:1/none' }],
+    ['no socket in the folder', 'select 1', { connectionString: 'postgres:///none?host=/no/such/folder' }],
+  ])('%s', async (_, text, config) => {
+    for (const error of await told(await failureOf(text, config))) expect(error).toBeInstanceOf(StoreUnavailable);
+  });
+});
+
+describe('a fault of ours stays what it is', () => {
+  test.each([
+    ['a wrong statement', 'select from from'],
+    ['wrong data', `select 'x'::integer`],
+    ['a broken constraint', raised('23505')],
+  ])('%s', async (_, text) => {
+    const error = await failureOf(text);
+    expect(error).toBeInstanceOf(pg.DatabaseError);
+    expect(await told(error)).toEqual([error, error]);
+  });
+
+  test('something thrown that is no error of the database', async () => {
+    const error = new TypeError('x is not a function');
+    expect(await told(error)).toEqual([error, error]);
+    expect(await told(undefined)).toEqual([undefined, undefined]);
+  });
+});

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createPool } from '../../../src/lib/postgres/pool.ts';
+import { eventually } from '../../support/api-client.ts';
+import { silentLogger } from '../../support/logger.ts';
+import { freshDatabase, type TestDatabase } from '../../support/postgres.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+const openPool = () => {
+  const warnings: string[] = [];
+  const logger = { ...silentLogger, warn: (_: object, message: string) => void warnings.push(message) };
+  return { warnings, pool: createPool({ url: database.url, name: 'tried', logger }) };
+};
+
+test('an idle connection that the server ends is told in the log, and the next query makes another', async () => {
+  const { pool, warnings } = openPool();
+  const [first, second] = [await pool.connect(), await pool.connect()];
+  const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid');
+  first.release();
+  await second.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  await eventually(
+    async () => warnings,
+    (told) => told.includes('an idle database connection broke'),
+  );
+  second.release();
+  await pool.query('select 1');
+  await pool.end();
+});
+
+test('a connection that breaks while it is checked out is told by its next query, and ends no process', async () => {
+  const { pool } = openPool();
+  const [first, second] = [await pool.connect(), await pool.connect()];
+  const { rows } = await first.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const broken = new Promise((resolve) => first.once('end', () => resolve('ended')));
+  await second.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+  expect(await broken).toBe('ended'); // an error without a listener would have failed the run
+  await expect(first.query('select 1')).rejects.toThrow();
+  first.release(true);
+  second.release();
+  await pool.end();
+});
+
+test('a connection is read committed, whatever the database has as its default', async () => {
+  const { pool: operator } = openPool();
+  const name = new URL(database.url).pathname.slice(1);
+  await operator.query(`alter database "${name}" set default_transaction_isolation = 'serializable'`);
+  const { pool } = openPool();
+  const { rows } = await pool.query<{ transaction_isolation: string }>('show transaction_isolation');
+  expect(rows).toEqual([{ transaction_isolation: 'read committed' }]);
+  await operator.query(`alter database "${name}" reset default_transaction_isolation`);
+  await Promise.all([operator.end(), pool.end()]);
+});
+
+test('one that the server ends while the pool does is nobody’s worry', async () => {
+  const { pool, warnings } = openPool();
+  await pool.query('select 1');
+  const ended = pool.end();
+  pool.emit('error', new Error('terminating connection due to administrator command'));
+  await ended;
+  expect(warnings).toEqual([]);
+});
