@@ -1,6 +1,6 @@
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { canonicalAddress } from '../domain/email-address.ts';
+import { canonicalAddress, mailboxText } from '../domain/email-address.ts';
 import {
   isAttachmentType,
   isHeaderName,
@@ -23,7 +23,7 @@ import {
 import { headerProblem, headersUpTo, headerValue, mailboxes } from '../http/routes/messages/send-fields.ts';
 import { headerText } from '../http/validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from '../http/validation/problems.ts';
-import { addressed, addressText, instructionsOf, isInstruction } from './header-instructions.ts';
+import { addressed, instructionsOf, isInstruction } from './header-instructions.ts';
 
 /** A submitted message as the body of a send over HTTP. */
 export interface SubmittedBody {
@@ -127,7 +127,7 @@ const headersOf = (mail: ParsedMail, problems: Problem[]): Headers => {
 
 const fromOf = (from: readonly WrittenAddress[], problems: Problem[]): { readonly from?: string } => {
   if (from.length > 1) problems.push(['from', 'from must be one address']);
-  return from[0] === undefined ? {} : { from: addressText(from[0]) };
+  return from[0] === undefined ? {} : { from: mailboxText(from[0]) };
 };
 
 const storedAlternative = ({ filename, disposition, ...part }: ParsedAlternative): StoredAlternative => ({
@@ -195,7 +195,7 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
     body: {
       ...fromOf(mail.from, problems),
       ...recipients,
-      ...(mail.replyTo.length === 0 ? {} : { reply_to: mail.replyTo.map(addressText) }),
+      ...(mail.replyTo.length === 0 ? {} : { reply_to: mail.replyTo.map(mailboxText) }),
       ...(subject === undefined ? {} : { subject }),
       ...contentOf(mail),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),
