@@ -1,4 +1,5 @@
 import { categoryOf, type RecordedEvent, type StreamName } from '../domain/ports/event-store.ts';
+import { ownTurn } from '../lib/async/async.ts';
 import { type Batch, moveCheckpoint } from './checkpoints.ts';
 import { asRecords, type Database, inTransaction, type ReadModelSchema } from './database.ts';
 import type { Projection } from './projection.ts';
@@ -13,15 +14,53 @@ export interface Target {
 
 const isOf = (streams: ReadonlySet<StreamName>) => (event: RecordedEvent) => streams.has(event.stream);
 
+/**
+ * Items of one slice: some 5 ms of work for the read models that write the most. More hold up requests; fewer cost
+ * statements, and write the row of a message more often.
+ */
+export const SLICE_ITEMS_MAX = 2_000;
+
+/** An event and its recipients: the rows of a read model are often one for each. */
+const itemsOf = ({ data }: RecordedEvent): number => {
+  if ('recipients' in data) return 1 + data.recipients.length;
+  return 'recipientIds' in data ? 1 + data.recipientIds.length : 1;
+};
+
+/** Consecutive events in slices; an event that is larger than a slice is one by itself. */
+const slicesOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
+  const slices: RecordedEvent[][] = [];
+  let room = 0;
+  for (const event of events) {
+    const items = itemsOf(event);
+    if (items > room) {
+      slices.push([]);
+      room = SLICE_ITEMS_MAX;
+    }
+    slices.at(-1)?.push(event);
+    room -= items;
+  }
+  return slices;
+};
+
+/** The slices of all projections begin in different turns of the event loop, with requests in between. */
+const applySliced = async (client: Database, projection: Projection, events: readonly RecordedEvent[]) => {
+  const slices = slicesOf(events.filter(({ stream }) => follows(projection, stream)));
+  for (const slice of slices) {
+    if (slices.length > 1) await ownTurn();
+    await projection.apply(client, slice);
+  }
+};
+
 /** Applies a batch. Events of a stream with a parked event are parked too. */
 const applyAll = ({ client, projection, schema, logId }: Target, batch: Batch): Promise<void> =>
   inTransaction(client, schema, async () => {
     const parked = await moveCheckpoint(client, projection, { batch, logId });
-    if (parked.size === 0) return projection.apply(client, batch.events);
+    if (parked.size === 0) return applySliced(client, projection, batch.events);
     const behind = batch.events.filter(isOf(parked)).filter(({ stream }) => follows(projection, stream));
     await park(client, projection, behind, 'an earlier event of this stream is parked');
-    await projection.apply(
+    await applySliced(
       client,
+      projection,
       batch.events.filter((event) => !parked.has(event.stream)),
     );
   });

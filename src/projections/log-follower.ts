@@ -129,7 +129,7 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     kept.length > KEPT_PAGES_MAX || keptEvents > KEPT_EVENTS_MAX || keptBytes > KEPT_BYTES_MAX;
 
   const keep = (page: FollowedPage): void => {
-    const bytes = page.events.reduce((sum, { data }) => sum + heldBytes(data), 0);
+    const bytes = page.events.reduce((sum, event) => sum + heldBytes(event), 0);
     kept.push({ ...page, after: end, bytes });
     keptEvents += page.events.length;
     keptBytes += bytes;

@@ -130,7 +130,7 @@ const largeLog = () => {
   const text = 'x'.repeat(300_000);
   const large = <P extends Page>(page: P): P => ({
     ...page,
-    events: page.events.map((event) => ({ ...event, data: { ...event.data, text } })),
+    events: page.events.map((event) => ({ ...event, stored: { ...event.stored, data: text } })),
   });
   const readAll = vi.fn(async (options: ReadAllOptions) => large(await store.readAll({ ...options, limit: 5 })));
   const subscribe: EventStore['subscribe'] = async function* (after, filter, signal) {

@@ -137,8 +137,9 @@ export const createReader = (connection: Connection, codec: EventCodec): Reader 
     let bytes = 0;
     const isFull = (): boolean => events.length >= limit || (bytesMax !== undefined && bytes >= bytesMax);
     const add = (event: RawEvent): void => {
-      events.push(recordedEvent(codec, event));
-      if (bytesMax !== undefined) bytes += heldBytes(event.data);
+      const recorded = recordedEvent(codec, event);
+      events.push(recorded);
+      bytes += heldBytes(recorded);
     };
     const visit: Visit = (event) => {
       looked += 1;

@@ -145,7 +145,7 @@ export const createReadAll = (searched: Searched): EventStore['readAll'] => {
   const find = async (from: Position, head: Position, options: Search): Promise<Page> => {
     const { filter, limit, bytesMax = Number.POSITIVE_INFINITY, signal } = options;
     const events: RecordedEvent[] = [];
-    const bytes = (): number => events.reduce((sum, { data }) => sum + heldBytes(data), 0);
+    const bytes = (): number => events.reduce((sum, event) => sum + heldBytes(event), 0);
     let reached = from;
     for await (const page of follow(searched, from, filter, signal)) {
       events.push(...page.events.filter((event) => event.position <= head));

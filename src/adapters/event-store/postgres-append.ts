@@ -10,10 +10,11 @@ import {
   type StreamName,
   WrongExpectedRevision,
 } from '../../domain/ports/event-store.ts';
-import { createBatcher, type System } from '../../lib/async/async.ts';
+import { createBatcher, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
 import type { ContentsCodec, EncodedContents } from '../contents/contents-codec.ts';
 import {
   appendFailure,
+  DECODED_BYTES_MAX,
   integerArray,
   isDataFault,
   readFailure,
@@ -203,12 +204,19 @@ export const createAppending = (
     }
   };
 
-  const tell = (group: readonly EncodedAppend[], rows: readonly TextRow[]): void => {
+  /** The listener decodes what it takes. */
+  function* tell(group: readonly EncodedAppend[], rows: readonly TextRow[]): Pausing<void> {
+    let bytes = 0;
     for (const [index, append] of group.entries()) {
+      if (bytes > DECODED_BYTES_MAX) {
+        yield;
+        bytes = 0;
+      }
       const written = writtenBy(append, rows[index]);
       if (written !== null) listener.onWritten(written);
+      bytes += append.events.reduce((sum, { data }) => sum + data.length, 0);
     }
-  };
+  }
 
   /** Each for itself, whatever becomes of the others. */
   const commitOneByOne = async (
@@ -230,7 +238,7 @@ export const createAppending = (
     const client = await connect();
     try {
       const rows = await send(client, group);
-      tell(group, rows);
+      await inTurns(tell(group, rows));
       return group.map((append, index) => outcomeOf(append, rows[index]));
     } catch (error) {
       if (group.length > 1 && isDataFault(error)) return commitOneByOne(group);

@@ -13,8 +13,10 @@ import {
   type RecordedEvent,
   type StreamName,
 } from '../../domain/ports/event-store.ts';
-import { type Batcher, createBatcher, type System } from '../../lib/async/async.ts';
+import { heldBytes } from '../../domain/ports/held-bytes.ts';
+import { type Batcher, createBatcher, inTurns, type Pausing, type System } from '../../lib/async/async.ts';
 import {
+  DECODED_BYTES_MAX,
   EVENT_COLUMNS,
   integerArray,
   readFailure,
@@ -115,7 +117,7 @@ export const readPage = async (pool: Pool, codec: EventCodec, request: ReadAllOp
   const rows = await readRows(pool, request, backwards);
   const [head, detached] = rows[0] ?? [];
   const found = rows.filter((row) => row[2] !== null);
-  const events = toEvents(codec, found, 2);
+  const events = await inTurns(toEvents(codec, found, 2));
   const position = events.at(-1)?.position ?? emptyUntil(toHead(head), from ?? LOG_START, backwards);
   // A page that could hold more says that nothing is before it.
   const reached = backwards && events.length < limit ? LOG_START : position;
@@ -179,15 +181,39 @@ type StreamRows = readonly TextRow[];
 const expectedCount = ({ from, limit }: StreamRead, last: number, backwards: boolean): number =>
   Math.min(limit, Math.max(0, backwards ? Math.min(from, last) + 1 : last - from + 1));
 
-/** @param rows at least one for a stream that is there, without an event if nothing was found. */
-const allOf = (read: StreamRead, rows: StreamRows, backwards: boolean): PromiseSettledResult<StreamRows> => {
+/** @param rows at least one for a stream that is there, without an event if nothing was found. @throws {EventsDetached} */
+const allOf = (read: StreamRead, rows: StreamRows, backwards: boolean): StreamRows => {
   const found = rows.filter((row) => row[2] !== null);
   const last = rows[0]?.[1];
-  if (last == null || found.length >= expectedCount(read, Number(last), backwards)) {
-    return { status: 'fulfilled', value: found };
-  }
-  return { status: 'rejected', reason: new EventsDetached(`a part of the stream ${read.stream}`) };
+  if (last == null || found.length >= expectedCount(read, Number(last), backwards)) return found;
+  throw new EventsDetached(`a part of the stream ${read.stream}`);
 };
+
+type StreamEvents = readonly RecordedEvent[];
+
+/** What becomes of each read; a stream that cannot be decoded fails its own readers alone. */
+function* settledReads(
+  codec: EventCodec,
+  found: readonly { readonly read: StreamRead; readonly rows: StreamRows }[],
+  backwards: boolean,
+): Pausing<readonly PromiseSettledResult<StreamEvents>[]> {
+  const settled: PromiseSettledResult<StreamEvents>[] = [];
+  let bytes = 0;
+  for (const { read, rows } of found) {
+    if (bytes > DECODED_BYTES_MAX) {
+      yield;
+      bytes = 0;
+    }
+    try {
+      const value = allOf(read, rows, backwards).map((row) => toEvent(codec, row, 2));
+      bytes += value.reduce((sum, event) => sum + heldBytes(event), 0);
+      settled.push({ status: 'fulfilled', value });
+    } catch (reason) {
+      settled.push({ status: 'rejected', reason });
+    }
+  }
+  return settled;
+}
 
 const admission = (): (() => boolean) => {
   let streams = 0;
@@ -212,23 +238,23 @@ export const createStreamReading = (
   const query = async (
     statement: typeof FORWARDS,
     reads: readonly StreamRead[],
-  ): Promise<readonly PromiseSettledResult<StreamRows>[]> => {
+  ): Promise<readonly PromiseSettledResult<StreamEvents>[]> => {
     const values = [
       textArray(reads.map(({ stream }) => stream)),
       integerArray(reads.map(({ from }) => from)),
       integerArray(reads.map(({ limit }) => limit)),
     ];
-    const found: TextRow[][] = reads.map(() => []);
+    const found = reads.map((read) => ({ read, rows: [] as TextRow[] }));
     try {
       const { rows } = await pool.query<(string | null)[]>({ ...statement, rowMode: 'array', values });
-      for (const row of rows) found[Number(row[0]) - 1]?.push(row);
+      for (const row of rows) found[Number(row[0]) - 1]?.rows.push(row);
     } catch (error) {
       throw readFailure(error);
     }
-    return reads.map((read, index) => allOf(read, found[index] ?? [], statement === BACKWARDS));
+    return inTurns(settledReads(codec, found, statement === BACKWARDS));
   };
 
-  const batcherOf = (statement: typeof FORWARDS): Batcher<StreamRead, StreamRows> =>
+  const batcherOf = (statement: typeof FORWARDS): Batcher<StreamRead, StreamEvents> =>
     createBatcher({
       name: 'the log',
       inFlightMax: READS_IN_FLIGHT_MAX,
@@ -241,13 +267,10 @@ export const createStreamReading = (
   const [forwards, backwards] = [batcherOf(FORWARDS), batcherOf(BACKWARDS)];
 
   return {
-    readStream: async (stream, { from, direction = 'forwards', limit = READ_STREAM_LIMIT } = {}) => {
-      const read =
-        direction === 'forwards'
-          ? forwards.add({ stream, from: from ?? 0, limit })
-          : backwards.add({ stream, from: from ?? INTEGER_MAX, limit });
-      return (await read).map((row) => toEvent(codec, row, 2));
-    },
+    readStream: (stream, { from, direction = 'forwards', limit = READ_STREAM_LIMIT } = {}) =>
+      direction === 'forwards'
+        ? forwards.add({ stream, from: from ?? 0, limit })
+        : backwards.add({ stream, from: from ?? INTEGER_MAX, limit }),
     close: async () => {
       await Promise.all([forwards.close(), backwards.close()]);
     },

@@ -7,7 +7,8 @@ import {
   type RecordedEvent,
   type StreamName,
 } from '../../domain/ports/event-store.ts';
-import { StoreUnavailable, type System } from '../../lib/async/async.ts';
+import { heldBytes } from '../../domain/ports/held-bytes.ts';
+import { type Pausing, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { isUnreachable } from '../../lib/postgres/postgres.ts';
 
 /** Rows of the log in PostgreSQL as events, and its faults as those of the port. */
@@ -44,22 +45,36 @@ export const toEvent = (codec: EventCodec, row: TextRow, first: number): Recorde
   };
 };
 
+/** Data of events decoded in one turn of the event loop: some 5 ms. More hold up requests, less costs turns. */
+export const DECODED_BYTES_MAX = 250_000;
+
 /**
  * Rows as events, up to the first that this process cannot read; where that is the very first one, its error.
  * So a follower handles all events before it, and stops exactly there.
  */
-export const toEvents = (codec: EventCodec, rows: readonly TextRow[], first: number): readonly RecordedEvent[] => {
+export function* toEvents(
+  codec: EventCodec,
+  rows: readonly TextRow[],
+  first: number,
+): Pausing<readonly RecordedEvent[]> {
   const events: RecordedEvent[] = [];
+  let bytes = 0;
   for (const row of rows) {
+    if (bytes > DECODED_BYTES_MAX) {
+      yield;
+      bytes = 0;
+    }
     try {
-      events.push(toEvent(codec, row, first));
+      const event = toEvent(codec, row, first);
+      events.push(event);
+      bytes += heldBytes(event);
     } catch (error) {
       if (events.length === 0) throw error;
       break;
     }
   }
   return events;
-};
+}
 
 const TEXT_OID = 25;
 const HEADER_BYTES = 20;

@@ -6,7 +6,9 @@ import {
   type Page,
   type Position,
   type ReadAllOptions,
+  type RecordedEvent,
 } from '../../domain/ports/event-store.ts';
+import { heldBytes } from '../../domain/ports/held-bytes.ts';
 import { type Logger, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { retryDelayMs } from './postgres-rows.ts';
 
@@ -128,6 +130,9 @@ export const createWakeUps = (
 /** What a slow consumer holds, and a quick one does in one transaction; smaller costs round trips. */
 const PAGE_EVENTS_MAX = 4000;
 const PAGE_BYTES_MAX = 8_000_000;
+const isFull = (events: readonly RecordedEvent[]): boolean =>
+  events.length === PAGE_EVENTS_MAX || events.reduce((sum, event) => sum + heldBytes(event), 0) >= PAGE_BYTES_MAX;
+
 /**
  * A follower of few categories is woken by every commit: after reading nothing it waits for more commits, at some fifty
  * queries a second. This long is what it may then be late.
@@ -205,7 +210,7 @@ export async function* followLog(
     const page = await readFrom(position);
     const moved = page.position > position;
     position = page.position;
-    if (moved) yield { ...page, isFull: page.events.length === PAGE_EVENTS_MAX };
+    if (moved) yield { ...page, isFull: isFull(page.events) };
     await pause(page.events.length > 0, seen);
   }
 }

@@ -21,7 +21,7 @@ const DROPPED_SHARE = 5;
 const AHEAD_EVENTS_MAX = 1_000;
 
 const bytesOfAll = (events: readonly RecordedEvent[]): number =>
-  events.reduce((bytes, { data }) => bytes + heldBytes(data), 0);
+  events.reduce((bytes, event) => bytes + heldBytes(event), 0);
 
 /** All events after `start`, up to and with `end`. */
 interface Kept {
@@ -43,6 +43,20 @@ const indexAfter = (events: readonly RecordedEvent[], position: Position): numbe
     else low = middle + 1;
   }
   return low;
+};
+
+/** The first of these events, as many as a page holds: its last one may go over its bytes, as in the log. */
+const fitting = (
+  events: readonly RecordedEvent[],
+  first: number,
+  { limit, bytesMax = Number.POSITIVE_INFINITY }: ReadAllOptions,
+): readonly RecordedEvent[] => {
+  let [end, bytes] = [first, 0];
+  for (; end < Math.min(events.length, first + limit) && bytes < bytesMax; end += 1) {
+    const event = events[end];
+    if (event !== undefined) bytes += heldBytes(event);
+  }
+  return events.slice(first, end);
 };
 
 /** What followers near the head read together. */
@@ -108,13 +122,16 @@ export const createSharedReading = (read: Read): SharedReading => {
   };
 
   /** null: what follows the position is not kept any more. */
-  const atHand = (from: Position, { filter = {}, limit }: ReadAllOptions): Page | null => {
+  const atHand = (from: Position, request: ReadAllOptions): Page | null => {
     if (kept === null || from < kept.start) return null;
     const following = indexAfter(kept.events, from);
-    const seen = kept.events.slice(following, following + limit);
+    const seen = fitting(kept.events, following, request);
     const isAll = following + seen.length === kept.events.length;
     const reached = isAll ? kept.end : (seen.at(-1)?.position ?? from);
-    return { events: seen.filter(({ stream }) => passes(filter, stream)), position: reached > from ? reached : from };
+    return {
+      events: seen.filter(({ stream }) => passes(request.filter, stream)),
+      position: reached > from ? reached : from,
+    };
   };
 
   return {

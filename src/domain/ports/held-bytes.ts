@@ -1,11 +1,4 @@
-/** What a number, a key's place or a small object takes, roughly. */
-const WORD_BYTES = 8;
+import type { RecordedEvent } from './event-store.ts';
 
-/** About how many bytes an event's data holds in memory: what is kept of the log is bounded by it. Takes about 1 µs. */
-export const heldBytes = (value: unknown): number => {
-  if (typeof value === 'string') return WORD_BYTES + value.length;
-  if (typeof value !== 'object' || value === null) return WORD_BYTES;
-  let bytes = WORD_BYTES;
-  for (const part of Object.values(value)) bytes += WORD_BYTES + heldBytes(part);
-  return bytes;
-};
+/** Bytes of an event's data, by which pages and kept events are bounded. The decoded data holds some two times as much. */
+export const heldBytes = ({ stored }: Pick<RecordedEvent, 'stored'>): number => stored.data.length;

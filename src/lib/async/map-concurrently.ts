@@ -1,4 +1,5 @@
 import type { System } from './system.ts';
+import { ownTurn } from './turns.ts';
 
 /** Longer turns delay other requests, shorter ones yield needlessly: a yield costs some 10 µs. */
 const TURN_MS = 8;
@@ -10,8 +11,8 @@ export interface Concurrency {
 }
 
 /**
- * Maps items with bounded concurrency, and yields to the event loop every `TURN_MS`, so that a batch of thousands does not
- * hold up other requests. Results come in the order of the items; the first failure rejects.
+ * Maps items with bounded concurrency, and yields to the event loop every `TURN_MS`, so that batches of thousands do not
+ * hold up other requests, however many are mapped at the same time. Results come in the order of the items; the first failure rejects.
  */
 export const mapConcurrently = async <Item, Result>(
   items: readonly Item[],
@@ -20,13 +21,13 @@ export const mapConcurrently = async <Item, Result>(
 ): Promise<readonly Result[]> => {
   const results: Result[] = [];
   const queue = items.entries();
-  let beganMs = system.monotonicMs();
+  let beganMs = Number.NEGATIVE_INFINITY;
   let yielding: Promise<void> | null = null;
 
   const isTurnOver = (): boolean => system.monotonicMs() - beganMs >= TURN_MS;
 
   const yieldTurn = (): Promise<void> => {
-    yielding ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+    yielding ??= ownTurn().then(() => {
       yielding = null;
       beganMs = system.monotonicMs();
     });
@@ -35,7 +36,7 @@ export const mapConcurrently = async <Item, Result>(
 
   const takeItems = async (): Promise<void> => {
     for (const [index, item] of queue) {
-      while (isTurnOver()) await yieldTurn();
+      while (index > 0 && isTurnOver()) await yieldTurn();
       results[index] = await work(item, index);
     }
   };

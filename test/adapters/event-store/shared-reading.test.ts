@@ -11,6 +11,8 @@ import {
 
 const positionOf = (index: number): Position => String(index).padStart(16, '0');
 
+const EVENT_BYTES = 100;
+
 /** A log that can only be read, as `readPage` reads it: an event at every position, of the categories in turn. */
 const openLog = (categories: readonly string[]) => {
   const log: RecordedEvent[] = [];
@@ -21,7 +23,8 @@ const openLog = (categories: readonly string[]) => {
       const before = log.length;
       for (let i = 0; i < count; i += 1) {
         const category = categories[log.length % categories.length];
-        log.push({ stream: `${category}-1`, position: positionOf(log.length + 1) } as unknown as RecordedEvent);
+        const stored = { data: 'd'.repeat(EVENT_BYTES) };
+        log.push({ stream: `${category}-1`, position: positionOf(log.length + 1), stored } as unknown as RecordedEvent);
       }
       return log.slice(before);
     },
@@ -60,9 +63,9 @@ const createFollower = (read: Read, categories: readonly string[] | undefined, a
   return {
     seen,
     /** @returns whether there was anything. */
-    next: async (limit = 1_000): Promise<boolean> => {
+    next: async (bounds: Pick<ReadAllOptions, 'limit' | 'bytesMax'> = { limit: 1_000 }): Promise<boolean> => {
       const filter = categories === undefined ? {} : { categories };
-      const page = await read({ from: position, filter, limit });
+      const page = await read({ from: position, filter, ...bounds });
       const moved = page.position > position;
       expect(page.position >= position).toBe(true);
       seen.push(...page.events.map((event) => event.position));
@@ -87,6 +90,7 @@ const arbitrarySteps = fc.array(
     own: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3_000 })),
     asking: fc.uniqueArray(fc.nat(FOLLOWERS - 1), { maxLength: 3 }),
     limit: fc.integer({ min: 1, max: 1_000 }),
+    bytesMax: fc.integer({ min: 1, max: 1_000 * EVENT_BYTES }),
   }),
   { maxLength: 40 },
 );
@@ -99,9 +103,9 @@ describe('followers that share their reading', () => {
         log.append(3_000);
         const shared = createSharedReading(log.read);
         const followers = places.map(({ categories, after }) => createFollower(shared.read, categories, after));
-        for (const { appended, own, asking, limit } of steps) {
+        for (const { appended, own, asking, ...bounds } of steps) {
           log.append(appended);
-          const asked = Promise.all(asking.map((index) => followers[index]?.next(limit)));
+          const asked = Promise.all(asking.map((index) => followers[index]?.next(bounds)));
           takeOwn(log, shared, own);
           await asked;
         }
@@ -175,12 +179,25 @@ describe('followers that share their reading', () => {
   });
 });
 
+test('a page of kept events ends with the event that fills its bytes', async () => {
+  const log = openLog(['message']);
+  log.append(10);
+  const shared = createSharedReading(log.read);
+  const from = positionOf(10);
+  await shared.read({ from, limit: 100 });
+  takeOwn(log, shared, 50);
+  const page = await shared.read({ from, limit: 100, bytesMax: 3 * EVENT_BYTES + 1 });
+  expect([page.events.length, page.position]).toEqual([4, positionOf(14)]);
+  const rest = await shared.read({ from: page.position, limit: 100, bytesMax: 1_000 * EVENT_BYTES });
+  expect([rest.events.length, rest.position]).toEqual([46, positionOf(60)]);
+});
+
 test('keeps few large events: a follower that pauses reads by itself', async () => {
   const text = 'x'.repeat(1_000_000);
   const log = Array.from(
     { length: 40 },
     (_, index) =>
-      ({ stream: 'message-1', position: positionOf(index + 1), data: { text } }) as unknown as RecordedEvent,
+      ({ stream: 'message-1', position: positionOf(index + 1), stored: { data: text } }) as unknown as RecordedEvent,
   );
   const asked: Position[] = [];
   const { read } = createSharedReading(async ({ from = LOG_START }) => {

@@ -49,7 +49,30 @@ describe('mapping concurrently', () => {
       turns.add(turn);
       work(4);
     });
-    expect(turns.size).toBe(10);
+    expect(turns.size).toBe(11);
+  });
+
+  test('does no more in a turn when several batches are mapped at the same time', async () => {
+    const { system, work } = workClock();
+    const msOfTurn = new Map<number, number>();
+    let turn = 0;
+    let next = setImmediate(function count() {
+      turn += 1;
+      next = setImmediate(count);
+    });
+    await Promise.all(
+      Array.from({ length: 8 }, () =>
+        mapConcurrently(numbers, { system, concurrency: 20 }, () => {
+          msOfTurn.set(turn, (msOfTurn.get(turn) ?? 0) + 4);
+          work(4);
+        }),
+      ),
+    );
+    clearImmediate(next);
+    expect([...msOfTurn.values()].reduce((sum, ms) => sum + ms, 0)).toBe(8 * numbers.length * 4);
+    const [first, ...later] = msOfTurn.values();
+    expect(first).toBe(8 * 4);
+    expect(Math.max(...later)).toBe(8);
   });
 
   test('rejects when one call fails', async () => {
