@@ -26,12 +26,22 @@ describe('the timetable', () => {
     const { given, pool } = await openApplied(deliveriesProjection);
     await given('message-msg_1', [messageAccepted()]);
     await given('message-msg_2', [messageAccepted({ messageId: 'msg_2' })], { environment: 'test' });
-    const rest = { destination: 'example.net', dueAt: NOW, expiresAt: '2026-11-24T12:00:00.000Z' };
+    const expiresAt = '2026-11-24T12:00:00.000Z';
+    const rest = { organizationId: 'org_mine', destination: 'example.net', dueAt: NOW, expiresAt };
     expect(await dueDeliveries(pool, { ...LATE, before: NOW })).toEqual([
       { messageId: 'msg_1', environment: 'live', ...rest },
       { messageId: 'msg_2', environment: 'test', ...rest },
     ]);
     expect(await dueDeliveries(pool, { ...LATE, before: '2026-11-21T11:59:59.999Z' })).toEqual([]);
+  });
+
+  test('goes on with rows that are older than the column of organizations', async () => {
+    const { given, pool } = await openApplied(deliveriesProjection);
+    await given('message-msg_1', [messageAccepted()]);
+    await pool.query('update read_models.deliveries set organization_id = null');
+    await given('message-msg_1', [attemptStarted(1, ['rcp_1'])]);
+    const [due] = await dueDeliveries(pool, LATE);
+    expect(due).toMatchObject({ messageId: 'msg_1', organizationId: undefined });
   });
 
   test('has a message in flight due when its lease ends', async () => {

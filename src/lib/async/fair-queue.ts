@@ -7,6 +7,11 @@ export interface FairQueue<Item> {
   peek(canGo?: (item: Item) => boolean): Item | undefined;
   /** Removes the last item of the owner with the longest line, to shorten a queue that is too long. */
   dropOfLongest(): Item | undefined;
+  /** Owners with items. */
+  owners(): Iterable<string>;
+  has(owner: string): boolean;
+  /** All items, owner by owner. */
+  items(): Iterable<Item>;
   /** Removes an item that is no longer wanted. @returns false: it was not there. */
   remove(owner: string, item: Item): boolean;
   readonly size: number;
@@ -55,6 +60,11 @@ export const createFairQueue = <Item>(): FairQueue<Item> => {
       let longest = first();
       for (const entry of owners) if (entry[1].length >= (longest?.[1].length ?? 0)) longest = entry;
       return longest === undefined ? undefined : takeAt(longest[0], longest[1], longest[1].length - 1);
+    },
+    owners: () => owners.keys(),
+    has: (owner) => owners.has(owner),
+    *items() {
+      for (const items of owners.values()) yield* items;
     },
     remove: (owner, item) => {
       const items = owners.get(owner) ?? [];

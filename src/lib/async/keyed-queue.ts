@@ -1,14 +1,18 @@
+import { createFairQueue, type FairQueue } from './fair-queue.ts';
+import { createShares, type Place, type Shares } from './shares.ts';
 import type { System } from './system.ts';
 import { createTimers } from './timers.ts';
 
 /**
  * A queue per key, with a concurrency limit and a rate limit for each: a destination or endpoint that is slow or gone
- * delays its own items only. Keys with items that may start take turns; within and across keys the higher priority goes
- * first. Items wait in memory only: the caller must find a refused or dismissed item again.
+ * delays its own items only. Owners (organizations) with items that may start take turns, and so do the keys of each owner;
+ * within and across keys the higher priority goes first. Items wait in memory only: the caller must find a refused or
+ * dismissed item again.
  */
 export interface KeyedQueue<Item, Priority extends string> {
   /**
-   * Refuses a duplicate, an item of a key that is full or has a limit of 0, and everything once closed.
+   * Refuses a duplicate, an item of a key that has a limit of 0, and everything once closed. Of a key that is full, it
+   * refuses or dismisses the last item of the owner that has most waiting.
    * @returns when the item has ended: whether it was started.
    */
   add(item: Item, key: string, priority: Priority): Promise<boolean>;
@@ -46,23 +50,28 @@ export interface KeyedQueueOptions<Item, Priority extends string> extends KeyLim
   readonly priorities: readonly Priority[];
   /** Items running at the same time, of all keys together. */
   readonly concurrency: number;
+  /** Whose turn an item takes. Default: all items have one owner. */
+  ownerOf?(item: Item): string;
+  /** Items of one owner running at the same time, and never more than could still start. Default: any number. */
+  readonly ownerConcurrency?: number | undefined;
   /** Two items of one id are duplicates, until the first is done. */
   idOf(item: Item): string;
   /** Must not reject. */
   run(item: Item, key: string): Promise<Ran>;
-  /** An item was refused because its key is full. Not called for duplicates. */
+  /** An item was refused or dismissed because its key is full. Not called for duplicates. */
   onRefused?(item: Item, priority: Priority): void;
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }
 
 interface Waiting<Item> {
   readonly item: Item;
+  readonly owner: string;
   end(started: boolean): void;
 }
 
 interface Line<Item, Priority extends string> {
   readonly key: string;
-  readonly waiting: Readonly<Record<Priority, Waiting<Item>[]>>;
+  readonly waiting: Readonly<Record<Priority, FairQueue<Waiting<Item>>>>;
   running: number;
   unfinished: number;
 }
@@ -71,14 +80,21 @@ interface Line<Item, Priority extends string> {
 const byPriority = <Priority extends string, Value>(priorities: readonly Priority[], make: () => Value) =>
   Object.fromEntries(priorities.map((priority) => [priority, make()])) as Readonly<Record<Priority, Value>>;
 
+/** Without shares of owners. */
+const UNSHARED: Pick<Shares<'owner'>, 'take'> = { take: () => ({ release: () => undefined }) };
+
 export const createKeyedQueue = <Item, Priority extends string>(
   options: KeyedQueueOptions<Item, Priority>,
 ): KeyedQueue<Item, Priority> => {
-  const { priorities, idOf, system } = options;
+  const { priorities, idOf, ownerOf = () => '', ownerConcurrency, system } = options;
   type KeyLine = Line<Item, Priority>;
   const lines = new Map<string, KeyLine>();
-  /** Lines with an item that may start, in turn. */
-  const ready = byPriority(priorities, () => new Set<KeyLine>());
+  /** Lines with an item that may start, by its owner; both in turn. */
+  const ready = byPriority(priorities, () => new Map<string, Set<KeyLine>>());
+  const places =
+    ownerConcurrency === undefined
+      ? UNSHARED
+      : createShares({ max: options.concurrency, shares: { owner: ownerConcurrency } });
   /** Ids of all that waits, runs or is not done. */
   const present = new Set<string>();
   const unfinished = new Set<Promise<void>>();
@@ -86,15 +102,30 @@ export const createKeyedQueue = <Item, Priority extends string>(
   let closed = false;
 
   const waitingIn = ({ waiting }: KeyLine): number =>
-    priorities.reduce((sum, priority) => sum + waiting[priority].length, 0);
+    priorities.reduce((sum, priority) => sum + waiting[priority].size, 0);
 
-  /** Dismisses the last items first. @param left items of each priority that may stay. */
-  const dismiss = ({ waiting }: KeyLine, left: number): void => {
-    if (priorities.every((priority) => waiting[priority].length <= left)) return;
-    for (const { item, end } of priorities.flatMap((priority) => waiting[priority].splice(left))) {
+  const setReady = (line: KeyLine, priority: Priority, owner: string, isReady: boolean): void => {
+    const lines = ready[priority].get(owner) ?? new Set();
+    if (isReady) lines.add(line);
+    else lines.delete(line);
+    if (lines.size === 0) ready[priority].delete(owner);
+    else ready[priority].set(owner, lines);
+  };
+
+  /** Dismisses last items, each of the owner that has most. @param left items of a priority that may stay. */
+  const dismiss = (line: KeyLine, priority: Priority, left: number): readonly Item[] => {
+    const dismissed: Item[] = [];
+    const waiting = line.waiting[priority];
+    while (waiting.size > left) {
+      const last = waiting.dropOfLongest();
+      if (last === undefined) break;
+      const { item, owner, end } = last;
+      if (!waiting.has(owner)) setReady(line, priority, owner, false);
       present.delete(idOf(item));
       end(false);
+      dismissed.push(item);
     }
+    return dismissed;
   };
 
   /** @returns whether the rate limit lets an item start now; otherwise the line is reviewed when it does. */
@@ -104,25 +135,26 @@ export const createKeyedQueue = <Item, Priority extends string>(
     return waitMs === 0;
   };
 
-  const setReady = (line: KeyLine, priority: Priority, isReady: boolean): void => {
-    if (isReady) ready[priority].add(line);
-    else ready[priority].delete(line);
-  };
-
   const removeIfIdle = (line: KeyLine): void => {
     if (line.unfinished === 0 && waitingIn(line) === 0) lines.delete(line.key);
   };
 
+  const setAllReady = (line: KeyLine, isReady: boolean): void => {
+    for (const priority of priorities)
+      for (const owner of line.waiting[priority].owners()) setReady(line, priority, owner, isReady);
+  };
+
   const applyLimits = (line: KeyLine): void => {
     const concurrency = options.concurrencyOf(line.key);
-    dismiss(line, concurrency === 0 ? 0 : options.capacityOf(line.key));
-    const mayStart = line.running < concurrency && isWithinRate(line);
-    for (const priority of priorities) setReady(line, priority, mayStart && line.waiting[priority].length > 0);
+    const left = concurrency === 0 ? 0 : options.capacityOf(line.key);
+    for (const priority of priorities) dismiss(line, priority, left);
+    setAllReady(line, line.running < concurrency && isWithinRate(line));
     removeIfIdle(line);
   };
 
-  const run = async (line: KeyLine, { item, end }: Waiting<Item>): Promise<void> => {
+  const run = async (line: KeyLine, { item, end }: Waiting<Item>, place: Place): Promise<void> => {
     const { done } = await options.run(item, line.key);
+    place.release();
     line.running -= 1;
     running -= 1;
     applyLimits(line);
@@ -134,29 +166,47 @@ export const createKeyedQueue = <Item, Priority extends string>(
     end(true);
   };
 
-  /** @returns false: no item of this priority may start. */
-  const startNext = (priority: Priority): boolean => {
-    const [line] = ready[priority];
-    const next = line?.waiting[priority].shift();
-    if (line === undefined || next === undefined) return false;
-    ready[priority].delete(line); // its next turn comes after all other lines'
+  /** The next of an owner's lines. Its next turn among them, and that of the owner, come after all others'. */
+  const takeTurn = (owner: string, priority: Priority): KeyLine | undefined => {
+    const lines = ready[priority].get(owner);
+    const line = lines?.values().next().value;
+    if (lines === undefined || line === undefined) return undefined;
+    ready[priority].delete(owner);
+    lines.delete(line);
+    if (lines.size > 0) ready[priority].set(owner, lines);
+    return line;
+  };
+
+  const start = (line: KeyLine, next: Waiting<Item>, place: Place): void => {
     line.running += 1;
     line.unfinished += 1;
     running += 1;
     options.started(line.key);
     applyLimits(line);
-    const one = run(line, next);
+    const one = run(line, next, place);
     unfinished.add(one);
     void one.finally(() => unfinished.delete(one));
+  };
+
+  /** @returns false: its share is used up. */
+  const startNextOf = (owner: string, priority: Priority): boolean => {
+    const place = places.take({ owner });
+    if ('full' in place) return false;
+    const line = takeTurn(owner, priority);
+    const next = line?.waiting[priority].shift((one) => one.owner === owner);
+    if (line !== undefined && next !== undefined) start(line, next, place);
     return true;
   };
+
+  /** @returns false: no item of this priority may start. */
+  const startNext = (priority: Priority): boolean =>
+    ready[priority].keys().some((owner) => startNextOf(owner, priority));
 
   const startReady = (): void => {
     while (!closed && running < options.concurrency && priorities.some(startNext));
   };
 
-  const hasRoom = ({ key, waiting }: KeyLine, priority: Priority): boolean =>
-    !closed && options.concurrencyOf(key) > 0 && waiting[priority].length < options.capacityOf(key);
+  const isOpen = (key: string): boolean => !closed && options.concurrencyOf(key) > 0;
 
   const review = (key: string): void => {
     const line = lines.get(key);
@@ -167,20 +217,23 @@ export const createKeyedQueue = <Item, Priority extends string>(
   const timers = createTimers(system, review);
 
   const lineOf = (key: string): KeyLine =>
-    lines.get(key) ?? { key, waiting: byPriority(priorities, () => []), running: 0, unfinished: 0 };
+    lines.get(key) ?? { key, waiting: byPriority(priorities, () => createFairQueue()), running: 0, unfinished: 0 };
 
   return {
     add: (item, key, priority) => {
       if (present.has(idOf(item))) return Promise.resolve(false);
       const line = lineOf(key);
-      if (!hasRoom(line, priority)) {
+      if (!isOpen(key)) {
         options.onRefused?.(item, priority);
         return Promise.resolve(false);
       }
       return new Promise((end) => {
         lines.set(key, line);
         present.add(idOf(item));
-        line.waiting[priority].push({ item, end });
+        const owner = ownerOf(item);
+        line.waiting[priority].push(owner, { item, owner, end });
+        for (const dismissed of dismiss(line, priority, options.capacityOf(key)))
+          options.onRefused?.(dismissed, priority);
         applyLimits(line);
         startReady();
       });
@@ -195,13 +248,13 @@ export const createKeyedQueue = <Item, Priority extends string>(
     },
     heads: (priority, count) =>
       [...lines.values()].flatMap(({ waiting: { [priority]: waiting } }) =>
-        waiting.length < count ? [] : waiting.slice(0, count).map(({ item }) => item),
+        waiting.size < count ? [] : [...waiting.items()].slice(0, count).map(({ item }) => item),
       ),
     review,
     close: async () => {
       closed = true;
       timers.close();
-      for (const line of [...lines.values()]) dismiss(line, 0);
+      for (const line of [...lines.values()]) for (const priority of priorities) dismiss(line, priority, 0);
       await Promise.all(unfinished);
     },
   };

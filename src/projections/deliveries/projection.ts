@@ -28,6 +28,8 @@ interface Part {
 
 /** A message of the timetable. */
 interface Scheduled {
+  /** null: its rows are older than the column. */
+  readonly organizationId: string | null;
   readonly environment: Environment;
   readonly bulk: boolean;
   expiresAt: string;
@@ -40,13 +42,13 @@ type Changes = Map<string, Scheduled>;
 type EventOf<Type extends MessageEvent['type']> = RecordedEvent<Extract<MessageEvent, { readonly type: Type }>>;
 
 const SELECT = `
-  select message_id, destination, environment, bulk, expires_at, recipients from deliveries where message_id = any($1)`;
+  select message_id, organization_id, destination, environment, bulk, expires_at, recipients from deliveries where message_id = any($1)`;
 
 const UPSERT = `
-  insert into deliveries (message_id, destination, environment, bulk, due_at, lease_until, held_by, waiting,
+  insert into deliveries (message_id, organization_id, destination, environment, bulk, due_at, lease_until, held_by, waiting,
     expires_at, recipients)
-  select "messageId", destination, environment, bulk, "dueAt", "leaseUntil", "heldBy", waiting, "expiresAt", recipients
-  from json_to_recordset($1) as d("messageId" text, destination text, environment text, bulk boolean,
+  select "messageId", "organizationId", destination, environment, bulk, "dueAt", "leaseUntil", "heldBy", waiting, "expiresAt", recipients
+  from json_to_recordset($1) as d("messageId" text, "organizationId" text, destination text, environment text, bulk boolean,
     "dueAt" timestamptz, "leaseUntil" timestamptz, "heldBy" text, waiting text, "expiresAt" timestamptz, recipients json)
   on conflict (message_id, destination) do update set due_at = excluded.due_at, lease_until = excluded.lease_until,
     held_by = excluded.held_by, waiting = excluded.waiting, expires_at = excluded.expires_at, recipients = excluded.recipients`;
@@ -57,6 +59,7 @@ const DELETE = `
 
 interface Row {
   readonly message_id: string;
+  readonly organization_id: string | null;
   readonly destination: string;
   readonly environment: Environment;
   readonly bulk: boolean;
@@ -69,11 +72,12 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<Ch
   const ids = earlierMessages(events);
   if (ids.length === 0) return messages;
   const { rows } = await db.query<Row>({ name: 'select-deliveries', text: SELECT, values: [ids] });
-  for (const { message_id, destination, environment, bulk, expires_at, recipients } of rows) {
-    const expiresAt = expires_at.toISOString();
-    const message = messages.get(message_id) ?? { environment, bulk, expiresAt, parts: new Map() };
+  for (const row of rows) {
+    const { message_id: id, organization_id: organizationId, destination, environment, bulk, recipients } = row;
+    const expiresAt = row.expires_at.toISOString();
+    const message = messages.get(id) ?? { organizationId, environment, bulk, expiresAt, parts: new Map() };
     message.parts.set(destination, { recipients, stored: true });
-    messages.set(message_id, message);
+    messages.set(id, message);
   }
   return messages;
 };
@@ -85,6 +89,7 @@ const accept = (messages: Changes, { data, metadata }: EventOf<'MessageAccepted'
     parts.set(domain, { recipients: [...before, { id, dueAt: metadata.occurredAt, until: null }], stored: false });
   }
   messages.set(data.messageId, {
+    organizationId: metadata.organizationId,
     environment: metadata.environment ?? 'live',
     bulk: data.stream === 'bulk',
     expiresAt: data.expiresAt,
@@ -137,7 +142,7 @@ const end = (changes: Changes, { data }: Ending): void => {
 /** Due at the next attempt, or at the end of a lease. */
 const rowOf = (
   messageId: string,
-  { environment, bulk, expiresAt }: Scheduled,
+  { organizationId, environment, bulk, expiresAt }: Scheduled,
   destination: string,
   recipients: readonly Open[],
 ): object => {
@@ -145,7 +150,8 @@ const rowOf = (
   const [leaseUntil = null] = recipients.flatMap(({ until }) => until ?? []).sort();
   const [heldBy = null] = recipients.flatMap((one) => one.heldBy ?? []);
   const [waiting = null] = recipients.flatMap((one) => one.waiting ?? []);
-  return { messageId, destination, environment, bulk, dueAt, leaseUntil, heldBy, waiting, expiresAt, recipients };
+  const state = { dueAt, leaseUntil, heldBy, waiting, expiresAt, recipients };
+  return { messageId, organizationId, destination, environment, bulk, ...state };
 };
 
 const write = async (db: Database, messages: Changes): Promise<void> => {

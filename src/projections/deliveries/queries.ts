@@ -4,6 +4,8 @@ import type { Database } from '../database.ts';
 /** Recipients of a message in one domain that wait for an attempt, or for the end of a lost one's lease. */
 export interface DueDelivery {
   readonly messageId: string;
+  /** Absent: the row is older than the column. */
+  readonly organizationId?: string | undefined;
   /** A-labels. */
   readonly destination: string;
   readonly environment: Environment;
@@ -25,7 +27,7 @@ export interface AskDue {
   readonly behind?: DuePlace | undefined;
 }
 
-export const COLUMNS = 'd.message_id, d.destination, d.environment, d.due_at, d.expires_at';
+export const COLUMNS = 'd.message_id, d.organization_id, d.destination, d.environment, d.due_at, d.expires_at';
 
 const DUE = `
   select ${COLUMNS} from read_models.deliveries d
@@ -77,18 +79,20 @@ const DUE_BY_DESTINATION = `
 
 export interface DueRow {
   readonly message_id: string;
+  readonly organization_id: string | null;
   readonly destination: string;
   readonly environment: Environment;
   readonly due_at: Date;
   readonly expires_at: Date;
 }
 
-export const shownDue = ({ message_id, destination, environment, due_at, expires_at }: DueRow): DueDelivery => ({
-  messageId: message_id,
-  destination,
-  environment,
-  dueAt: due_at.toISOString(),
-  expiresAt: expires_at.toISOString(),
+export const shownDue = (row: DueRow): DueDelivery => ({
+  messageId: row.message_id,
+  organizationId: row.organization_id ?? undefined,
+  destination: row.destination,
+  environment: row.environment,
+  dueAt: row.due_at.toISOString(),
+  expiresAt: row.expires_at.toISOString(),
 });
 
 /** Deliveries due at or before this time, oldest first. */

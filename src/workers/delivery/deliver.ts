@@ -24,8 +24,8 @@ export interface DeliverParts extends Omit<LoadMailsParts, 'sendingDomains'>, Om
 }
 
 export interface Deliver extends DeliverParts {
-  /** Bounds the messages in memory, by `sizeBytes`. */
-  readonly bytesInFlight: Semaphore;
+  /** Bounds the messages in memory, by `sizeBytes`: one for messages of such a size. */
+  bytesInFlight(sizeBytes: number): Semaphore;
   readonly unrecorded: UnrecordedOutcomes;
   /** Whether its destination is suspended for its sending domain. It is looked at again a minute later. */
   isKeptBack(message: ExistingMessage): boolean;
@@ -64,7 +64,7 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
   await parts.unrecorded.room(() => !signal.aborted);
   if (signal.aborted) return null;
   // The claim follows the wait for memory: a lease does not run while larger messages are sent.
-  return parts.bytesInFlight.run(async () => {
+  const claimAndSend = async (): Promise<Attempted | null> => {
     if (signal.aborted) return null;
     const begun = momentOf(parts.system);
     // Read while the claim is committed. What is not claimed was read in vain, and its fault is nobody's.
@@ -72,7 +72,9 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
     material.catch(() => undefined);
     const claim = await claimDue(parts, due, known);
     return claim && composeAndSend(parts, claim, material, { begun, signal });
-  }, state.accepted.sizeBytes);
+  };
+  const { sizeBytes } = state.accepted;
+  return parts.bytesInFlight(sizeBytes).run(claimAndSend, sizeBytes, state.organizationId);
 };
 
 const loadMessage = async ({ acceptedCache, store }: Deliver, messageId: string): Promise<Loaded<Message>> =>

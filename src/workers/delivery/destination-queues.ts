@@ -36,10 +36,17 @@ export interface DestinationQueuesParts extends DeliverParts {
 }
 
 /**
- * Bodies and attachments of the messages under way; encoded for the wire they take two to three times as much memory. More
- * could exhaust it when many large messages come together, less sends large ones one by one.
+ * Bodies and attachments of the large messages under way; encoded for the wire they take two to three times as much memory.
+ * More could exhaust it when many large messages come together, less sends large ones one by one.
  */
-const IN_FLIGHT_BYTES_MAX = 64_000_000;
+const LARGE_BYTES_MAX = 64_000_000;
+/** More: servers that hang on large messages of one organization delay those of others. Less: it sends them one by one. */
+const LARGE_BYTES_PER_ORGANIZATION_MAX = 32_000_000;
+/** The same for messages of ordinary size, which wait for no large one. */
+const SMALL_BYTES_MAX = 32_000_000;
+const SMALL_BYTES_PER_ORGANIZATION_MAX = 16_000_000;
+/** Higher: large messages delay small ones. Lower: ordinary html mail waits with the large ones. */
+const SMALL_MESSAGE_BYTES_MAX = 256_000;
 /** A stop lets what is being sent go on for this long before it is cut off. */
 const STOP_GRACE_MS = 5000;
 /** And leaves it to its lease after this long. A stop has 10 s in all. */
@@ -53,6 +60,8 @@ const STOP_MAX_MS = 8000;
 const CONCURRENCY = 128;
 /** With servers of their own, most destinations wait for answers most of the time. */
 const CONCURRENCY_OF_MANY = 1_000;
+/** More: servers that hang, of one organization's recipients, delay the mail of others. Fewer: a large list takes longer. */
+const CONCURRENCY_PER_ORGANIZATION = 500;
 /** Per destination: more would hold ids that the timetable has anyway, fewer leave a fast one waiting for the next sweep. */
 const WAITING_MAX = 256;
 /** Saturation threshold. Higher: useless polling. Lower: fast destinations starve until the next sweep. */
@@ -105,9 +114,11 @@ const createRefused = (monotonicMs: () => number) => {
 export const createDestinationQueues = (parts: DestinationQueuesParts): DestinationQueues => {
   const { system, logger, destinations, destinationLimits } = parts;
   const isOneServer = destinations === undefined;
+  const large = createSemaphore({ capacity: LARGE_BYTES_MAX, share: LARGE_BYTES_PER_ORGANIZATION_MAX });
+  const small = createSemaphore({ capacity: SMALL_BYTES_MAX, share: SMALL_BYTES_PER_ORGANIZATION_MAX });
   const deps = {
     ...parts,
-    bytesInFlight: createSemaphore({ capacity: IN_FLIGHT_BYTES_MAX }),
+    bytesInFlight: (sizeBytes: number) => (sizeBytes > SMALL_MESSAGE_BYTES_MAX ? large : small),
     unrecorded: createUnrecordedOutcomes(system),
   };
   const refused = { transactional: createRefused(system.monotonicMs), bulk: createRefused(system.monotonicMs) };
@@ -152,6 +163,9 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
     ...limitsOf(destinationLimits, isOneServer),
     priorities: MESSAGE_CLASSES,
     concurrency: isOneServer ? CONCURRENCY : CONCURRENCY_OF_MANY,
+    ownerOf: ({ organizationId = '' }) => organizationId,
+    // One server hangs for all alike: turns are enough there.
+    ownerConcurrency: isOneServer ? undefined : CONCURRENCY_PER_ORGANIZATION,
     idOf: keyOf,
     run,
     onRefused: ({ destination }, messageClass) => {

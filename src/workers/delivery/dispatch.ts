@@ -120,9 +120,12 @@ const createDispatcher = (deps: DispatchMessages): { apply(events: readonly Reco
 
   const dispatch = async (messageClass: MessageClass, wanted: readonly Accepted[]): Promise<void> => {
     if (wanted.length === 0 || !leadership.isLeader() || (await depths[messageClass].isFull())) return;
-    const due = wanted.flatMap(({ data: { messageId, recipients }, metadata: { environment } }) => {
+    const due = wanted.flatMap(({ data: { messageId, recipients }, metadata: { environment, organizationId } }) => {
       const domains = recipients.map(({ domain }) => domain);
-      return dueOf({ messageId, environment: environment ?? 'live', domains }, destinations);
+      return dueOf(
+        { messageId, organizationId: organizationId ?? undefined, environment: environment ?? 'live', domains },
+        destinations,
+      );
     });
     const jobs = batched(due);
     acceptedCache.add(wanted);

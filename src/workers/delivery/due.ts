@@ -11,6 +11,8 @@ export interface Due {
   readonly messageId: string;
   /** Recipient domain; null: all recipients, one server takes everything. */
   readonly destination: string | null;
+  /** Whose turn it takes. Absent: queued or stored by a version that did not keep it. */
+  readonly organizationId?: string | undefined;
   /** The recipients' time to live is over: nothing is left to be sent. */
   readonly isExpired?: true;
 }
@@ -59,18 +61,19 @@ export interface Destinations {
 
 export interface Addressed {
   readonly messageId: string;
+  readonly organizationId: string | undefined;
   readonly environment: Environment;
   readonly domains: readonly string[];
 }
 
 /** What is due of a message: one for each recipient domain, or one in all for simulated mail and a single server. */
 export const dueOf = (
-  { messageId, environment, domains }: Addressed,
+  { messageId, organizationId, environment, domains }: Addressed,
   destinations: Destinations | undefined,
 ): readonly Due[] =>
   destinations === undefined || environment === 'test'
-    ? [{ messageId, destination: null }]
-    : [...new Set(domains)].map((destination) => ({ messageId, destination }));
+    ? [{ messageId, organizationId, destination: null }]
+    : [...new Set(domains)].map((destination) => ({ messageId, organizationId, destination }));
 
 /** What this process queued, or found not to be due, a moment ago: the sweep leaves it out. */
 export interface RecentlyQueued {

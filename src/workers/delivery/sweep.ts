@@ -134,8 +134,8 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
     destinations === undefined ? searchOfAll(deps, messageClass === 'bulk') : searchByDestination(deps, messageClass);
   const searches = { transactional: searchOf('transactional'), bulk: searchOf('bulk') };
 
-  const dueIn = ({ messageId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
-    dueOf({ messageId, environment, domains: [destination] }, destinations).map((due) => ({
+  const dueIn = ({ messageId, organizationId, destination, environment, dueAt, expiresAt }: DueDelivery, now: string) =>
+    dueOf({ messageId, organizationId, environment, domains: [destination] }, destinations).map((due) => ({
       ...due,
       dueAt,
       ...(expiresAt <= now ? { isExpired: true as const } : {}),

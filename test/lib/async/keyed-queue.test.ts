@@ -14,10 +14,13 @@ interface Setting {
   readonly everyMs?: Readonly<Record<string, number>>;
   /** Items that may wait for a key with a rate limit. */
   readonly room?: number;
+  /** Present: the first letter of an item is its owner. */
+  readonly ownerConcurrency?: number;
 }
 
 /** A queue whose items end when they are told to. */
-const open = ({ concurrency = 100, capacity = 100, limits = {}, everyMs = {}, room = 100 }: Setting = {}) => {
+const open = (setting: Setting = {}) => {
+  const { concurrency = 100, capacity = 100, limits = {}, everyMs = {}, room = 100, ownerConcurrency } = setting;
   const system = createSteppableSystem();
   const every: Record<string, number> = { ...everyMs };
   const lastMs = new Map<string, number>();
@@ -37,6 +40,7 @@ const open = ({ concurrency = 100, capacity = 100, limits = {}, everyMs = {}, ro
     capacityOf: (key) => (every[key] === undefined ? capacity : room),
     started: (key) => void lastMs.set(key, system.monotonicMs()),
     idOf: (item) => item,
+    ...(ownerConcurrency === undefined ? {} : { ownerConcurrency, ownerOf: (item: string) => item.charAt(0) }),
     onRefused: (item, priority) => refused.push(`${item} ${priority}`),
     system: {
       monotonicMs: system.monotonicMs,
@@ -83,6 +87,56 @@ describe('a keyed queue', () => {
     for (const id of ['b1', 'b2']) void add(id, 'b');
     for (const id of ['a1', 'a2', 'b1', 'a3']) await end(id);
     expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
+  });
+
+  test('lets owners take turns at a key, whatever one of them has waiting', async () => {
+    const { add, begun, end } = open({ limits: { net: 1 }, ownerConcurrency: 50 });
+    for (const id of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void add(id);
+    for (const id of ['a1', 'a2', 'b1', 'c1', 'a3']) await end(id);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
+  });
+
+  test('starts no more of an owner than its share, and never as many as could still start', async () => {
+    const { add, begun, end } = open({ concurrency: 12, ownerConcurrency: 5 });
+    const addAll = (owner: string): void => {
+      for (let count = 0; count < 12; count += 1) void add(`${owner}${count}`, `key ${owner}${count}`);
+    };
+    const countOf = (owner: string): number => begun.filter((item) => item.startsWith(owner)).length;
+    for (const owner of ['a', 'b', 'c']) addAll(owner);
+    expect(['a', 'b', 'c'].map(countOf)).toEqual([5, 4, 2]);
+    void add('d0', 'key d');
+    expect(countOf('d')).toBe(1);
+    await end('a0');
+    expect(countOf('a')).toBe(5); // the place is for an owner without any
+    void add('e0', 'key e');
+    expect(countOf('e')).toBe(1);
+    for (const item of ['b0', 'b1', 'c0']) await end(item);
+    expect(begun).toHaveLength(15);
+  });
+
+  test('gives an owner with few items room at a full key: the last of the owner with most is dismissed', async () => {
+    const { add, begun, refused, end } = open({ capacity: 3, limits: { net: 1 }, ownerConcurrency: 50 });
+    void add('a0');
+    const waiting = ['a1', 'a2', 'a3'].map((id) => add(id));
+    expect(await add('a4')).toBe(false);
+    void add('b1');
+    expect(await waiting[2]).toBe(false);
+    expect(refused).toEqual(['a4 high', 'a3 high']);
+    for (const id of ['a0', 'a1', 'b1']) await end(id);
+    expect(begun).toEqual(['a0', 'a1', 'b1', 'a2']);
+  });
+
+  test('starts nothing of an owner whose items were dismissed', async () => {
+    const { queue, add, begun, limits } = open({ limits: { net: 1 }, ownerConcurrency: 50 });
+    void add('a1');
+    const waiting = add('b1');
+    limits.net = 0;
+    queue.review('net');
+    expect(await waiting).toBe(false);
+    limits.net = 2;
+    queue.review('net');
+    void add('c1');
+    expect(begun).toEqual(['a1', 'c1']);
   });
 
   test('starts a higher priority before a lower one that came earlier', async () => {

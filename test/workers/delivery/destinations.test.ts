@@ -51,7 +51,7 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
   const { context } = service;
   const organizationId = await createOrganization(context, { name: 'Other', ceilings: null });
   /** From a domain of another organization. */
-  const sendAsOther = async (to: string): Promise<string> => {
+  const sendAsOther = async (to: string, text = 'Hello'): Promise<string> => {
     const domain = { id: 'dom_2', name: 'other.test', verified: true };
     const { message } = await sendMessage(
       context,
@@ -61,7 +61,7 @@ const openMany = async (answers: Record<string, () => Promise<Answer> | Answer> 
         ...{ body: null, idempotencyKey: null },
         draft: {
           ...{ from: { address: 'shop@other.test' }, recipients: [{ address: to, kind: 'to' }], replyTo: [] },
-          ...{ subject: 'Hello', text: 'Hello', headers: {}, attachments: [], tags: [], metadata: {} },
+          ...{ subject: 'Hello', text, headers: {}, attachments: [], tags: [], metadata: {} },
           ...{ stream: 'transactional', ttlSeconds: TTL_SECONDS_DEFAULT },
         },
       },
@@ -96,6 +96,41 @@ describe('mail to many destinations', () => {
     await until(async () => {
       for (const id of [both, ...more]) expect(new Set(await statuses(service, id))).toEqual(new Set(['delivered']));
     });
+  });
+
+  test('of an organization whose recipients all have servers that hang does not delay that of another', async () => {
+    const { service, sent, answers, sendAsOther } = await openMany();
+    const { promise: ended, resolve: end } = Promise.withResolvers<Answer>();
+    const domains = Array.from({ length: 1_000 }, (_, at) => `hanging${at}.example`);
+    for (const domain of domains) answers[domain] = () => ended;
+    const own: string[] = [];
+    for (let from = 0; from < domains.length; from += 4)
+      own.push(await service.send(domains.slice(from, from + 4).map((domain) => `ann@${domain}`)));
+    await until(() => expect(sent.length).toBeGreaterThanOrEqual(500));
+    const other = await sendAsOther('ann@quick.example');
+    await until(async () => expect(await statuses(service, other)).toEqual(['delivered']));
+    end(TAKEN);
+    await until(async () => {
+      for (const id of own) expect(new Set(await statuses(service, id))).toEqual(new Set(['delivered']));
+    });
+  });
+
+  test('that is large, to servers that hang, does not use up the memory for that of another organization', async () => {
+    const { service, sendAsOther, answers } = await openMany();
+    const { promise: ended, resolve: end } = Promise.withResolvers<Answer>();
+    const large = 'x'.repeat(25_000_000);
+    const own: string[] = [];
+    for (const domain of ['one.example', 'two.example', 'three.example']) {
+      answers[domain] = () => ended;
+      own.push(await service.send(`ann@${domain}`, 'live', large));
+    }
+    await until(async () =>
+      expect((await Promise.all(own.map((id) => statuses(service, id)))).flat()).toContain('sending'),
+    );
+    const others = [await sendAsOther('ann@quick.example', large), await sendAsOther('bob@quick.example')];
+    for (const id of others) await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
+    end(TAKEN);
+    for (const id of own) await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
   });
 
   test('waits for a provider that does not answer, for whatever domain, without wasted attempts', async () => {

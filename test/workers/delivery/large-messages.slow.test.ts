@@ -40,8 +40,11 @@ describe('large messages', () => {
       const all = await Promise.all(ids.map((id) => statuses(service, id)));
       expect(all.flat().every((status) => status === 'delivered')).toBe(true);
     });
-    expect(most).toBe(80 * MB); // alone
-    expect(mostClaimed).toBe(80 * MB); // what waits for room is not claimed
+    const small = 4 * 10; // they do not wait for large ones
+    for (const bytesMax of [most, mostClaimed]) {
+      expect(bytesMax).toBeGreaterThanOrEqual(80 * MB); // alone
+      expect(bytesMax).toBeLessThanOrEqual(80 * MB + small); // what waits for room is not claimed
+    }
   });
 
   test('that wait for memory are not claimed any more once the workers have stopped', async () => {
