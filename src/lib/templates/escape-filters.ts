@@ -1,5 +1,14 @@
 import { decodeHTMLStrict } from 'entities';
-import { type Context, Drop, type Emitter, type Liquid, type Value } from 'liquidjs';
+import {
+  type Context,
+  Drop,
+  type Emitter,
+  evalToken,
+  type FilteredValueToken,
+  type Liquid,
+  Value,
+  type ValueToken,
+} from 'liquidjs';
 
 /**
  * Filters that escape, in html whose outputs are escaped anyway: a value is escaped once, wherever it was asked for. A value
@@ -82,10 +91,12 @@ const handlerOf = (liquid: Liquid, name: string): Handler => {
   return filter as Handler;
 };
 
-/** The parts of two tags of liquidjs that its types leave out. */
+/** The parts of three tags of liquidjs that its types leave out. */
 interface RenderedTag {
   readonly variable?: string;
   readonly value?: Value;
+  readonly candidates?: readonly FilteredValueToken[];
+  readonly group?: ValueToken;
   render(context: Context, emitter: Emitter): Generator<unknown, unknown, unknown>;
 }
 
@@ -97,8 +108,24 @@ const tagOf = (liquid: Liquid, name: string): (new (...given: unknown[]) => Rend
   ) => RenderedTag;
 };
 
-/** A `capture` holds html whose outputs are escaped: shown, it is not escaped again. `echo` is an output like any other. */
+/** For each `cycle` of a template, by its group and candidates, the one that comes next. */
+const nextOf = (context: Context, cycle: string, candidates: number): number => {
+  const turns = context.getRegister('cycle', {}) as Record<string, number>;
+  const turn = turns[cycle] ?? 0;
+  turns[cycle] = (turn + 1) % candidates;
+  return turn;
+};
+
+/**
+ * A `capture` holds html whose outputs are escaped: shown, it is not escaped again. `echo` and `cycle` are outputs like any
+ * other; liquidjs escapes what they have already taken out of a `Drop`.
+ */
 const keepTexts = (liquid: Liquid): void => {
+  function* outputOf(value: Value, context: Context): Generator<unknown, unknown, unknown> {
+    const output = liquid.options.outputEscape as ((this: unknown, value: unknown) => string) | undefined;
+    const found = yield value.value(context, false);
+    return value.filters.at(-1)?.raw === true ? found : output?.call({ context, liquid }, found);
+  }
   const Capture = class extends tagOf(liquid, 'capture') {
     override *render(context: Context, emitter: Emitter): Generator<unknown, void, unknown> {
       yield* super.render(context, emitter);
@@ -109,14 +136,20 @@ const keepTexts = (liquid: Liquid): void => {
   };
   const Echo = class extends tagOf(liquid, 'echo') {
     override *render(context: Context, emitter: Emitter): Generator<unknown, void, unknown> {
-      if (this.value === undefined) return;
-      const value = yield this.value.value(context, false);
-      const isRaw = this.value.filters.at(-1)?.raw === true;
-      const output = liquid.options.outputEscape as ((this: unknown, value: unknown) => string) | undefined;
-      emitter.write(isRaw ? value : output?.call({ context, liquid }, value));
+      if (this.value !== undefined) emitter.write(yield* outputOf(this.value, context));
+    }
+  };
+  const Cycle = class extends tagOf(liquid, 'cycle') {
+    override *render(context: Context, emitter: Emitter): Generator<unknown, void, unknown> {
+      const candidates = this.candidates ?? [];
+      const group = yield evalToken(this.group, context);
+      const cycle = `${group}:${candidates.map((each) => each.getText()).join(',')}`;
+      const candidate = candidates[nextOf(context, cycle, candidates.length)];
+      if (candidate !== undefined) emitter.write(yield* outputOf(new Value(candidate, liquid), context));
     }
   };
   liquid.registerTag('capture', Capture as unknown as Parameters<Liquid['registerTag']>[1]);
+  liquid.registerTag('cycle', Cycle as unknown as Parameters<Liquid['registerTag']>[1]);
   liquid.registerTag('echo', Echo as unknown as Parameters<Liquid['registerTag']>[1]);
 };
 

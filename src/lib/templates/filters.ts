@@ -108,22 +108,75 @@ const formatMoney = (locale: string, value: unknown, currency: unknown): string 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** In units of memory, a character: segmenting takes ten times as long as other filters. */
 const SEGMENTING_UNITS = 10;
+/** Each is a character of its own; most text is that, and needs no segmenting. */
+const PLAIN = /^[\t\n -~]*$/;
 
-/** liquidjs splits at UTF-16 units: half an emoji, or an accent without its letter, is shown as a box. */
-const addSplit = (liquid: Liquid): void => {
-  const { split } = liquid.filters;
-  if (typeof split !== 'function') throw new Error("liquidjs has no filter 'split'");
-  liquid.registerFilter('split', function (value, separator) {
-    if (separator !== '') return split.call(this, value, separator);
-    const text = isMissing(value) ? '' : String(value);
-    this.context.memoryLimit.use(text.length * SEGMENTING_UNITS);
-    return Array.from(graphemes.segment(text), ({ segment }) => segment);
-  });
+interface FilterImpl {
+  readonly context: { readonly memoryLimit: { use(units: number): void } };
+}
+
+const textOf = (value: unknown): string => (isMissing(value) ? '' : String(value));
+const countOf = (value: unknown): number => Number(value) || 0;
+
+const segmentsOf = ({ context: { memoryLimit } }: FilterImpl, text: string): string[] => {
+  memoryLimit.use(text.length * SEGMENTING_UNITS);
+  return Array.from(graphemes.segment(text), ({ segment }) => segment);
+};
+
+/** The offset at which so many characters end. Reads no more of the text. */
+const offsetAfter = ({ context: { memoryLimit } }: FilterImpl, text: string, count: number): number => {
+  let seen = 0;
+  for (const { index, segment } of graphemes.segment(text)) {
+    if (seen >= count) return index;
+    seen += 1;
+    memoryLimit.use(segment.length * SEGMENTING_UNITS);
+  }
+  return text.length;
+};
+
+const sliceText = (filter: FilterImpl, text: string, begin: number, length: number): string => {
+  const from = begin < 0 ? segmentsOf(filter, text).length + begin : begin;
+  if (from < 0 || length < 0) return '';
+  const rest = text.slice(offsetAfter(filter, text, from));
+  return rest.slice(0, offsetAfter(filter, rest, length));
+};
+
+const truncateText = (filter: FilterImpl, text: string, length: number, ellipsis: string): string => {
+  if (offsetAfter(filter, text, length) >= text.length) return text;
+  const kept = Math.max(length - segmentsOf(filter, ellipsis).length, 0);
+  return text.slice(0, offsetAfter(filter, text, kept)) + ellipsis;
+};
+
+/** @returns undefined: the filter of liquidjs does it. */
+type Cut = (filter: FilterImpl, text: string, ...more: unknown[]) => unknown;
+
+/** liquidjs cuts at UTF-16 units or code points: half an emoji, or an accent without its letter, is shown as a box. */
+const CUTS: Readonly<Record<string, Cut>> = {
+  split: (filter, text, separator) => (separator === '' ? segmentsOf(filter, text) : undefined),
+  replace: (filter, text, pattern, replacement) =>
+    pattern === '' ? segmentsOf(filter, text).join(textOf(replacement)) : undefined,
+  slice: (filter, text, begin, length = 1) => sliceText(filter, text, countOf(begin), countOf(length)),
+  truncate: (filter, text, length = 50, ellipsis = '...') =>
+    truncateText(filter, text, countOf(length), textOf(ellipsis)),
+  first: (filter, text) => sliceText(filter, text, 0, 1),
+  last: (filter, text) => sliceText(filter, text, -1, 1),
+};
+
+const addCuts = (liquid: Liquid): void => {
+  for (const [name, cut] of Object.entries(CUTS)) {
+    const original = liquid.filters[name];
+    if (typeof original !== 'function') throw new Error(`liquidjs has no filter '${name}'`);
+    liquid.registerFilter(name, function (value, ...more) {
+      const text = textOf(value);
+      const isPlain = Array.isArray(value) || PLAIN.test(text);
+      return (isPlain ? undefined : cut(this, text, ...more)) ?? original.call(this, value, ...more);
+    });
+  }
 };
 
 /** `{{ due | date: "long" }}`, `{{ at | date: "medium", "short", "Europe/Berlin" }}`, `{{ total | money: "EUR" }}`, `{{ n | number: 2 }}`. */
 export const addFilters = (liquid: Liquid): void => {
-  addSplit(liquid);
+  addCuts(liquid);
   liquid.registerFilter('date', function (this: Filter, value, ...styles) {
     return isMissing(value) ? '' : formatDate(localeOf(this), value, styles);
   });

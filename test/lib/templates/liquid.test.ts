@@ -146,6 +146,74 @@ describe('a template', () => {
     expect(render('{{ x | split: "," | join: "+" }}', { x: 'a,b' })).toBe('a+b');
   });
 
+  test.each([
+    ['slice: 0', '👩‍👩‍👧'],
+    ['slice: 1, 2', 'e\u0301a'],
+    ['slice: -2, 2', '👍🏽न'],
+    ['slice: 3, 1000000000', '👍🏽न'],
+    ['slice: -9', ''],
+    ['slice: 9', ''],
+    ['slice: "1"', 'e\u0301'],
+    ['slice: "x"', '👩‍👩‍👧'],
+    ['slice: 0, -1', ''],
+    ['truncate: 3, ""', '👩‍👩‍👧e\u0301a'],
+    ['truncate: 4', '👩‍👩‍👧...'],
+    ['truncate: 4, "👩‍👩‍👧"', '👩‍👩‍👧e\u0301a👩‍👩‍👧'],
+    ['truncate: 5', '👩‍👩‍👧e\u0301a👍🏽न'],
+    ['truncate: 0', '...'],
+    ['truncate', '👩‍👩‍👧e\u0301a👍🏽न'],
+    ['first', '👩‍👩‍👧'],
+    ['last', 'न'],
+    ['replace: "", "-"', '👩‍👩‍👧-e\u0301-a-👍🏽-न'],
+    ['replace: "a", "-"', '👩‍👩‍👧e\u0301-👍🏽न'],
+  ])('cuts no character that readers see into pieces: %s', (filter, expected) => {
+    const x = '👩‍👩‍👧e\u0301a👍🏽न';
+    expect(render(`{{ x | ${filter} }}`, { x })).toBe(expected);
+    expect(render(`{{ x | ${filter} }}`, { x }, { escapes: false })).toBe(expected);
+  });
+
+  test.each([
+    ['{{ list | slice: 1 | join }}|{{ list | first }}|{{ list | last }}', 'é|a&amp;b|é'],
+    ['{{ missing | slice: 0 }}{{ missing | truncate: 3 }}{{ missing | first }}{{ missing | replace: "", "x" }}', ''],
+    ['{{ "a&ü" | escape | slice: 0, 2 }} {{ "ü&b" | escape | truncate: 4, "" }}', 'a&amp; ü&amp;b'],
+    ['{{ 12345 | slice: 1, 2 }}', '23'],
+  ])('cuts lists and other values as liquidjs does: %s', (source, expected) => {
+    expect(render(source, { list: ['a&b', 'é'] })).toBe(expected);
+  });
+
+  test('never leaves half a character, wherever it cuts', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 20 });
+    fc.assert(
+      fc.property(text, fc.integer({ min: -25, max: 25 }), fc.integer({ min: 0, max: 25 }), (x, begin, length) => {
+        const values = { x, begin, length };
+        const whole = render('{{ x | slice: 0, length }}{{ x | slice: length, 99 }}', values, { escapes: false });
+        expect(whole).toBe(x);
+        expect(render('{{ x | slice: begin, length }}{{ x | truncate: length }}', values).isWellFormed()).toBe(true);
+      }),
+    );
+  });
+
+  test('cuts long text without reading all of it, and ends where that takes too much memory', () => {
+    const x = `ü${'ab '.repeat(300_000)}`;
+    expect(render('{{ x | truncate: 5 }}', { x })).toBe('üa...');
+    expect(render('{{ x | slice: 1, 2 }}{{ x | first }}', { x })).toBe('abü');
+    expect(() => render('{{ x | slice: -1 }}', { x })).toThrow('it takes too much memory');
+    expect(() => render('{{ x | slice: 0, 500000 }}', { x })).toThrow('it takes too much memory');
+    expect(() => render('{{ x | replace: "", x }}', { x })).toThrow('it takes too much memory');
+  });
+
+  test.each([
+    ['{% cycle x, "b" %}{% cycle x, "b" %}{% cycle x, "b" %}', 'a &amp; &lt;b&gt;ba &amp; &lt;b&gt;'],
+    ['{% cycle x | escape %}', 'a &amp; &lt;b&gt;'],
+    ['{% cycle x | newline_to_br %}', 'a &amp; &lt;b&gt;'],
+    ['{% capture y %}<i>{{ x }}</i>{% endcapture %}{% cycle y %}', '<i>a &amp; &lt;b&gt;</i>'],
+    ['{% cycle x | raw %}{% cycle x | escape | raw %}', 'a & <b>a &amp; &lt;b&gt;'],
+    ['{% cycle "g": 1, 2 %}{% cycle "h": 1, 2 %}{% cycle "g": 1, 2 %}{% cycle 1, 2 %}', '1121'],
+    ['{% cycle missing %}{% cycle list %}', '12'],
+  ])('cycles through values that are escaped once: %s', (source, expected) => {
+    expect(render(source, { x: 'a & <b>', list: [1, 2] })).toBe(expected);
+  });
+
   test('names its variables with the place of their first use', () => {
     expect(renderer.check('Hello {{ user.name }}\n{% assign x = other %}{{ x }}{{ user.id }}').uses).toEqual([
       { name: 'user', line: 1, column: 10 },
