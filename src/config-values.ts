@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { parseMailbox } from './domain/email-address.ts';
 import { readLimits } from './domain/reputation/evaluate-reputation.ts';
+import { parseMailbox } from './lib/mime/mime.ts';
 
 /** Schemas of configuration values. */
 

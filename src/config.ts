@@ -23,12 +23,12 @@ import {
 } from './config-values.ts';
 import { isNetwork } from './domain/address-ranges.ts';
 import { readSecret } from './domain/api-key/secret.ts';
-import { parseMailbox } from './domain/email-address.ts';
-import { isNameServer, readNameServer } from './domain/name-server.ts';
 import { isPublicUrl, plainPublicUrl } from './domain/public-url.ts';
 import { type ReputationLimits, readLimits } from './domain/reputation/evaluate-reputation.ts';
 import { WEBHOOKS_MAX_DEFAULT } from './domain/webhook/webhook.ts';
 import { StartRefused } from './lib/async/async.ts';
+import { parseMailbox } from './lib/mime/mime.ts';
+import { isNameServer, readNameServer } from './lib/smtp/smtp.ts';
 
 /** What one process does. Scale out by starting processes with fewer roles. */
 const ROLES = ['api', 'projections', 'workers'] as const;

@@ -39,7 +39,7 @@ const STAGES: readonly (readonly [path: string, stage: string])[] = [
   ['/node_modules/find-my-way/', 'router and hooks'],
   ['/src/http/', 'router and hooks'],
   ['/src/adapters/mail/compose/', 'compose'],
-  ['/src/adapters/mail/dkim/', 'sign'],
+  ['/src/lib/smtp/dkim/', 'sign'],
   ['/src/adapters/mail/', 'SMTP'],
   ['/src/adapters/queue/', 'queue'],
   ['/src/adapters/webhook', 'webhooks'],

@@ -5,8 +5,8 @@ import { connect, type TLSSocket } from 'node:tls';
 import type { Pool } from 'pg';
 import { lookAtRecords } from '../commands/sending-domain/look-at-records.ts';
 import type { Config } from '../config.ts';
-import { type Resolver, ResolverUnavailable } from '../domain/ports/resolver.ts';
 import type { RecordToPublish } from '../domain/sending-domain/records-to-publish.ts';
+import { type Resolver, ResolverUnavailable } from '../lib/smtp/smtp.ts';
 
 /**
  * What is wrong with the machine and its surroundings, each with its remedy: the certificate of the public URL, the clock, the

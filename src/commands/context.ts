@@ -3,10 +3,10 @@ import type { Environment } from '../domain/environment.ts';
 import type { Contents } from '../domain/ports/contents.ts';
 import type { DkimKeys } from '../domain/ports/dkim-keys.ts';
 import type { EventContext, EventStore } from '../domain/ports/event-store.ts';
-import type { Resolver } from '../domain/ports/resolver.ts';
 import type { Secrets } from '../domain/ports/secrets.ts';
 import type { WebhookTarget } from '../domain/ports/webhook-target.ts';
 import type { System } from '../lib/async/async.ts';
+import type { Resolver } from '../lib/smtp/smtp.ts';
 import type { SendingQuotas } from './message/enforce-quota.ts';
 
 /** The ports that commands use, and how this service sends. */

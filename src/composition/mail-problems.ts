@@ -1,6 +1,6 @@
 import type { CommandContext } from '../commands/context.ts';
 import type { Config } from '../config.ts';
-import { type Resolver, ResolverUnavailable } from '../domain/ports/resolver.ts';
+import { type Resolver, ResolverUnavailable } from '../lib/smtp/smtp.ts';
 import type { MailSettings } from './open-operator.ts';
 import { trySmarthost } from './try-smarthost.ts';
 

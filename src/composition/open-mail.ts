@@ -4,15 +4,15 @@ import { startCaptureServer } from '../adapters/mail/capture.ts';
 import { createMailDestinations } from '../adapters/mail/mx/destinations.ts';
 import { createDirectTransport } from '../adapters/mail/mx/mx.ts';
 import { createMxAddresses, createMxRoutes } from '../adapters/mail/mx/routes.ts';
-import { createMtaSts } from '../adapters/mail/policy/mta-sts.ts';
-import { createTransportSecurity } from '../adapters/mail/policy/transport-security.ts';
 import { createSimulatedTransport } from '../adapters/mail/simulated.ts';
 import { createSmarthostWatch, type SmarthostWatch } from '../adapters/mail/smarthost/problems.ts';
 import type { PooledTransport } from '../adapters/mail/smarthost/smarthost.ts';
 import { createSmtpTransport, isLoopback, parseSmarthost } from '../adapters/mail/smarthost/smarthost.ts';
+import { createPublicLookup } from '../adapters/webhook-target/guarded-lookup.ts';
 import type { Config } from '../config.ts';
 import type { Environment } from '../domain/environment.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
+import { createMtaSts, createTransportSecurity } from '../lib/smtp/smtp.ts';
 import type { Destinations } from '../workers/delivery/due.ts';
 import type { Engines } from './open-engines.ts';
 
@@ -49,7 +49,10 @@ const openDirect = (config: Config, engines: Engines): Mail => {
   const ehloName = ehloNameOf(config);
   const { resolver } = context;
   const { sourceAddresses, allowPrivateMx: allowPrivate, mxPort: port = SMTP_PORT } = config;
-  const mtaSts = closers.keep('MTA-STS policies', createMtaSts({ resolver, system }));
+  const mtaSts = closers.keep(
+    'MTA-STS policies',
+    createMtaSts({ resolver, system, fetch: { lookup: createPublicLookup(resolver) } }),
+  );
   const security = createTransportSecurity({ resolver, mtaSts, system, logger, port });
   const routes = openRoutes(config, engines);
   const transport = createDirectTransport({

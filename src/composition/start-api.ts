@@ -1,8 +1,6 @@
 import type { Server } from 'node:net';
 import type { Registry } from 'prom-client';
 import { createAnalyzer } from '../adapters/html/analyzer.ts';
-import { createHtmlChecker } from '../adapters/html/html-checker.ts';
-import { createTextAlternatives } from '../adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../adapters/html/tracked-links.ts';
 import { createPostgresInbox } from '../adapters/inbox/postgres.ts';
 import { createMessageSources } from '../adapters/mail/compose/signed-message.ts';
@@ -22,6 +20,7 @@ import type { IdentityProvider } from '../domain/ports/identity-provider.ts';
 import type { RateLimiter } from '../domain/rate-limits.ts';
 import { buildServer } from '../http/build-server.ts';
 import type { HttpDependencies } from '../http/dependencies.ts';
+import { createHtmlChecker, createTextAlternatives } from '../lib/html/html.ts';
 import { createPool } from '../lib/postgres/postgres.ts';
 import { createLiquidRenderer, createTemplateCompiler } from '../lib/templates/templates.ts';
 import { createLiveFeed } from '../projections/events/live-feed.ts';

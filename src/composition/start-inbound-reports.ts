@@ -2,10 +2,10 @@ import { Counter, type Registry } from 'prom-client';
 import { createInboundReportReader } from '../adapters/inbound-reports/inbound-report-reader.ts';
 import { createPostmaster, type Postmaster } from '../adapters/inbound-reports/postmaster.ts';
 import { createInboundReportTask } from '../adapters/inbound-reports/receive-inbound-reports.ts';
-import { startSmtpListener } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/address-ranges.ts';
 import type { MailTransport } from '../domain/ports/mail-transport.ts';
+import { startSmtpListener } from '../lib/smtp/smtp.ts';
 import {
   createTakeInboundReport,
   RETURNED_OUTCOMES,

@@ -1,10 +1,10 @@
 import { isLoopback } from '../adapters/mail/smarthost/smarthost.ts';
-import { createMailParser } from '../adapters/mail-parser/mail-parser.ts';
-import { type SmtpListener, startSmtpListener } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { Config } from '../config.ts';
 import { clientNetworkOf } from '../domain/address-ranges.ts';
 import type { SubmissionServer } from '../http/dependencies.ts';
 import { StartRefused } from '../lib/async/async.ts';
+import { createMailParser } from '../lib/mime/mime.ts';
+import { type SmtpListener, startSmtpListener } from '../lib/smtp/smtp.ts';
 import { createSubmission } from '../submission/submission.ts';
 import type { SubmissionContext } from '../submission/submit-message.ts';
 import { type Closers, type ListenAddress, listenRefused, type RunningRole } from './lifecycle.ts';

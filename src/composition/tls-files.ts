@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { TlsPair } from '../adapters/smtp-listener/smtp-listener.ts';
 import type { TlsFiles } from '../config.ts';
 import { type Logger, StartRefused } from '../lib/async/async.ts';
+import type { TlsPair } from '../lib/smtp/smtp.ts';
 
 /** How late a renewed certificate is used. Shorter reads two small files more often, for nothing. */
 const RENEWAL_CHECK_MS = 60_000;

@@ -1,9 +1,7 @@
 import { hostname } from 'node:os';
 import { problemOfRefusal, SMARTHOST_REMEDIES, smarthostProblem } from '../adapters/mail/smarthost/problems.ts';
 import { parseSmarthost, targetOf } from '../adapters/mail/smarthost/smarthost.ts';
-import { openSmtpSession, SmtpConnectFailed } from '../adapters/mail/smtp-client/open-session.ts';
-import type { SmtpReply } from '../adapters/mail/smtp-client/reply.ts';
-import type { SmtpSession } from '../adapters/mail/smtp-client/session.ts';
+import { openSmtpSession, SmtpConnectFailed, type SmtpReply, type SmtpSession } from '../lib/smtp/smtp.ts';
 
 /** A person waits for the answer. A server that greets later is too slow to be of use. */
 const CONNECT_MS = 10_000;

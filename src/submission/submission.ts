@@ -1,8 +1,8 @@
 import type { SMTPServerAddress, SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import { isWithin, parseRange } from '../domain/address-ranges.ts';
-import { parseMailbox } from '../domain/email-address.ts';
 import { errorAnswer } from '../http/errors/error-response.ts';
 import { withTimeout } from '../lib/async/async.ts';
+import { parseMailbox } from '../lib/mime/mime.ts';
 import { authRefusal, messageRefusal, SmtpRefusal } from './smtp-refusal.ts';
 import {
   authenticateKey,

@@ -2,7 +2,6 @@ import type { SMTPServerDataStream } from 'smtp-server';
 import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import type { MailParser } from '../domain/ports/mail-parser.ts';
 import { type AuthContext, type Authenticated, authenticate } from '../http/auth/authenticate.ts';
 import { requirePermission } from '../http/auth/permissions.ts';
 import { presentedBearer } from '../http/auth/presented.ts';
@@ -14,6 +13,7 @@ import { ROUTES } from '../http/route-table.ts';
 import { htmlPolicyOf } from '../http/routes/messages/html-rules.ts';
 import { sendRequestOf, withFreshDomain } from '../http/routes/messages/send-message.ts';
 import { withTurns } from '../lib/async/async.ts';
+import type { MailParser } from '../lib/mime/mime.ts';
 import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
 

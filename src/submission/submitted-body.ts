@@ -1,16 +1,7 @@
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { canonicalAddress, mailboxText } from '../domain/email-address.ts';
-import {
-  isAttachmentType,
-  isHeaderName,
-  isListUnsubscribe,
-  isMessageType,
-  isOwnHeader,
-  isReplyTo,
-} from '../domain/message/draft.ts';
-import type { RepeatedHeader, StoredAlternative } from '../domain/ports/contents.ts';
-import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '../domain/ports/mail-parser.ts';
+import { isOwnHeader } from '../domain/message/draft.ts';
+import type { RepeatedHeader } from '../domain/ports/contents.ts';
 import { ALTERNATIVES_MAX, MESSAGE_BASE64_MAX } from '../http/routes/messages/attached-fields.ts';
 import { BODY_CHARACTERS_MAX, type HtmlPolicy, isHtmlAlone } from '../http/routes/messages/html-rules.ts';
 import {
@@ -23,7 +14,20 @@ import {
 import { headerProblem, headersUpTo, headerValue, mailboxes } from '../http/routes/messages/send-fields.ts';
 import { headerText } from '../http/validation/fields.ts';
 import { detailsOf, type Problem, problemsIn } from '../http/validation/problems.ts';
-import { addressed, instructionsOf, isInstruction } from './header-instructions.ts';
+import {
+  canonicalAddress,
+  isAttachmentType,
+  isHeaderName,
+  isListUnsubscribe,
+  isMessageType,
+  isReplyTo,
+  type ParsedAlternative,
+  type ParsedMail,
+  type ParsedPart,
+  type StoredAlternative,
+  type WrittenAddress,
+} from '../lib/mime/mime.ts';
+import { addressed, addressText, instructionsOf, isInstruction } from './header-instructions.ts';
 
 /** A submitted message as the body of a send over HTTP. */
 export interface SubmittedBody {
@@ -127,7 +131,7 @@ const headersOf = (mail: ParsedMail, problems: Problem[]): Headers => {
 
 const fromOf = (from: readonly WrittenAddress[], problems: Problem[]): { readonly from?: string } => {
   if (from.length > 1) problems.push(['from', 'from must be one address']);
-  return from[0] === undefined ? {} : { from: mailboxText(from[0]) };
+  return from[0] === undefined ? {} : { from: addressText(from[0]) };
 };
 
 const storedAlternative = ({ filename, disposition, ...part }: ParsedAlternative): StoredAlternative => ({
@@ -195,7 +199,7 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
     body: {
       ...fromOf(mail.from, problems),
       ...recipients,
-      ...(mail.replyTo.length === 0 ? {} : { reply_to: mail.replyTo.map(mailboxText) }),
+      ...(mail.replyTo.length === 0 ? {} : { reply_to: mail.replyTo.map(addressText) }),
       ...(subject === undefined ? {} : { subject }),
       ...contentOf(mail),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),

@@ -11,8 +11,8 @@ import {
   permissionProblems,
   tlsProblems,
 } from '../../src/cli/machine-problems.ts';
-import { type Resolver, ResolverUnavailable } from '../../src/domain/ports/resolver.ts';
 import type { RecordToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
+import { type Resolver, ResolverUnavailable } from '../../src/lib/smtp/smtp.ts';
 import { folderForTest } from '../support/after-test.ts';
 import { issueCertificate } from '../support/certificates.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { analyzeMessage, inputOf } from '../../src/adapters/html/analyzer.ts';
-import { htmlFacts } from '../../src/adapters/html/html-facts.ts';
+import { htmlFacts } from '../../src/lib/html/html.ts';
 import { analysed, messageWith } from '../adapters/html/analyzer/analysed.ts';
 import { ADVERSARIAL_HTML } from '../support/adversarial-html.ts';
 

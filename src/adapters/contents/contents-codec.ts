@@ -5,12 +5,12 @@ import {
   isRemoved,
   type MessageBody,
   type MessageContents,
-  type StoredAttachment,
   type StoredBody,
   type StoredHead,
 } from '../../domain/ports/contents.ts';
 import { WrongSecretKey } from '../../domain/ports/secrets.ts';
 import { inTurns, type Pausing } from '../../lib/async/async.ts';
+import type { StoredAttachment } from '../../lib/mime/mime.ts';
 import { quoted } from '../../lib/transparency/transparency.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 

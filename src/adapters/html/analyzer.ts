@@ -1,12 +1,11 @@
 import type { Analysis } from '../../domain/analysis/analysis.ts';
 import type { AttachmentFact, MessageFacts } from '../../domain/analysis/facts.ts';
 import { judge } from '../../domain/analysis/judge.ts';
-import { textLinks } from '../../domain/analysis/text.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { AnalysisUnavailable, type AnalyzedMessage, type Analyzer } from '../../domain/ports/analyzer.ts';
-import type { StoredAttachment } from '../../domain/ports/contents.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
-import { htmlFacts } from './html-facts.ts';
+import { htmlFacts, textLinks } from '../../lib/html/html.ts';
+import type { StoredAttachment } from '../../lib/mime/mime.ts';
 
 /** Adapter of the port `Analyzer`: reads the html and applies the domain's rules, large messages in a thread. */
 

@@ -1,9 +1,7 @@
-import { escapeHtml } from '../../domain/escape-html.ts';
 import type { HtmlTracker, OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import { TRACKED_LINKS_MAX } from '../../domain/tracking/tracking-token.ts';
 import { createWorkerThreads } from '../../lib/async/async.ts';
-import { readHtml } from './read-html.ts';
-import type { StartTag } from './tokens.ts';
+import { escapeHtml, readHtml, type StartTag } from '../../lib/html/html.ts';
 
 /**
  * Has the links of a message's html lead over this service, and adds the image that tells of openings. The html is read

@@ -1,6 +1,6 @@
 import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transport.ts';
 import type { Logger, System } from '../../lib/async/async.ts';
-import { smtpAnswer } from '../smtp-listener/smtp-listener.ts';
+import { smtpAnswer } from '../../lib/smtp/smtp.ts';
 
 export interface PostmasterOptions {
   /** `BOUNCE_DOMAIN`. */

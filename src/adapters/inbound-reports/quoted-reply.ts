@@ -1,4 +1,4 @@
-import { canonicalAddress, parseMailbox } from '../../domain/email-address.ts';
+import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
 
 /** What the fields and texts of a report hold: addresses, the reply of a server, the name of a host. */
 

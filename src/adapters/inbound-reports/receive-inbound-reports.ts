@@ -2,7 +2,7 @@ import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { type Logger, withTurns } from '../../lib/async/async.ts';
-import { type SmtpTask, smtpAnswer } from '../smtp-listener/smtp-listener.ts';
+import { type SmtpTask, smtpAnswer } from '../../lib/smtp/smtp.ts';
 import type { InboundReportReader } from './inbound-report-reader.ts';
 import type { Postmaster } from './postmaster.ts';
 

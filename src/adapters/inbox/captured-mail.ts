@@ -1,8 +1,6 @@
 import { decodeWords } from 'postal-mime';
 import { type CapturedContent, CONFIDENTIAL_HEADER, INBOX_SHOWN_BYTES_MAX } from '../../domain/ports/inbox.ts';
-import type { ParsedMail, ParsedPart } from '../../domain/ports/mail-parser.ts';
-import { readHeaders } from '../mail-parser/header-fields.ts';
-import { parseMail } from '../mail-parser/parse-mail.ts';
+import { type ParsedMail, type ParsedPart, parseMail, readHeaders } from '../../lib/mime/mime.ts';
 
 /** Reads captured messages. One that cannot be parsed still has its headers and its source. */
 

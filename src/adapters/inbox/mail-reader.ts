@@ -1,6 +1,6 @@
 import type { CapturedContent } from '../../domain/ports/inbox.ts';
-import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
+import { MailParserUnavailable } from '../../lib/mime/mime.ts';
 import { type MailOutline, type Reading, type ReadResult, readMail } from './captured-mail.ts';
 
 /** Read at once up to here, which takes 1 ms; larger messages go to a thread, so that the event loop never waits. */

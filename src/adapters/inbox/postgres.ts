@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import { domainOf } from '../../domain/email-address.ts';
 import {
   type CapturedAttachment,
   type CapturedMail,
@@ -10,8 +9,8 @@ import {
   type InboxPage,
   type ReceivedMail,
 } from '../../domain/ports/inbox.ts';
-import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
 import { createBatcher, createSemaphore, fulfilled } from '../../lib/async/async.ts';
+import { domainOf, MailParserUnavailable } from '../../lib/mime/mime.ts';
 import { orUnavailable } from '../../lib/postgres/postgres.ts';
 import type { MailOutline } from './captured-mail.ts';
 import { createMailReader } from './mail-reader.ts';

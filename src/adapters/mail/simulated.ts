@@ -1,4 +1,3 @@
-import { SANDBOX_DOMAIN, type SandboxAddress, sandboxAddress } from '../../domain/email-address.ts';
 import type {
   MailTransport,
   OutgoingMail,
@@ -6,6 +5,7 @@ import type {
   Reply,
   SendOptions,
 } from '../../domain/ports/mail-transport.ts';
+import { SANDBOX_DOMAIN, type SandboxAddress, sandboxAddress } from '../../domain/sandbox-address.ts';
 
 const ORDINARY: SandboxAddress = { fate: 'delivered', retryAfterSeconds: null };
 

@@ -1,7 +1,7 @@
 import { promises as dns, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { Resolver } from '../../domain/ports/resolver.ts';
+import type { Resolver } from '../../lib/smtp/smtp.ts';
 import { addressRange } from '../address-range.ts';
 
 /** All addresses of a host; throws where there are none. */
@@ -106,3 +106,9 @@ export const urlProblem = (text: string, reach: Reach): string | null => {
   const literal = literalOf(url);
   return literal === null || mayReach(literal, reach) ? null : addressProblem(reach);
 };
+
+const PUBLIC: Reach = { allowLoopback: false };
+
+/** For hosts that strangers name: resolved by the service's resolver, at public addresses alone. */
+export const createPublicLookup = (resolver: Pick<Resolver, 'addresses'>): LookupFunction =>
+  createGuardedLookup(createLookupAll(PUBLIC, resolver), PUBLIC);

@@ -1,5 +1,5 @@
-import { canonicalAddress, parseMailbox } from '../../domain/email-address.ts';
 import { isAlias } from '../../domain/template/alias.ts';
+import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
 import type { ExportRecord } from './export-record.ts';
 import { type Converted, liquidOf } from './liquid.ts';
 

@@ -2,7 +2,6 @@ import type { Analysis, Finding } from '../../domain/analysis/analysis.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { keyedDigest, metadataDigest, repeatedDigest, sha256Hex, subjectDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { canonicalAddress, domainOf } from '../../domain/email-address.ts';
 import { formatId, ID_BYTES } from '../../domain/ids.ts';
 import type { AcceptMessage } from '../../domain/message/accept-message.ts';
 import { contentParts, contentRoot } from '../../domain/message/content-parts.ts';
@@ -13,6 +12,7 @@ import type { MessageBody, MessageContents } from '../../domain/ports/contents.t
 import type { ExistingTopic } from '../../domain/topic/topic.ts';
 import { isTracked, trackingOf } from '../../domain/tracking/tracking.ts';
 import { inTurns, mapConcurrently, type System } from '../../lib/async/async.ts';
+import { canonicalAddress, domainOf } from '../../lib/mime/mime.ts';
 import { canonicalJson, SALT_BYTES } from '../../lib/transparency/transparency.ts';
 
 /** What a client wants sent, and what is known about it. */

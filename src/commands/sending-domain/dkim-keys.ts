@@ -1,5 +1,4 @@
 import type { SendingDomainEvent } from '../../domain/events.ts';
-import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { rotateDkim as decideRotateDkim } from '../../domain/sending-domain/change-domain.ts';
 import { dkimHost, signingKeys } from '../../domain/sending-domain/dkim.ts';
@@ -11,6 +10,7 @@ import {
   sendingDomain,
 } from '../../domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../domain/streams.ts';
+import type { SigningKey } from '../../lib/smtp/smtp.ts';
 import { type CommandContext, eventContext, internalOrigin, type Origin } from '../context.ts';
 import { type Condition, execute, load, requireRevision } from '../execute.ts';
 import type { DomainAtRevision } from './check-domain.ts';

@@ -1,10 +1,10 @@
-import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../domain/ports/resolver.ts';
 import { diagnose } from '../../domain/sending-domain/diagnosis/diagnose.ts';
 import type { Doubled, IncludedAnswers, Sighting } from '../../domain/sending-domain/diagnosis/sighting.ts';
 import { spfTargets } from '../../domain/sending-domain/diagnosis/spf.ts';
 import { LOOKUPS_MAX } from '../../domain/sending-domain/diagnosis/spf-record.ts';
 import type { RecordSeen } from '../../domain/sending-domain/events.ts';
 import type { RecordToPublish } from '../../domain/sending-domain/records-to-publish.ts';
+import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../lib/smtp/smtp.ts';
 
 /** What the DNS says of the names that an SPF record includes, and that those include; as many as receivers ask for. */
 export const lookAtIncluded = async (

@@ -1,6 +1,5 @@
 import { keyedDigest } from '../../domain/digest.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { canonicalAddress } from '../../domain/email-address.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { message } from '../../domain/message/message.ts';
 import type { Contents, StoredHead } from '../../domain/ports/contents.ts';
@@ -22,6 +21,7 @@ import {
   suppressionId,
 } from '../../domain/suppression/suppression.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
+import { canonicalAddress } from '../../lib/mime/mime.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import { type Condition, execute, load } from '../execute.ts';
 import { organizationSecret } from '../organization.ts';

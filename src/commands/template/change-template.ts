@@ -2,7 +2,6 @@ import { requireOwn } from '../../domain/aggregate.ts';
 import { type Details, DomainError } from '../../domain/domain-error.ts';
 import type { TemplateEvent } from '../../domain/events.ts';
 import type { MessageContents } from '../../domain/ports/contents.ts';
-import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
 import { templateStream } from '../../domain/streams.ts';
 import {
   createTemplate as decideCreate,
@@ -24,6 +23,7 @@ import {
   templateIdOf,
 } from '../../domain/template/template.ts';
 import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
+import type { HtmlChecker } from '../../lib/html/html.ts';
 import { type TemplateCompiler, TemplateFailed, type TemplateRenderer } from '../../lib/templates/templates.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import {

@@ -1,8 +1,8 @@
 import { DomainError } from '../../domain/domain-error.ts';
-import type { HtmlChecker } from '../../domain/ports/html-checker.ts';
 import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
 import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
+import type { HtmlChecker } from '../../lib/html/html.ts';
 import { TemplateFailed, type TemplateRenderer, type Values } from '../../lib/templates/templates.ts';
 
 export interface RenderContent {

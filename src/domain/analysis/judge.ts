@@ -1,4 +1,4 @@
-import type { HtmlProblem } from '../ports/html-checker.ts';
+import { createPlaces, type HtmlProblem, type Places } from '../../lib/html/html.ts';
 import { type Analysis, FINDINGS_MAX, type Finding, type Verdict } from './analysis.ts';
 import { attachments } from './checks/attachments.ts';
 import { authentication, lookalikes, sender, subject, unsubscribe } from './checks/headers.ts';
@@ -8,7 +8,6 @@ import { linkHosts, linkTargets, linkTexts } from './checks/links.ts';
 import { encodingDamage, secrets, templateMarkers, textPart } from './checks/texts.ts';
 import type { Check, Discovery, MessageFacts } from './facts.ts';
 import { RULE_TABLE, type Rule, type RuleName, type Severity } from './rule-table.ts';
-import { createPlaces, type Places } from './text.ts';
 
 /** More of one kind is told as a number: whoever mends ten has found the cause. */
 const FINDINGS_PER_RULE_MAX = 10;

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../email-address.ts';
+import { canonicalAddress } from '../../lib/mime/mime.ts';
 
 /** A recipient whom the other side has given up. */
 export interface ReportedFailure {

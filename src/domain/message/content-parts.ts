@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { StoredAlternative, StoredAttachment } from '../../lib/mime/mime.ts';
 import {
   type ContentPart,
   partLeaf,
@@ -8,13 +9,7 @@ import {
   saltOf,
 } from '../../lib/transparency/transparency.ts';
 import { isBase64 } from '../base64.ts';
-import {
-  headOf,
-  type MessageBody,
-  type ReplyText,
-  type StoredAlternative,
-  type StoredAttachment,
-} from '../ports/contents.ts';
+import { headOf, type MessageBody, type ReplyText } from '../ports/contents.ts';
 
 /**
  * The parts of a message's content, in the order in which its root is made of them: recipients, `head`, `shown`, `html`,

@@ -1,5 +1,7 @@
-/** What a message may consist of: its draft, and which headers, attachment types and unsubscribe links are allowed. */
-import type { Mailbox, MessageBody } from '../ports/contents.ts';
+/** What a message may consist of: its draft, and which headers and unsubscribe links are allowed. */
+
+import type { Mailbox } from '../../lib/mime/mime.ts';
+import type { MessageBody } from '../ports/contents.ts';
 import type { Tracking } from '../tracking/tracking.ts';
 import type { RecipientKind } from './events.ts';
 
@@ -23,46 +25,12 @@ export interface MessageDraft
   readonly tracking?: Partial<Tracking>;
 }
 
-/** Field names of RFC 5322 §3.6.8 that fit on their line. */
-const HEADER_NAME = /^[!-9;-~]{1,76}$/;
 /** Headers that this service writes: a second one could contradict the first. */
 const OWN_HEADERS =
   /^(?:from|to|cc|bcc|subject|date|message-id|dkim-signature|return-path|received|sender|content-.*|mime-version)$/i;
 
-export const isHeaderName = (name: string): boolean => HEADER_NAME.test(name);
-
 /** Whether only this service may write the header. `Reply-To` is not among them. */
 export const isOwnHeader = (name: string): boolean => OWN_HEADERS.test(name);
-
-/** Written by this service if the message has `unsubscribe`; a sender may write them otherwise (RFC 2369 §3.2, RFC 8058 §3.1). */
-export const isListUnsubscribe = (name: string): boolean => /^list-unsubscribe(?:-post)?$/i.test(name);
-
-export const isReplyTo = (name: string): boolean => name.toLowerCase() === 'reply-to';
-
-/** A line holds 998 characters (RFC 5322 §2.1.1); types in use are far shorter. */
-const TYPE_CHARACTERS_MAX = 500;
-/** RFC 6838 §4.2 and RFC 2045 §5.1 with parameters, those of RFC 2231 among them, on one line. */
-const TYPE =
-  /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?:; ?[\w!#$&^.+-]+(?:=(?:[\w!#$%&'*+.^`{|}~-]+|"(?:[ !#-[\]-~]|\\[ -~])*")|\*\d{0,2}\*?=[\w!#$%&'*+.^`{|}~-]+))*$/;
-/** RFC 2045 §6.4: these must not be encoded, so an attachment cannot be one of them. */
-const COMPOSITE = /^(?:multipart|message)\//i;
-
-/** Whether the text can be the `Content-Type` of an attachment. */
-export const isAttachmentType = (text: string): boolean =>
-  text.length <= TYPE_CHARACTERS_MAX && TYPE.test(text) && !COMPOSITE.test(text);
-
-/** A message attached to a message (RFC 2046 §5.2.1): written unencoded. */
-export const isMessageType = (text: string): boolean =>
-  /^message\/rfc822(?:;|$)/i.test(text) && text.length <= TYPE_CHARACTERS_MAX && TYPE.test(text);
-
-/** RFC 5322 §2.1.1. */
-const LINE_CHARACTERS_MAX = 998;
-const SEVEN_BIT = /^[\t\r\n -~]*$/;
-
-/** Lines of ASCII that every server transfers unchanged (RFC 2045 §2.7). */
-export const isSevenBit = (text: string): boolean =>
-  SEVEN_BIT.test(text) &&
-  text.split('\r\n').every((line) => line.length <= LINE_CHARACTERS_MAX && !/[\r\n]/.test(line));
 
 /** `List-Unsubscribe: <…>,` is one line of at most 998 characters (RFC 5322 §2.1.1). */
 const LINK_CHARACTERS_MAX = 900;

@@ -1,4 +1,4 @@
-import { asciiDomain } from '../email-address.ts';
+import { asciiDomain } from '../../lib/mime/mime.ts';
 
 /** Headers that could speak for another sender, or lead a mail program to more than a page or an address. */
 

@@ -1,3 +1,4 @@
+import type { Mailbox, StoredAlternative, StoredAttachment, UnsubscribeWays } from '../../lib/mime/mime.ts';
 import type { SaltedPart } from '../../lib/transparency/transparency.ts';
 import type { Analysis, Finding } from '../analysis/analysis.ts';
 import type { TemplateContent } from '../template/content.ts';
@@ -8,39 +9,10 @@ import type { TemplateContent } from '../template/content.ts';
  * Adapter: `adapters/contents/postgres.ts`.
  */
 
-export interface StoredAttachment {
-  readonly filename: string;
-  readonly contentType: string;
-  readonly contentId?: string;
-  /** Absent: `inline` where the html shows it, otherwise `attachment`; `none`: the field is not written. */
-  readonly disposition?: 'attachment' | 'inline' | 'none';
-  /** Base64. */
-  readonly content: string;
-}
-
-/** The message in another form than text and html (RFC 2046 §5.1.4), for programs that know it: an invitation, AMP. */
-export interface StoredAlternative extends Omit<StoredAttachment, 'filename'> {
-  readonly filename?: string;
-  /** A reader that knows both prefers the html. */
-  readonly beforeHtml: boolean;
-}
-
 /** A header field that stands in a message several times (RFC 5322 §3.6). */
 export interface RepeatedHeader {
   readonly name: string;
   readonly value: string;
-}
-
-export interface Mailbox {
-  readonly address: string;
-  readonly name?: string;
-}
-
-/** What `List-Unsubscribe` offers (RFC 2369 §3.2), one of the two at least. */
-export interface UnsubscribeWays {
-  readonly url?: string;
-  /** An address, as parsed. */
-  readonly mailto?: string;
 }
 
 /** Somebody named in a header: of a name that has no address (`undisclosed-recipients`) the address is empty. */

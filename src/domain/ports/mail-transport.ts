@@ -1,5 +1,6 @@
-import type { MessageBody, UnsubscribeWays } from './contents.ts';
-import type { SigningKey } from './dkim-keys.ts';
+import type { UnsubscribeWays } from '../../lib/mime/mime.ts';
+import type { SigningKey, TlsPolicy } from '../../lib/smtp/smtp.ts';
+import type { MessageBody } from './contents.ts';
 
 /**
  * PORT: one attempt to hand a message over. Adapters: `adapters/mail/{smtp,simulated}`. It answers what happened to
@@ -25,13 +26,6 @@ export interface TrackedHtml {
 export interface HtmlTracker {
   /** As it is where it is not tracked, or could not be read in time: that must not stop mail. */
   htmlOf(mail: Pick<OutgoingMail, 'body' | 'tracking'>): Promise<string | undefined>;
-  close(): Promise<void>;
-}
-
-/** Makes the plain text of mail. */
-export interface TextAlternatives {
-  /** Its own text, or what its html says; empty: none can be derived. */
-  of(body: Pick<MessageBody, 'from' | 'html' | 'text'>): Promise<string> | string;
   close(): Promise<void>;
 }
 
@@ -79,8 +73,7 @@ export const REPLY_STAGES = ['connect', 'session', 'mail', 'recipient', 'content
 export type ReplyStage = (typeof REPLY_STAGES)[number];
 
 /** What the use of TLS was held to: taken where offered, demanded by us, or by the other side's RFC 8461 or RFC 7672. */
-export const TLS_POLICIES = ['opportunistic', 'required', 'mta-sts', 'dane'] as const;
-export type TlsPolicy = (typeof TLS_POLICIES)[number];
+export const TLS_POLICIES = ['opportunistic', 'required', 'mta-sts', 'dane'] as const satisfies readonly TlsPolicy[];
 
 /** What was said about one recipient, and by whom. */
 export interface Reply {

@@ -1,5 +1,5 @@
+import { createOffsets, createPlaces } from '../../lib/html/html.ts';
 import type { TemplatePlace } from '../../lib/templates/templates.ts';
-import { createOffsets, createPlaces } from '../analysis/text.ts';
 
 /**
  * Where in a template's source something in its rendering comes from. The source is rendered once more with marks in it

@@ -1,5 +1,5 @@
+import type { UnsubscribeWays } from '../../lib/mime/mime.ts';
 import { hasViewUrl } from '../message/recipient-link.ts';
-import type { UnsubscribeWays } from '../ports/contents.ts';
 import type { TrackedHtml } from '../ports/mail-transport.ts';
 import { clickUrl, openUrl, type TrackedCopy, type TrackingKeys } from './tracking-token.ts';
 

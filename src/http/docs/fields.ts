@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../domain/escape-html.ts';
+import { escapeHtml } from '../../lib/html/html.ts';
 import { nameIn, type Shape } from './document.ts';
 import { markdown } from './markdown.ts';
 

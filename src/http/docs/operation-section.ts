@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../domain/escape-html.ts';
+import { escapeHtml } from '../../lib/html/html.ts';
 import { type ApiDocument, type ApiOperation, type ApiResponse, nameIn } from './document.ts';
 import { fieldTable, typeOf } from './fields.ts';
 import { markdown } from './markdown.ts';

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../domain/escape-html.ts';
+import { escapeHtml } from '../../lib/html/html.ts';
 import { type ApiDocument, type ApiOperation, readDocument } from './document.ts';
 import { fieldTable } from './fields.ts';
 import { anchorOf, markdown } from './markdown.ts';

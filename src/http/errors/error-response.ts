@@ -3,10 +3,10 @@ import type { ErrorCode } from '../../domain/error-catalogue.ts';
 import { AnalysisUnavailable } from '../../domain/ports/analyzer.ts';
 import { DkimKeysBusy } from '../../domain/ports/dkim-keys.ts';
 import { AppendOutcomeUnknown } from '../../domain/ports/event-store.ts';
-import { HtmlCheckUnavailable } from '../../domain/ports/html-checker.ts';
-import { MailParserUnavailable } from '../../domain/ports/mail-parser.ts';
-import { ResolverUnavailable } from '../../domain/ports/resolver.ts';
 import { StoreUnavailable, TimedOut } from '../../lib/async/async.ts';
+import { HtmlCheckUnavailable } from '../../lib/html/html.ts';
+import { MailParserUnavailable } from '../../lib/mime/mime.ts';
+import { ResolverUnavailable } from '../../lib/smtp/smtp.ts';
 import { TemplateCompilerUnavailable } from '../../lib/templates/templates.ts';
 
 /** HTTP status of each error code (spec §7). Fails to compile if one is missing. */

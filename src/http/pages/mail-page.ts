@@ -1,5 +1,5 @@
-import { escapeHtml } from '../../domain/escape-html.ts';
-import type { StoredAttachment } from '../../domain/ports/contents.ts';
+import { escapeHtml } from '../../lib/html/html.ts';
+import type { StoredAttachment } from '../../lib/mime/mime.ts';
 
 /** A mail as a page. It is a stranger's html: who sends it sends a policy with it under which nothing runs. */
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import { escapeHtml } from '../../domain/escape-html.ts';
+import { escapeHtml } from '../../lib/html/html.ts';
 import type { Locale } from './languages.ts';
 
 /**

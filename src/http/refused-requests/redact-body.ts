@@ -1,4 +1,4 @@
-import { parseMailbox } from '../../domain/email-address.ts';
+import { parseMailbox } from '../../lib/mime/mime.ts';
 import type { SentJson } from '../bodies/bounded-json.ts';
 import { isPlain, redactName } from './redact-text.ts';
 import { createRuler, createShownText, type Marked } from './shown-text.ts';

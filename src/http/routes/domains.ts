@@ -10,7 +10,6 @@ import { serviceHosts } from '../../commands/sending-domain/check-domain.ts';
 import { rotateDkim } from '../../commands/sending-domain/dkim-keys.ts';
 import type { Caller } from '../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { domainOf, parseMailbox } from '../../domain/email-address.ts';
 import { isId } from '../../domain/ids.ts';
 import { unsubscribeUrlProblem } from '../../domain/message/draft.ts';
 import type { Revision } from '../../domain/ports/event-store.ts';
@@ -23,6 +22,7 @@ import {
 } from '../../domain/sending-domain/sending-domain.ts';
 import { domainRecordsStream, sendingDomainStream } from '../../domain/streams.ts';
 import { mapConcurrently } from '../../lib/async/async.ts';
+import { domainOf, parseMailbox } from '../../lib/mime/mime.ts';
 import { resourceEndpoint, statesOf } from '../as-of.ts';
 import { visibleDomainId } from '../auth/permissions.ts';
 import { ifMatch, setRevision } from '../consistency.ts';

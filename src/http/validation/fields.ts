@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { asciiDomain } from '../../domain/email-address.ts';
+import { asciiDomain } from '../../lib/mime/mime.ts';
 import type { Problem } from './problems.ts';
 
 const EARLIEST_MS = 0;

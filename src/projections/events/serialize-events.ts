@@ -4,9 +4,11 @@ import type { CustomerEvent } from '../../domain/customer-events.ts';
 import type { Environment } from '../../domain/environment.ts';
 import { ERASURE_COUNTS_NONE, type ErasureCounts } from '../../domain/erasure/events.ts';
 import type { RecipientKind, SmtpFacts } from '../../domain/message/events.ts';
-import type { Contents, Mailbox, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
-import type { ReplyStage, TlsPolicy } from '../../domain/ports/mail-transport.ts';
+import type { Contents, MessageHead, StoredHead } from '../../domain/ports/contents.ts';
+import type { ReplyStage } from '../../domain/ports/mail-transport.ts';
 import type { ClientFamily, MachineReason, NetworkKind } from '../../domain/tracking/client.ts';
+import type { Mailbox } from '../../lib/mime/mime.ts';
+import type { TlsPolicy } from '../../lib/smtp/smtp.ts';
 
 /** Heads of stored contents by id. */
 export type LoadedContents = ReadonlyMap<string, StoredHead>;

@@ -9,13 +9,14 @@ import {
   viewUrl,
 } from '../../domain/message/recipient-link.ts';
 import { type ReturnPurpose, returnPath } from '../../domain/message/return-path.ts';
-import type { Contents, MessageBody, UnsubscribeWays } from '../../domain/ports/contents.ts';
-import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
+import type { Contents, MessageBody } from '../../domain/ports/contents.ts';
 import type { OutgoingMail, TrackedHtml } from '../../domain/ports/mail-transport.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import { trackedHtml, trackingUrl } from '../../domain/tracking/tracking.ts';
 import type { TrackingKeys } from '../../domain/tracking/tracking-token.ts';
 import { retry, type System } from '../../lib/async/async.ts';
+import type { UnsubscribeWays } from '../../lib/mime/mime.ts';
+import type { SigningKey } from '../../lib/smtp/smtp.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { Claimed } from './claim.ts';
 

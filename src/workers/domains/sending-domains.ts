@@ -1,12 +1,12 @@
 import { activeSigningKeys } from '../../commands/sending-domain/dkim-keys.ts';
 import type { DomainRecordsEvent, SendingDomainEvent } from '../../domain/events.ts';
 import type { ExistingMessage } from '../../domain/message/message.ts';
-import type { SigningKey } from '../../domain/ports/dkim-keys.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import type { Secrets } from '../../domain/ports/secrets.ts';
 import type { RecordKind } from '../../domain/sending-domain/events.ts';
 import { returnPathHost } from '../../domain/sending-domain/records-to-publish.ts';
 import { type ExistingSendingDomain, isVerified, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
+import type { SigningKey } from '../../lib/smtp/smtp.ts';
 
 /**
  * In-memory projection of sending domains: what signs their mail, where it comes back to, and which were deleted. It keeps

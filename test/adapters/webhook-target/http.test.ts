@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 import type { WebhookPost, WebhookTarget } from '../../../src/domain/ports/webhook-target.ts';
+import { asking } from '../../lib/smtp/dns/asking.ts';
 import { freePort } from '../../support/free-port.ts';
-import { asking } from '../dns/asking.ts';
 
 const PUBLIC: LookupAddress = { address: '93.184.215.14', family: 4 };
 const LOOPBACK: LookupAddress = { address: '127.0.0.1', family: 4 };

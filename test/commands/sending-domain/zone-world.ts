@@ -1,5 +1,4 @@
 import { createGeneratedDkimKeys } from '../../../src/adapters/dkim-keys/generated.ts';
-import { createStubResolver } from '../../../src/adapters/dns/stub-resolver.ts';
 import type { CommandContext, Origin } from '../../../src/commands/context.ts';
 import { load } from '../../../src/commands/execute.ts';
 import { registerDomain, verifyDomain } from '../../../src/commands/sending-domain/change-domain.ts';
@@ -9,6 +8,7 @@ import type { RecordKind, RecordSeen } from '../../../src/domain/sending-domain/
 import { type RecordToPublish, recordsToPublish } from '../../../src/domain/sending-domain/records-to-publish.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../../src/domain/sending-domain/sending-domain.ts';
 import { sendingDomainStream } from '../../../src/domain/streams.ts';
+import { createStubResolver } from '../../../src/lib/smtp/smtp.ts';
 import type { NameData, Zone } from '../../support/dns-zone.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-const FOLDERS = ['../../../src/domain/analysis/', '../../../src/adapters/html/'];
+const FOLDERS = ['../../../src/domain/analysis/', '../../../src/lib/html/', '../../../src/adapters/html/'];
 /** A literal stands where a value may begin. */
 const LITERAL = /(?<=[=(,[:]\s*|^\s*)\/(?![/*])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/([a-z]*)(?=[\s,;.)\]])/gm;
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseMailbox } from '../../../src/domain/email-address.ts';
 import { formatId } from '../../../src/domain/ids.ts';
 import {
   indexesOf,
@@ -9,6 +8,7 @@ import {
   readReturnPath,
   returnPath,
 } from '../../../src/domain/message/return-path.ts';
+import { parseMailbox } from '../../../src/lib/mime/mime.ts';
 
 const SECRET = new Uint8Array(32).fill(1);
 const messageIds = fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => formatId('msg', bytes));

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/ports/event-store.ts';
-import { HtmlCheckUnavailable } from '../../../src/domain/ports/html-checker.ts';
 import { StoreUnavailable } from '../../../src/lib/async/async.ts';
+import { HtmlCheckUnavailable } from '../../../src/lib/html/html.ts';
 import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createMemoryStore, type Overrides, type Service, startService } from '../support/service.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { ResolverUnavailable } from '../../../src/domain/ports/resolver.ts';
+import { ResolverUnavailable } from '../../../src/lib/smtp/smtp.ts';
 import { createInMemoryResolver } from '../../support/in-memory/dns.ts';
 import { createShiftableSystem } from '../../workers/shiftable-system.ts';
 import { type Overrides, type Service, startService } from '../support/service.ts';

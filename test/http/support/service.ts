@@ -1,8 +1,6 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { Pool } from 'pg';
 import { createAnalyzer } from '../../../src/adapters/html/analyzer.ts';
-import { createHtmlChecker } from '../../../src/adapters/html/html-checker.ts';
-import { createTextAlternatives } from '../../../src/adapters/html/text-alternatives.ts';
 import { createHtmlTracker } from '../../../src/adapters/html/tracked-links.ts';
 import { createMessageSources } from '../../../src/adapters/mail/compose/signed-message.ts';
 import { createInMemoryRateLimiter } from '../../../src/adapters/rate-limit/in-memory.ts';
@@ -19,6 +17,7 @@ import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import type { RateLimits } from '../../../src/domain/rate-limits.ts';
 import { buildServer } from '../../../src/http/build-server.ts';
 import type { HttpDependencies } from '../../../src/http/dependencies.ts';
+import { createHtmlChecker, createTextAlternatives } from '../../../src/lib/html/html.ts';
 import { createLiquidRenderer, createTemplateCompiler } from '../../../src/lib/templates/templates.ts';
 import { NO_POLICY } from '../../../src/lib/transparency/transparency.ts';
 import { createLiveFeed } from '../../../src/projections/events/live-feed.ts';

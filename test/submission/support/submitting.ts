@@ -1,10 +1,10 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { buildMimeMessage } from '../../../src/adapters/mail/compose/mime-message.ts';
-import { createMailParser } from '../../../src/adapters/mail-parser/mail-parser.ts';
-import { startSmtpListener, type TlsPair } from '../../../src/adapters/smtp-listener/smtp-listener.ts';
 import { clientNetworkOf } from '../../../src/domain/address-ranges.ts';
 import type { MessageBody } from '../../../src/domain/ports/contents.ts';
 import { LOG_START } from '../../../src/domain/ports/event-store.ts';
+import { createMailParser } from '../../../src/lib/mime/mime.ts';
+import { startSmtpListener, type TlsPair } from '../../../src/lib/smtp/smtp.ts';
 import { createSubmission, type SubmissionOptions } from '../../../src/submission/submission.ts';
 import { outgoingMail } from '../../adapters/mail/outgoing-mail.ts';
 import { type Overrides, type Service, startService } from '../../http/support/service.ts';

@@ -1,4 +1,4 @@
-import type { DnsAnswer, HostAddress, MxRecord, Resolver, TlsaRecord } from '../../../src/domain/ports/resolver.ts';
+import type { DnsAnswer, HostAddress, MxRecord, Resolver, TlsaRecord } from '../../../src/lib/smtp/smtp.ts';
 
 /** Records by host and type; what is not named here has none. A function may change its mind, or throw. */
 export interface InMemoryRecords {

@@ -1,5 +1,4 @@
 import { createMailReader } from '../../../src/adapters/inbox/mail-reader.ts';
-import { domainOf } from '../../../src/domain/email-address.ts';
 import {
   type CapturedMail,
   INBOX_BYTES_MAX,
@@ -8,6 +7,7 @@ import {
   type InboxFilter,
   type ReceivedMail,
 } from '../../../src/domain/ports/inbox.ts';
+import { domainOf } from '../../../src/lib/mime/mime.ts';
 
 interface StoredMail extends ReceivedMail {
   readonly captured: CapturedMail;

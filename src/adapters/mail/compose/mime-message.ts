@@ -1,31 +1,27 @@
 import { hash } from 'node:crypto';
-import { isHeaderName, isListUnsubscribe, isOwnHeader, isReplyTo } from '../../../domain/message/draft.ts';
-import type {
-  MessageBody,
-  ShownRecipients,
-  StoredAlternative,
-  StoredAttachment,
-} from '../../../domain/ports/contents.ts';
+import { isOwnHeader } from '../../../domain/message/draft.ts';
+import type { MessageBody, ShownRecipients } from '../../../domain/ports/contents.ts';
 import type { OutgoingMail } from '../../../domain/ports/mail-transport.ts';
-import { addressHeader, givenHeader, listUnsubscribeHeaders, textHeader } from './header-fields.ts';
-import { attachmentPart, type MimePart, type MimePiece, multipart, textPart } from './mime-part.ts';
-import { base64Lines, base64LinesLength, canonicalBase64 } from './transfer-encodings.ts';
-
-export interface MimeMessage {
-  readonly sizeBytes: number;
-  /** The message, some 64 kB at a time; may be asked for again. */
-  readonly chunks: () => Iterable<Buffer>;
-}
-
-/** What is signed before it becomes a message to send. */
-export interface UnsignedMessage {
-  /** Its header fields as they are written, each with its CRLF, without the empty line after them. */
-  readonly head: string;
-  /** What follows that line, in whole lines, some 64 kB at a time; may be asked for again. */
-  readonly body: () => Iterable<Buffer>;
-  /** The message with further header fields before its own. */
-  readonly headed: (fields: string) => MimeMessage;
-}
+import type { UnsignedMessage } from '../../../lib/mime/mime.ts';
+import {
+  addressHeader,
+  attachmentPart,
+  base64Lines,
+  base64LinesLength,
+  canonicalBase64,
+  givenHeader,
+  isHeaderName,
+  isListUnsubscribe,
+  isReplyTo,
+  listUnsubscribeHeaders,
+  type MimePart,
+  type MimePiece,
+  multipart,
+  type StoredAlternative,
+  type StoredAttachment,
+  textHeader,
+  textPart,
+} from '../../../lib/mime/mime.ts';
 
 const MESSAGE_ID = /^<[!-;=?-~]+@[!-;=?-~]+>$/;
 const NON_ASCII = /[^\0-\x7f]/;

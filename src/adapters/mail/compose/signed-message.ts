@@ -1,13 +1,19 @@
 import { withViewUrl } from '../../../domain/message/recipient-link.ts';
-import type { MessageBody, StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
-import type { MessageSources, OutgoingMail, TextAlternatives } from '../../../domain/ports/mail-transport.ts';
+import type { MessageBody } from '../../../domain/ports/contents.ts';
+import type { MessageSources, OutgoingMail } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../lib/async/async.ts';
-import { createTextAlternatives } from '../../html/text-alternatives.ts';
+import { createTextAlternatives, type TextAlternatives } from '../../../lib/html/html.ts';
+import {
+  canonicalBase64,
+  canonicalBase64InTurns,
+  type MimeMessage,
+  type StoredAlternative,
+  type StoredAttachment,
+  type UnsignedMessage,
+} from '../../../lib/mime/mime.ts';
+import { bodyHash, createPrivateKeys, dkimSignatures } from '../../../lib/smtp/smtp.ts';
 import { createHtmlTracker } from '../../html/tracked-links.ts';
-import { bodyHash } from '../dkim/canonicalize.ts';
-import { createPrivateKeys, dkimSignatures } from '../dkim/sign.ts';
-import { type Base64Of, buildMimeMessage, type MimeMessage, needsUtf8, type UnsignedMessage } from './mime-message.ts';
-import { canonicalBase64, canonicalBase64InTurns } from './transfer-encodings.ts';
+import { type Base64Of, buildMimeMessage, needsUtf8 } from './mime-message.ts';
 
 /**
  * A message as it is to be sent to all or some of its recipients: it shows addresses outside ASCII as they are only where

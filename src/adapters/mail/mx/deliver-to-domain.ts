@@ -1,9 +1,9 @@
 import { ownDestination } from '../../../domain/destination/suspension.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import { untilAborted } from '../../../lib/async/async.ts';
-import { SmtpConnectFailed } from '../smtp-client/open-session.ts';
-import { deferredAll } from '../smtp-client/outcomes.ts';
-import { type ReadyMail, type ServerVerdict, sendOnSession } from '../smtp-client/send.ts';
+import { SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
+import { deferredAll } from '../outcomes.ts';
+import { type ReadyMail, type ServerVerdict, sendOnSession } from '../send.ts';
 import type { DeliveryTargetsOf, Step } from './delivery-targets.ts';
 import { mailboxProvider } from './destinations.ts';
 import type { MxRoutes } from './routes.ts';

@@ -1,10 +1,14 @@
 import { isIP } from 'node:net';
-import type { HostAddress } from '../../../domain/ports/resolver.ts';
 import type { System } from '../../../lib/async/async.ts';
-import type { HostSecurity, TransportSecurity } from '../policy/transport-security.ts';
-import type { SmtpConnectFailed } from '../smtp-client/open-session.ts';
-import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
-import type { SessionTarget } from '../smtp-client/session.ts';
+import {
+  type HostAddress,
+  type HostSecurity,
+  noReply,
+  type SessionTarget,
+  type SmtpConnectFailed,
+  type SmtpReply,
+  type TransportSecurity,
+} from '../../../lib/smtp/smtp.ts';
 import type { createMxAddresses, MxRoute } from './routes.ts';
 import type { DeliveryTarget } from './session-pools.ts';
 

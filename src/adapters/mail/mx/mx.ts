@@ -1,16 +1,21 @@
 import type { ConnectionOptions } from 'node:tls';
-import { domainOf } from '../../../domain/email-address.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
-import type { Resolver } from '../../../domain/ports/resolver.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
+import { domainOf } from '../../../lib/mime/mime.ts';
+import {
+  createGreetingTimeouts,
+  GREETING_TIMEOUTS,
+  type GreetingTimeouts,
+  openSmtpSession,
+  type Resolver,
+  SmtpConnectFailed,
+  type SmtpSession,
+  type TransportSecurity,
+} from '../../../lib/smtp/smtp.ts';
 import { createOutgoingMessages } from '../compose/signed-message.ts';
-import type { TransportSecurity } from '../policy/transport-security.ts';
+import { inOrder } from '../outcomes.ts';
+import { createDeadline, type ReadyMail } from '../send.ts';
 import type { PooledTransport } from '../smarthost/smarthost.ts';
-import { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from '../smtp-client/greeting-timeouts.ts';
-import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';
-import { inOrder } from '../smtp-client/outcomes.ts';
-import { createDeadline, type ReadyMail } from '../smtp-client/send.ts';
-import type { SmtpSession } from '../smtp-client/session.ts';
 import { createDeliverToDomain, type NoRoute, noRouteOutcomes } from './deliver-to-domain.ts';
 import {
   createDeliveryTargets,

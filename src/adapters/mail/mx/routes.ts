@@ -1,14 +1,15 @@
 import { networkInterfaces } from 'node:os';
+import type { System } from '../../../lib/async/async.ts';
 import {
   type DnsAnswer,
   type HostAddress,
   type MxRecord,
+  noReply,
   type Resolver,
   ResolverUnavailable,
-} from '../../../domain/ports/resolver.ts';
-import type { System } from '../../../lib/async/async.ts';
+  type SmtpReply,
+} from '../../../lib/smtp/smtp.ts';
 import { addressRange } from '../../address-range.ts';
-import { noReply, type SmtpReply } from '../smtp-client/reply.ts';
 
 const BYTES = 4;
 

@@ -1,7 +1,12 @@
-import { SmtpConnectFailed } from '../smtp-client/open-session.ts';
-import { noReply } from '../smtp-client/reply.ts';
-import type { SessionTarget, SmtpSession } from '../smtp-client/session.ts';
-import { createSessionPool, type PooledSession, type SessionPool } from '../smtp-client/session-pool.ts';
+import {
+  createSessionPool,
+  noReply,
+  type PooledSession,
+  type SessionPool,
+  type SessionTarget,
+  SmtpConnectFailed,
+  type SmtpSession,
+} from '../../../lib/smtp/smtp.ts';
 
 /** Ends one idle session. @returns false: there was none. */
 export type EndIdle = () => boolean;

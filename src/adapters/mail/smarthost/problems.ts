@@ -2,7 +2,7 @@ import type { BounceCategory } from '../../../domain/bounce/categories.ts';
 import { classifyReply } from '../../../domain/bounce/classify.ts';
 import type { RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { Logger, System } from '../../../lib/async/async.ts';
-import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION, type SmtpConnectFailed } from '../smtp-client/open-session.ts';
+import { NO_AUTHENTICATION, NO_PASSWORD_AUTHENTICATION, type SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
 
 /** Why no session with the smarthost came about, or nothing could be sent over it. */
 export type SmarthostProblem =

@@ -1,13 +1,19 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { MailTransport, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import type { System } from '../../../lib/async/async.ts';
+import {
+  createGreetingTimeouts,
+  createSessionPool,
+  GREETING_TIMEOUTS,
+  type GreetingTimeouts,
+  openSmtpSession,
+  type SessionTarget,
+  SmtpConnectFailed,
+  type SmtpSession,
+} from '../../../lib/smtp/smtp.ts';
 import { createOutgoingMessages } from '../compose/signed-message.ts';
-import { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from '../smtp-client/greeting-timeouts.ts';
-import { openSmtpSession, SmtpConnectFailed } from '../smtp-client/open-session.ts';
-import { deferredAll, inOrder } from '../smtp-client/outcomes.ts';
-import { createDeadline, type ReadyMail, sendOnSession } from '../smtp-client/send.ts';
-import type { SessionTarget, SmtpSession } from '../smtp-client/session.ts';
-import { createSessionPool } from '../smtp-client/session-pool.ts';
+import { deferredAll, inOrder } from '../outcomes.ts';
+import { createDeadline, type ReadyMail, sendOnSession } from '../send.ts';
 import { problemOfRefusal, type SmarthostWatch } from './problems.ts';
 
 /** A transport that keeps its sessions between messages. */

@@ -1,5 +1,5 @@
+import { quoted } from '../../../lib/html/html.ts';
 import { type AttachmentFact, type Check, type Discovery, discovery } from '../facts.ts';
-import { quoted } from '../text.ts';
 
 /** Rules about attachments: files that receivers refuse, or that are not what they seem. */
 

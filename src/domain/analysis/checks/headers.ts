@@ -1,10 +1,16 @@
-import { domainOf } from '../../email-address.ts';
+import {
+  type LinkFact,
+  lookalikeOf,
+  mixesScripts,
+  namedHosts,
+  quoted,
+  seenCharacters,
+  siteOf,
+} from '../../../lib/html/html.ts';
+import { domainOf, type Mailbox } from '../../../lib/mime/mime.ts';
 import type { DomainFacts } from '../../ports/analyzer.ts';
-import type { Mailbox } from '../../ports/contents.ts';
 import type { RecordState } from '../../sending-domain/events.ts';
-import { type Check, type Discovery, discovery, type LinkFact, type MessageFacts } from '../facts.ts';
-import { lookalikeOf, mixesScripts, namedHosts, siteOf } from '../hosts.ts';
-import { quoted, seenCharacters } from '../text.ts';
+import { type Check, type Discovery, discovery, type MessageFacts } from '../facts.ts';
 
 /** Rules about what stands above the body: the sender and its authentication, the subject, unsubscribing. */
 

@@ -1,5 +1,5 @@
-import type { HtmlProblem } from '../../ports/html-checker.ts';
-import { type Check, type Discovery, discovery, type HiddenTextFact, type HtmlFacts } from '../facts.ts';
+import type { HiddenTextFact, HtmlFacts, HtmlProblem } from '../../../lib/html/html.ts';
+import { type Check, type Discovery, discovery } from '../facts.ts';
 
 /** Rules about the HTML as a whole: what is invalid, too large, stripped by readers, or hidden from people. */
 

@@ -1,13 +1,5 @@
-import {
-  type AttachmentFact,
-  type Check,
-  type Discovery,
-  discovery,
-  type HtmlFacts,
-  type ImageFact,
-} from '../facts.ts';
-import { isPrivateHost } from '../hosts.ts';
-import { hitsIn, quoted } from '../text.ts';
+import { type HtmlFacts, hitsIn, type ImageFact, isPrivateHost, quoted } from '../../../lib/html/html.ts';
+import { type AttachmentFact, type Check, type Discovery, discovery } from '../facts.ts';
 import { hasMarker } from './texts.ts';
 
 /** Rules about images: what cannot be loaded or seen, and mail that consists of them. */

@@ -1,15 +1,16 @@
-import { type Check, type Discovery, discovery, type LinkFact, type MessageFacts } from '../facts.ts';
 import {
   isIpAddress,
   isPrivateHost,
+  type LinkFact,
   type NamedHost,
   namedHosts,
+  quoted,
   siteOf,
   type Target,
   URL_SHORTENERS,
-} from '../hosts.ts';
+} from '../../../lib/html/html.ts';
+import { type Check, type Discovery, discovery, type MessageFacts } from '../facts.ts';
 import type { RuleName } from '../rule-table.ts';
-import { quoted } from '../text.ts';
 import { hasMarker } from './texts.ts';
 
 /** Rules about links: what they are, what they say they are, and where they lead. */

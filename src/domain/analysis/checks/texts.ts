@@ -1,6 +1,6 @@
+import { type Hit, type HtmlFacts, hitsIn, hitsInSpans, quoted, seenCharacters } from '../../../lib/html/html.ts';
 import { hasViewUrl } from '../../message/recipient-link.ts';
-import { type Check, type Discovery, discovery, type HtmlFacts, type MessageFacts, mailboxFields } from '../facts.ts';
-import { type Hit, hitsIn, hitsInSpans, quoted, seenCharacters } from '../text.ts';
+import { type Check, type Discovery, discovery, type MessageFacts, mailboxFields } from '../facts.ts';
 
 /**
  * Rules about what the texts say: variables left open, damaged characters, secrets, and a plain text that is another

@@ -1,4 +1,4 @@
-import type { DnsAnswer } from '../../ports/resolver.ts';
+import type { DnsAnswer } from '../../../lib/smtp/smtp.ts';
 import type { RecordState } from '../events.ts';
 
 /** RFC 6376 §3.2 tag-name. */

@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { isBase64 } from '../../../domain/base64.ts';
-import { isAttachmentType, isMessageType, isSevenBit } from '../../../domain/message/draft.ts';
 import { mediaTypeOf } from '../../../domain/message/media-types.ts';
-import type { StoredAlternative, StoredAttachment } from '../../../domain/ports/contents.ts';
+import {
+  isAttachmentType,
+  isMessageType,
+  isSevenBit,
+  type StoredAlternative,
+  type StoredAttachment,
+} from '../../../lib/mime/mime.ts';
 import { atMost, line } from '../../validation/fields.ts';
 
 /** Fields of a send that hold files, and the message in other forms. */

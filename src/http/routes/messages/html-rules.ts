@@ -2,7 +2,7 @@ import type { Finding } from '../../../domain/analysis/analysis.ts';
 import { htmlFindings } from '../../../domain/analysis/judge.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { HtmlEntry, HtmlRule } from '../../../domain/organization/events.ts';
-import type { HtmlChecker } from '../../../domain/ports/html-checker.ts';
+import type { HtmlChecker } from '../../../lib/html/html.ts';
 import type { RouteContext } from '../../endpoint.ts';
 import type { Problem } from '../../validation/problems.ts';
 

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
-import { canonicalAddress } from '../../../domain/email-address.ts';
-import { isListUnsubscribe, isReplyTo, type MessageDraft } from '../../../domain/message/draft.ts';
+import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
 import { ANALYSIS_POLICIES } from '../../../domain/organization/events.ts';
-import type { StoredAttachment } from '../../../domain/ports/contents.ts';
-import { HTML_DEPTH_MAX } from '../../../domain/ports/html-checker.ts';
+import { HTML_DEPTH_MAX } from '../../../lib/html/html.ts';
+import { canonicalAddress, isListUnsubscribe, isReplyTo, type StoredAttachment } from '../../../lib/mime/mime.ts';
 import { headerText, text, timeField } from '../../validation/fields.ts';
 import type { Problem } from '../../validation/problems.ts';
 import { ATTACHMENTS_MAX, alternatives, attachments } from './attached-fields.ts';

@@ -1,10 +1,15 @@
 import { z } from 'zod';
-import { parseMailbox } from '../../../domain/email-address.ts';
-import { isHeaderName, isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
+import { isOwnHeader, unsubscribeUrlProblem } from '../../../domain/message/draft.ts';
 import { isOneClickHeader, listLinkProblem } from '../../../domain/message/sender-headers.ts';
-import { holdsAddresses, mailboxesIn } from '../../../domain/message/structured-headers.ts';
-import type { Mailbox, UnsubscribeWays } from '../../../domain/ports/contents.ts';
 import type { Tracking } from '../../../domain/tracking/tracking.ts';
+import {
+  holdsAddresses,
+  isHeaderName,
+  type Mailbox,
+  mailboxesIn,
+  parseMailbox,
+  type UnsubscribeWays,
+} from '../../../lib/mime/mime.ts';
 import { atMost, headerText, line } from '../../validation/fields.ts';
 
 const url = z.string().superRefine((text, context) => {

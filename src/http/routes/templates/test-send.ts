@@ -6,8 +6,8 @@ import { contentOf, loadTemplate } from '../../../commands/template/template-con
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
 import { TTL_SECONDS_DEFAULT } from '../../../domain/message/retry-schedule.ts';
-import type { Mailbox } from '../../../domain/ports/contents.ts';
 import type { RenderedTemplate } from '../../../domain/template/render-template.ts';
+import type { Mailbox } from '../../../lib/mime/mime.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import { defineEndpoint, type RouteContext } from '../../endpoint.ts';
 import { sentMessageSchema, serializeSentMessage } from '../../schemas/sent-message.ts';

@@ -1,4 +1,5 @@
-import type { ReplyStage, TlsPolicy } from '../../../domain/ports/mail-transport.ts';
+import type { ReplyStage } from '../../../domain/ports/mail-transport.ts';
+import type { TlsPolicy } from '../../../lib/smtp/smtp.ts';
 import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
 import { atTime, type View } from './explanation.ts';
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { escapeHtml } from '../../../domain/escape-html.ts';
+import { escapeHtml } from '../../../lib/html/html.ts';
 import { atTime } from '../explain/explanation.ts';
 import { aboutReport, proofSentence, type Report, sendSentence } from './report.ts';
 

@@ -1,6 +1,6 @@
 import { decodeWords } from 'postal-mime';
 import { describe, expect, it } from 'vitest';
-import { mailboxesIn } from '../../../../src/domain/message/structured-headers.ts';
+import { mailboxesIn } from '../../../../src/lib/mime/mime.ts';
 import { createPostOffice, headerOf } from '../post-office.ts';
 
 const { sent } = createPostOffice();

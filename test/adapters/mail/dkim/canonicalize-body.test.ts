@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bodyHash } from '../../../../src/adapters/mail/dkim/canonicalize.ts';
+import { bodyHash } from '../../../../src/lib/smtp/smtp.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
 

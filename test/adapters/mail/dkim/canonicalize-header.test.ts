@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { relaxedHeader } from '../../../../src/adapters/mail/dkim/canonicalize.ts';
+import { relaxedHeader } from '../../../../src/lib/smtp/smtp.ts';
 
 it.each([
   ['what RFC 6376 §3.4.5 shows', ' Y\t\r\n\tZ  ', 'Y Z'],

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPrivateKeys } from '../../../../src/adapters/mail/dkim/sign.ts';
-import type { SigningKey } from '../../../../src/domain/ports/dkim-keys.ts';
+import { createPrivateKeys, type SigningKey } from '../../../../src/lib/smtp/smtp.ts';
 import { BOTH, ed25519, made, NEITHER, rsa } from './signed-mail.ts';
 import { ed25519Key, rsaKey } from './test-keys.ts';
 import { createVerifier } from './verify.ts';

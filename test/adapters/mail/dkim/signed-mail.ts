@@ -1,7 +1,7 @@
-import type { MimeMessage } from '../../../../src/adapters/mail/compose/mime-message.ts';
 import { createOutgoingMessages } from '../../../../src/adapters/mail/compose/signed-message.ts';
-import type { SigningKey } from '../../../../src/domain/ports/dkim-keys.ts';
 import type { OutgoingMail } from '../../../../src/domain/ports/mail-transport.ts';
+import type { MimeMessage } from '../../../../src/lib/mime/mime.ts';
+import type { SigningKey } from '../../../../src/lib/smtp/smtp.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 import { ed25519Key, rsaKey } from './test-keys.ts';
 import { createVerifier } from './verify.ts';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { SigningKey } from '../../../../src/domain/ports/dkim-keys.ts';
+import type { SigningKey } from '../../../../src/lib/smtp/smtp.ts';
 
 export interface Published {
   readonly key: SigningKey;

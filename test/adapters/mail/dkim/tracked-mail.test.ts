@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
-import { htmlToText } from '../../../../src/adapters/html/html-to-text.ts';
 import type { TrackedHtml } from '../../../../src/domain/ports/mail-transport.ts';
+import { htmlToText } from '../../../../src/lib/html/html.ts';
 import { type MailParts, outgoingMail } from '../outgoing-mail.ts';
 import { CORPUS } from './corpus.ts';
 import { BOTH, bytesOf, signing, verify } from './signed-mail.ts';

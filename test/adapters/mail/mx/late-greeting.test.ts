@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createSmtpTransport } from '../../../../src/adapters/mail/smarthost/smarthost.ts';
-import { GREETING_TIMEOUTS } from '../../../../src/adapters/mail/smtp-client/greeting-timeouts.ts';
+import { GREETING_TIMEOUTS } from '../../../../src/lib/smtp/smtp.ts';
 import { REMOTE_ATTEMPT_TIMES } from '../../../../src/workers/create-workers.ts';
 import { slowness } from '../../../support/slowness.ts';
 import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { createStubResolver } from '../../../../src/adapters/dns/stub-resolver.ts';
 import { createDirectTransport, type DirectTransportOptions } from '../../../../src/adapters/mail/mx/mx.ts';
 import { createMxRoutes } from '../../../../src/adapters/mail/mx/routes.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { MailTransport, RecipientOutcome } from '../../../../src/domain/ports/mail-transport.ts';
+import { createStubResolver } from '../../../../src/lib/smtp/smtp.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { startNameServer } from '../../../support/name-server.ts';
 import {

@@ -2,10 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSessionPools, type DeliveryTarget } from '../../../../src/adapters/mail/mx/session-pools.ts';
-import { SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
-import { noReply } from '../../../../src/adapters/mail/smtp-client/reply.ts';
-import type { SmtpSession } from '../../../../src/adapters/mail/smtp-client/session.ts';
-import type { PooledSession } from '../../../../src/adapters/mail/smtp-client/session-pool.ts';
+import { noReply, type PooledSession, SmtpConnectFailed, type SmtpSession } from '../../../../src/lib/smtp/smtp.ts';
 
 const deliveryTarget = (key: string, address: string): DeliveryTarget => ({
   key,

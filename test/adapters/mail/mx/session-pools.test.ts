@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSessionPools, type DeliveryTarget } from '../../../../src/adapters/mail/mx/session-pools.ts';
-import { openSmtpSession } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
+import { openSmtpSession } from '../../../../src/lib/smtp/smtp.ts';
 import { slowness } from '../../../support/slowness.ts';
 import { createMailWorld, type MailWorld, send, system } from './mail-world.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { problemOfRefusal } from '../../../../src/adapters/mail/smarthost/problems.ts';
-import { parseReply } from '../../../../src/adapters/mail/smtp-client/reply.ts';
+import { parseReply } from '../../../../src/lib/smtp/smtp.ts';
 import { issueCertificate } from '../../../support/certificates.ts';
 import { startScriptedServer } from '../../../support/scripted-smtp-server/scripted-server.ts';
 import { startSmarthost } from './smarthosts.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { parseReply, refusalOutcome, type SmtpStage } from '../../../../src/adapters/mail/smtp-client/reply.ts';
+import { refusalOutcome } from '../../../../src/adapters/mail/refusal.ts';
 import { suppresses } from '../../../../src/domain/bounce/categories.ts';
 import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
+import { parseReply, type SmtpStage } from '../../../../src/lib/smtp/smtp.ts';
 
 const judged = (stage: SmtpStage, text: string) => {
   const reply = parseReply(text);

@@ -3,8 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openSmtpSession, SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
-import type { SessionTarget } from '../../../../src/adapters/mail/smtp-client/session.ts';
+import { openSmtpSession, type SessionTarget, SmtpConnectFailed } from '../../../../src/lib/smtp/smtp.ts';
 
 const listen = async (options: SMTPServerOptions = {}) => {
   const clients: string[] = [];

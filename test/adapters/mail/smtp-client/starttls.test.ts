@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openSmtpSession, type SmtpConnectFailed } from '../../../../src/adapters/mail/smtp-client/open-session.ts';
-import type { SessionTarget } from '../../../../src/adapters/mail/smtp-client/session.ts';
+import { openSmtpSession, type SessionTarget, type SmtpConnectFailed } from '../../../../src/lib/smtp/smtp.ts';
 import { certificateFor } from '../../../support/scripted-smtp-server/certificate.ts';
 import { type Script, startScriptedServer } from '../../../support/scripted-smtp-server/scripted-server.ts';
 

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { parseReply, refusalOutcome, type SmtpStage } from '../../../../src/adapters/mail/smtp-client/reply.ts';
+import { refusalOutcome } from '../../../../src/adapters/mail/refusal.ts';
 import { classifyReply } from '../../../../src/domain/bounce/classify.ts';
 import { feedbackOf } from '../../../../src/domain/destination/feedback.ts';
+import { parseReply, type SmtpStage } from '../../../../src/lib/smtp/smtp.ts';
 
 interface Stock {
   readonly program: string;

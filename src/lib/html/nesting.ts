@@ -1,0 +1,225 @@
+import {
+  type ElementKind,
+  HEADINGS,
+  kindOf,
+  ONCE,
+  OPTIONAL_END,
+  PARAGRAPH_END_REQUIRED_IN,
+  TABLE_PARTS,
+  VOID_ELEMENTS,
+} from './elements.ts';
+import { conflictOf, createOpenElements, type OpenElement } from './open-elements.ts';
+import { type Report, shownName } from './problems.ts';
+import type { StartTag } from './tokens.ts';
+import { HTML_DEPTH_MAX } from './validity.ts';
+
+/** Follows the elements; what it makes of one is passed on to the elements inside it. */
+export interface ElementVisitor<Data> {
+  /** Outside of all elements. */
+  readonly root: Data;
+  /**
+   * A start tag, after the elements that it ends have ended.
+   * @param outer of the element around it.
+   * @param isOpened false: it is void or closed itself, and no end follows.
+   */
+  start(tag: StartTag, outer: Data, isOpened: boolean): Data;
+  /** An element ends, by its end tag or otherwise. */
+  end(data: Data, outer: Data): void;
+  /** An end tag that ends nothing. */
+  strayEnd(name: string, outer: Data): void;
+}
+
+/**
+ * Follows start and end tags as an author means them: like the standard's parser where it lets end tags be left out,
+ * but without its repairs, which are reported. A repair is reported once, not again for every tag that it upsets.
+ * Offsets are those of the tags' `<`.
+ */
+export const createNesting = <Data>(report: Report, visitor: ElementVisitor<Data>) => {
+  const open = createOpenElements(visitor.root);
+  let isTooDeep = false;
+  const started = new Set<string>();
+  const ended = new Set<string>();
+  /** By name: end tags that will come for elements which a reported tag ended. */
+  const forgivenEnds = new Map<string, number>();
+  /** By name: elements whose end tag was reported where it could not end them. */
+  const excusedElements = new Map<string, number>();
+
+  const add = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
+
+  const takeOne = (counts: Map<string, number>, name: string): boolean => {
+    const left = counts.get(name) ?? 0;
+    if (left > 0) counts.set(name, left - 1);
+    return left > 0;
+  };
+
+  const forgive = (name: string): void => add(forgivenEnds, name);
+
+  const pop = (): OpenElement<Data> | undefined => {
+    const element = open.pop();
+    if (element !== undefined) visitor.end(element.data, open.top().data);
+    return element;
+  };
+
+  /** Ends the innermost element. Undefined: it was one of that name, or there was none. */
+  const popBefore = (name: string): OpenElement<Data> | undefined => {
+    const element = pop();
+    return element?.name === name ? undefined : element;
+  };
+
+  const needsEndTag = ({ name, isExcused }: OpenElement<Data>): boolean =>
+    !(isExcused || OPTIONAL_END.has(name)) || (name === 'p' && PARAGRAPH_END_REQUIRED_IN.has(open.top().name));
+
+  const reportUnclosed = ({ name, offset, isSelfClosing }: OpenElement<Data>): void =>
+    report(offset, `element <${shownName(name)}> is not closed${isSelfClosing ? ' (its "/" does not close it)' : ''}`);
+
+  const reportBlocked = (tag: string, offset: number, blocker: OpenElement<Data>): void =>
+    report(
+      offset,
+      (placeOf) => `unexpected ${tag}: <${shownName(blocker.name)}> of ${placeOf(blocker.offset)} is still open`,
+    );
+
+  const isInForeign = (): boolean => open.top().isForeign;
+
+  const requireOnce = (name: string, offset: number): void => {
+    if (started.has(name)) report(offset, `unexpected start tag <${name}>: there is one already`);
+    started.add(name);
+  };
+
+  /** An element that should not be around it is reported and stays: its end tag may still come. */
+  const requireFit = (kind: ElementKind, offset: number): void => {
+    const conflict = conflictOf(open, kind);
+    if (conflict === undefined) return;
+    reportBlocked(`start tag <${kind.name}>`, offset, conflict);
+    conflict.isExcused = true;
+  };
+
+  const endImplied = ({ ends }: ElementKind): void => {
+    if (ends === undefined) return;
+    while (ends.has(open.top().name)) pop();
+  };
+
+  const isComplete = ({ name, isVoid, isForeignRoot }: ElementKind, isSelfClosing: boolean): boolean =>
+    isVoid || (isSelfClosing && (name.includes(':') || isForeignRoot || isInForeign()));
+
+  const startTag = (tag: StartTag): void => {
+    const { name, offset, isSelfClosing } = tag;
+    const kind = kindOf(name);
+    if (kind.isOnce) requireOnce(name, offset);
+    endImplied(kind);
+    requireFit(kind, offset);
+    const isOpened = !isComplete(kind, isSelfClosing);
+    const data = visitor.start(tag, open.top().data, isOpened);
+    if (!isOpened) return;
+    open.push(kind, offset, isSelfClosing, data);
+    // Reported once: it is true of everything deeper.
+    if (open.top().depth === HTML_DEPTH_MAX + 1 && !isTooDeep) {
+      isTooDeep = true;
+      report(offset, `elements are nested more than ${HTML_DEPTH_MAX} deep`);
+    }
+  };
+
+  const reportCrossed = (
+    name: string,
+    offset: number,
+    blocker: OpenElement<Data>,
+    others: OpenElement<Data>[],
+  ): void => {
+    reportBlocked(`end tag </${shownName(name)}>`, offset, blocker);
+    for (const element of others) forgive(element.name);
+  };
+
+  /** Ends everything down to the innermost open element of that name. */
+  const closeDownTo = (name: string, offset: number): void => {
+    const others: OpenElement<Data>[] = [];
+    let blocker: OpenElement<Data> | undefined;
+    for (let element = popBefore(name); element !== undefined; element = popBefore(name)) {
+      others.push(element);
+      blocker ??= needsEndTag(element) ? element : undefined;
+    }
+    if (blocker !== undefined) reportCrossed(name, offset, blocker, others);
+  };
+
+  const closeAllDownTo = (name: string): void => {
+    for (let element = popBefore(name); element !== undefined; element = popBefore(name)) {
+      if (!needsEndTag(element) || takeOne(excusedElements, element.name)) continue;
+      reportUnclosed(element);
+      forgive(element.name);
+    }
+  };
+
+  const endStray = (name: string): void => visitor.strayEnd(name, open.top().data);
+
+  const reportStray = (name: string, offset: number): void => {
+    if (!takeOne(forgivenEnds, name)) report(offset, `unexpected end tag </${shownName(name)}>`);
+    endStray(name);
+  };
+
+  /** The parser ignores it: what is outside of a cell is not ended from inside. Answers whether it is so. */
+  const isBlockedByCell = (element: OpenElement<Data>, offset: number): boolean => {
+    const { name, depth } = element;
+    if (TABLE_PARTS.has(name) || depth >= open.top().cellDepth) return false;
+    const inside = open.inside(depth, HTML_DEPTH_MAX);
+    const blocker = inside.find((each) => !(each.isExcused || OPTIONAL_END.has(each.name)));
+    if (blocker === undefined) return false;
+    reportBlocked(`end tag </${shownName(name)}>`, offset, blocker);
+    for (const each of inside) each.isExcused = true;
+    add(excusedElements, name);
+    endStray(name);
+    return true;
+  };
+
+  /** `<h1>…</h2>`: the end tag of any heading ends the open one. */
+  const endOtherHeading = (name: string, offset: number): void => {
+    reportBlocked(`end tag </${name}>`, offset, open.top());
+    pop();
+  };
+
+  /** Its start tag may have been left out, but not after another was written. */
+  const endHead = (offset: number): void => {
+    if (open.innermost('head') !== undefined) closeDownTo('head', offset);
+    else if (started.has('head') || started.has('body')) reportStray('head', offset);
+  };
+
+  /** The start tags of these three may be left out, so the first end tag always has something to end. */
+  const endOnce = (name: string, offset: number): void => {
+    if (ended.has(name) && open.innermost(name) === undefined) reportStray(name, offset);
+    else if (name === 'head') endHead(offset);
+    else closeAllDownTo(name);
+    ended.add(name);
+  };
+
+  /** The parser ignores these, or makes an empty paragraph or line break of them. */
+  const isAcceptedStray = (name: string): boolean =>
+    VOID_ELEMENTS.has(name) || (name === 'p' && open.inScope('p') === undefined);
+
+  const endUnmatched = (name: string, offset: number): void => {
+    if (HEADINGS.has(name) && HEADINGS.has(open.top().name)) endOtherHeading(name, offset);
+    else reportStray(name, offset);
+  };
+
+  const endOther = (name: string, offset: number): void => {
+    const element = open.innermost(name);
+    if (isAcceptedStray(name)) endStray(name);
+    else if (element === undefined) endUnmatched(name, offset);
+    else if (!isBlockedByCell(element, offset)) closeDownTo(name, offset);
+  };
+
+  return {
+    startTag,
+    endTag: (name: string, offset: number): void => {
+      if (ONCE.has(name)) endOnce(name, offset);
+      else if (name === open.top().name) pop();
+      else endOther(name, offset);
+    },
+    /** Text that swallowed the rest of the input swallowed the end tags of what is around it, too. */
+    endOfInput: (_offset: number, isInText: boolean): void => {
+      if (isInText) reportUnclosed(open.top());
+      else closeAllDownTo('');
+    },
+    isInForeign,
+    forgive,
+    innermost: (): string => open.top().name,
+    outer: (): Data => open.top().data,
+    depth: open.depthMax,
+  };
+};

@@ -1,0 +1,75 @@
+import { LRUCache } from 'lru-cache';
+import { createWorkerThreads } from '../async/async.ts';
+import { htmlToText } from './html-to-text.ts';
+
+/** Smaller bodies are converted inline (about half a ms), larger ones in a thread. */
+const INLINE_CHARACTERS_MAX = 20_000;
+/** A megabyte takes 25 ms, and a hostile one 150 ms. After this, the message leaves without a text part. */
+const RUN_MS_MAX = 500;
+/** The same happens to a message that waits longer. Higher: the wait uses up the time of the delivery attempt. */
+const WAIT_MS_MAX = 20_000;
+const WAITING_MAX = 256;
+const THREADS = 1;
+/** Of html and its text, two bytes each at most: bulk mail that is the same for everybody is derived once. */
+const RECENT_CHARACTERS_MAX = 1_000_000;
+/** V8 hashes longer keys by their length alone. */
+const RECENT_HTML_CHARACTERS_MAX = 16_000;
+
+interface Body {
+  readonly from: { readonly address: string };
+  readonly html?: string | undefined;
+  readonly text?: string | undefined;
+}
+
+/** Derives the plain text of mail. */
+export interface TextAlternatives {
+  /** Its own text, or what its html says; empty: none can be derived. */
+  of(body: Body): Promise<string> | string;
+  close(): Promise<void>;
+}
+
+/** The text part is optional: a failure to derive it must not stop the message. */
+const orNothing = (derive: () => string): string => {
+  try {
+    return derive();
+  } catch {
+    return '';
+  }
+};
+
+/** Derives plain text from HTML inline or in a thread. Senders' domains take turns. */
+export const createTextAlternatives = (): TextAlternatives => {
+  const workers = createWorkerThreads<{ readonly job: 'derive-text'; readonly html: string }, string>({
+    entry: new URL('./html-thread.ts', import.meta.url),
+    threads: THREADS,
+    runMsMax: RUN_MS_MAX,
+    waitMsMax: WAIT_MS_MAX,
+    tasksMax: WAITING_MAX,
+  });
+  /** A domain belongs to one organization. */
+  const ownerOf = ({ from }: Body): string => from.address.slice(from.address.lastIndexOf('@') + 1);
+  const deriveNow = (html: string): string => orNothing(() => htmlToText(html));
+  const recent = new LRUCache<string, string>({
+    maxSize: RECENT_CHARACTERS_MAX,
+    sizeCalculation: (text, html) => text.length + html.length + 1,
+    memoMethod: deriveNow,
+  });
+  const deriveInline = (html: string): string =>
+    html.length > RECENT_HTML_CHARACTERS_MAX ? deriveNow(html) : recent.memo(html);
+  const derive = (html: string, body: Body): Promise<string> | string =>
+    html.length <= INLINE_CHARACTERS_MAX
+      ? deriveInline(html)
+      : workers.run({ job: 'derive-text', html }, ownerOf(body)).catch(() => '');
+  /** A message that leaves in a copy for each recipient has one text for all copies. */
+  const derived = new WeakMap<Body, Promise<string> | string>();
+  return {
+    of: (body) => {
+      const { text, html = '' } = body;
+      if (text !== undefined) return text;
+      const known = derived.get(body) ?? derive(html, body);
+      derived.set(body, known);
+      return known;
+    },
+    close: workers.close,
+  };
+};

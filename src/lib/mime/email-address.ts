@@ -1,0 +1,141 @@
+import { domainToASCII } from 'node:url';
+import type { Mailbox } from './mailbox.ts';
+
+/** RFC 5321 §4.5.3.1.1. */
+const LOCAL_OCTETS_MAX = 64;
+/** RFC 1035 §2.3.4, in text form without the root's dot. */
+const DOMAIN_CHARACTERS_MAX = 253;
+/** RFC 5321 §4.5.3.1.3: a path is 256 octets with its angle brackets. */
+const ADDRESS_OCTETS_MAX = 254;
+/** Longer names are no names; a header line holds 998 octets, and one character may cost ten when encoded. */
+const NAME_CHARACTERS_MAX = 256;
+/** Anything longer cannot be valid; the expressions below never see it. */
+const TEXT_CHARACTERS_MAX = 1024;
+
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+/** RFC 5322 §3.2.3 atext, and RFC 6531's UTF-8 without spaces, format and control characters. */
+const DOT_ATOM = /^(?:[\w!#$%&'*+/=?^`{|}~-]|(?![\0-\x7f])[\p{L}\p{M}\p{N}\p{P}\p{S}])+$/u;
+const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
+const DOMAIN_TEXT = /^(?:[A-Za-z0-9.-]|(?![\0-\x7f])[\p{L}\p{M}\p{N}])+$/u;
+/** Lower-case ASCII without punycode needs no conversion, and conversion costs most of the time spent here. */
+const PLAIN_DOMAIN = /^(?!.*xn--)[a-z0-9.-]+$/;
+/** URL Standard, "ends in a number": such a host is read as an IPv4 address. */
+const NUMBER = /^(?:\d+|0x[0-9a-f]*)$/;
+const QUOTED_STRING = /^"((?:[^"\\]|\\.)*)"$/u;
+
+const domainProblem = (domain: string): string | null => {
+  if (domain.length > DOMAIN_CHARACTERS_MAX) return 'its domain is too long';
+  const labels = domain.split('.');
+  if (labels.length < 2 || !labels.every((label) => LABEL.test(label))) return 'its domain is not a domain name';
+  return NUMBER.test(labels.at(-1) ?? '') ? 'its domain is an IP address' : null;
+};
+
+/** A-labels, lower case; empty where there is no such form. */
+export const asciiDomain = (text: string): string => {
+  if (PLAIN_DOMAIN.test(text)) return text;
+  return DOMAIN_TEXT.test(text) ? domainToASCII(text.normalize('NFC')) : '';
+};
+
+/** RFC 5321 §4.1.2, without angle brackets, which end the address for some servers. */
+const QUOTED_LOCAL = /^"((?:[ !#-;=?-[\]-~]|\\[ -;=?-~])+)"$/;
+/** They gave out addresses with two dots in a row, and with a dot before the @, before RFC 5321 forbade that. */
+const DOTTED_DOMAINS = /(?:^|\.)(?:docomo\.ne\.jp|ezweb\.ne\.jp|au\.com)$/;
+
+const isDotAtom = (local: string): boolean => local.split('.').every((atom) => DOT_ATOM.test(atom));
+
+/** Atoms with more dots than a dot-atom has, none of them first. */
+const isDotted = (local: string): boolean => {
+  const [first = '', ...atoms] = local.split('.');
+  return [first, ...atoms.filter((atom) => atom !== '')].every((atom) => DOT_ATOM.test(atom));
+};
+
+/** Without quotes that say nothing: the mailbox is the same, and is found by one spelling. */
+const plainestLocal = (local: string, domain: string): string => {
+  const inside = QUOTED_LOCAL.exec(local)?.[1]?.replace(/\\(.)/g, '$1');
+  if (inside === undefined) return local;
+  if (isDotAtom(inside) || (DOTTED_DOMAINS.test(domain) && isDotted(inside))) return inside;
+  return `"${inside.replace(/[\\"]/g, '\\$&')}"`;
+};
+
+const localProblem = (local: string, domain: string): string | null => {
+  if (local === '') return 'nothing stands before its @';
+  if (Buffer.byteLength(writtenAddress(`${local}@`)) > LOCAL_OCTETS_MAX + 1)
+    return 'its local part is longer than 64 octets';
+  const isValid = isDotAtom(local) || QUOTED_LOCAL.test(local) || (DOTTED_DOMAINS.test(domain) && isDotted(local));
+  return isValid ? null : 'its local part is malformed';
+};
+
+/** What nearly everybody has: ASCII, lower-case labels without punycode. Only its lengths are still to be checked. */
+const PLAIN_ADDRESS =
+  /^(?:[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*)@(?!.*xn--)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Whether it is an address as it stands; false: it has to be read. */
+const isPlainAddress = (text: string): boolean =>
+  text.length <= DOMAIN_CHARACTERS_MAX && text.lastIndexOf('@') <= LOCAL_OCTETS_MAX && PLAIN_ADDRESS.test(text);
+
+const parseAddress = (text: string): Mailbox | string => {
+  if (isPlainAddress(text)) return { address: text };
+  const at = text.lastIndexOf('@');
+  if (at < 0) return 'it has no @';
+  const written = text.slice(at + 1);
+  if (written.startsWith('[')) return 'its domain is an IP address';
+  const domain = asciiDomain(written);
+  const local = plainestLocal(text.slice(0, at).normalize('NFC'), domain);
+  const problem = localProblem(local, domain) ?? domainProblem(domain);
+  if (problem !== null) return problem;
+  const address = `${local}@${domain}`;
+  return Buffer.byteLength(address) > ADDRESS_OCTETS_MAX ? 'it is longer than 254 octets' : { address };
+};
+
+/** RFC 5322 §3.4: a list of addresses, which quotes would hide in the name of its last one. */
+const LISTED = /@[^,;]*[,;]/;
+
+/** `Acme, Inc.` is one name for everybody but the standard. Brackets and the beginning of a string are more than a name. */
+const canBeQuoted = (name: string): boolean => !(/[<>"]/.test(name) || LISTED.test(name));
+
+/** `null`: no name. */
+const parseName = (text: string): { readonly name: string | null } | string => {
+  const quoted = QUOTED_STRING.exec(text)?.[1];
+  const name = quoted === undefined ? text : quoted.replace(/\\(.)/gu, '$1').trim();
+  if (quoted === undefined && !canBeQuoted(text)) return 'its display name needs quotes, or there is more than one';
+  if (name.length > NAME_CHARACTERS_MAX) return `its display name is longer than ${NAME_CHARACTERS_MAX} characters`;
+  return { name: name === '' ? null : name };
+};
+
+/**
+ * Parses one address, `a@b` or `Name <a@b>`, strictly: no lists, groups, comments, IP literals or control characters but
+ * HTAB, which is a space. A name may have special characters without quotes. The domain comes back in lower-case A-labels, the local part as written (NFC; RFC 6531 allowed).
+ * @returns the mailbox, or the reason why it is none, to follow upon "… is not an email address: ".
+ */
+export const parseMailbox = (text: string): Mailbox | string => {
+  if (text.length > TEXT_CHARACTERS_MAX) return 'it is too long';
+  if (isPlainAddress(text)) return { address: text };
+  const spaced = text.replaceAll('\t', ' ');
+  if (UNSAFE.test(spaced)) return 'it contains a control character';
+  const trimmed = spaced.trim();
+  if (!trimmed.endsWith('>')) return parseAddress(trimmed);
+  const open = trimmed.lastIndexOf('<');
+  if (open < 0) return 'it has a > without its <';
+  const parsed = parseAddress(trimmed.slice(open + 1, -1));
+  if (typeof parsed === 'string') return parsed;
+  const named = parseName(trimmed.slice(0, open).trim());
+  if (typeof named === 'string') return named;
+  return named.name === null ? parsed : { address: parsed.address, name: named.name };
+};
+
+/**
+ * A parsed address as mail is written (RFC 5321 §4.1.2, RFC 5322 §3.4.1): a local part that is no dot-atom is quoted, as
+ * servers of the carriers that have such addresses expect it.
+ */
+export const writtenAddress = (address: string): string => {
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, at);
+  const isDotless = at < 0 || !(local.includes('..') || local.endsWith('.'));
+  return isDotless || local.startsWith('"') ? address : `"${local}"${address.slice(at)}`;
+};
+
+/** Of a parsed address: A-labels, lower case. */
+export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+
+/** Of a parsed address: the form in which two spellings of one mailbox are equal. Digests are made of it. */
+export const canonicalAddress = (address: string): string => address.normalize('NFC').toLowerCase();

@@ -1,0 +1,61 @@
+import { setImmediate } from 'node:timers/promises';
+import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../async/async.ts';
+import { parseMail } from './parse-mail.ts';
+import { type MailParser, MailParserUnavailable, type ParsedMail } from './parsed-mail.ts';
+
+/**
+ * Parsed at once up to here: 1 ms, and 40 ms where somebody has made headers for it to be slow. Larger ones go to a
+ * thread, which costs less than 1 ms.
+ */
+const INLINE_BYTES_MAX = 10_000;
+/** Copied in one turn of the event loop: about 1 ms. */
+const TURN_BYTES_MAX = 4_000_000;
+/** 25 MB take 0.4 s. Shorter refuses good mail, longer keeps the thread from other organizations. */
+const RUN_MS_MAX = 5_000;
+/** Clients wait longer than that for the answer to their data (RFC 5321 §4.5.3.2.6), but not to no end. */
+const WAIT_MS_MAX = 30_000;
+/** Their memory is that of messages in flight, which are bounded by bytes; more would outlive the time limit. */
+const WAITING_MAX = 500;
+const THREADS = 1;
+
+/** In memory that a thread reads without another copy. */
+const shared = async (chunks: readonly Uint8Array[], size: number): Promise<SharedArrayBuffer> => {
+  const memory = new SharedArrayBuffer(size);
+  const bytes = new Uint8Array(memory);
+  let written = 0;
+  let inTurn = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, written);
+    written += chunk.length;
+    inTurn += chunk.length;
+    if (inTurn < TURN_BYTES_MAX) continue;
+    inTurn = 0;
+    await setImmediate();
+  }
+  return memory;
+};
+
+const orReason = (error: unknown): string => {
+  if (error instanceof TaskTooLong) return 'it takes too long to parse';
+  if (error instanceof ThreadUnavailable) throw new MailParserUnavailable(`mail was not parsed: ${error.message}`);
+  throw error;
+};
+
+/** Small messages are parsed where they are, large ones in a thread, so that the event loop never waits for one. */
+export const createMailParser = (): MailParser => {
+  const workers = createWorkerThreads<SharedArrayBuffer, ParsedMail | string>({
+    entry: new URL('./parse-mail-thread.ts', import.meta.url),
+    threads: THREADS,
+    runMsMax: RUN_MS_MAX,
+    waitMsMax: WAIT_MS_MAX,
+    tasksMax: WAITING_MAX,
+  });
+  return {
+    parse: async (chunks, organizationId) => {
+      const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+      if (size <= INLINE_BYTES_MAX) return parseMail(Buffer.concat(chunks));
+      return await workers.run(await shared(chunks, size), organizationId).catch(orReason);
+    },
+    close: workers.close,
+  };
+};

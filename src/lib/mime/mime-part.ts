@@ -1,0 +1,177 @@
+import { isAttachmentType, isMessageType, isSevenBit } from './field-syntax.ts';
+import type { StoredAlternative, StoredAttachment } from './mailbox.ts';
+import { type Base64Text, quotedPrintable } from './transfer-encodings.ts';
+import { encodedWords, looksEncoded } from './write-headers.ts';
+
+const TOKEN = /^[\w!#$&+^`{|}~.-]+$/;
+const PRINTABLE = /^[ -~]*$/;
+const ATTRIBUTE_CHARACTER = /^[A-Za-z0-9!#$&+.^_`{|}~-]$/;
+/** A parameter stands on a line of its own; a longer value is continued (RFC 2231 §3). */
+const VALUE_CHARACTERS_MAX = 60;
+
+const percentEncoded = (character: string): string =>
+  ATTRIBUTE_CHARACTER.test(character)
+    ? character
+    : Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
+
+const extended = (name: string, value: string): string => {
+  const sections: string[] = [];
+  let section = "utf-8''";
+  for (const character of value) {
+    const encoded = percentEncoded(character);
+    if (section.length + encoded.length > VALUE_CHARACTERS_MAX) {
+      sections.push(section);
+      section = '';
+    }
+    section += encoded;
+  }
+  sections.push(section);
+  if (sections.length === 1) return `;\r\n ${name}*=${section}`;
+  return sections.map((text, index) => `;\r\n ${name}*${index}*=${text}`).join('');
+};
+
+const withoutControls = (value: string): string => value.replace(/\p{Cc}/gu, ' ');
+
+/** Some readers decode such a value once more after RFC 2231: no encoding would protect it. */
+const undecodable = (value: string): string => (looksEncoded(value) ? value.replaceAll('=?', '=_') : value);
+
+const isPlain = (value: string): boolean => PRINTABLE.test(value) && value.length <= VALUE_CHARACTERS_MAX;
+
+/** A parameter of a MIME header (RFC 2045 §5.1, RFC 2231), with the `;` before it, on a line of its own. */
+export const mimeParameter = (name: string, value: string): string => {
+  const safe = undecodable(withoutControls(value));
+  if (!isPlain(safe)) return extended(name, safe);
+  return `;\r\n ${name}=${TOKEN.test(safe) ? safe : `"${safe.replace(/[\\"]/g, '\\$&')}"`}`;
+};
+
+/**
+ * The name of a file beside a type, for readers that know no RFC 2231: those that look here at all decode RFC 2047, though
+ * it is not meant for it. Others take the `filename` of the disposition, which comes first for them.
+ */
+export const nameParameter = (filename: string): string => {
+  const safe = undecodable(withoutControls(filename));
+  if (isPlain(safe)) return mimeParameter('name', filename);
+  return `;\r\n name="${encodedWords(safe, ' name="'.length)}"`;
+};
+
+/** What a message consists of, in order: text to be sent as it stands, and base64 to be broken into lines. */
+export type MimePiece = string | Base64Text;
+
+export interface MimePart {
+  /** `Content-*` lines with their CRLF. */
+  readonly head: string;
+  /** What follows the empty line after them, with a CRLF at its end. */
+  readonly content: readonly MimePiece[];
+}
+
+/** RFC 5322 §2.1.1, without the CRLF. */
+const LINE_CHARACTERS_MAX = 998;
+/** Where quoted-printable grows larger than base64: it turns one byte into three, base64 three into four. */
+const NON_ASCII_SHARE_MAX = 0.17;
+
+const UNSAFE_IN_7BIT = /[^\t\r\n -~]/;
+/** RFC 5322 `id-left`/`id-right`, leniently: nothing that could end the brackets or the line. */
+const CONTENT_ID = /^[!-;=?-~]{1,250}$/;
+
+const withCrlf = (text: string): string => (/[\r\n]/.test(text) ? text.replace(/\r\n?|\n/g, '\r\n') : text);
+
+const hasLongLine = (text: string): boolean => {
+  let start = 0;
+  while (text.length - start > LINE_CHARACTERS_MAX) {
+    const end = text.indexOf('\r\n', start);
+    if (end < 0 || end - start > LINE_CHARACTERS_MAX) return true;
+    start = end + 2;
+  }
+  return false;
+};
+
+const isMostlyNonAscii = (text: string): boolean => {
+  const excess = Buffer.byteLength(text) - text.length;
+  // Two of three bytes, or one of two, are excess over UTF-16: near enough for a choice that is never wrong.
+  return excess * 1.5 > text.length * NON_ASCII_SHARE_MAX;
+};
+
+/**
+ * A body in UTF-8, in the plainest transfer encoding that carries it unharmed through any server.
+ * @param boundary text that the content must not contain; no encoded content can (RFC 2045 §6.7 note on `=_`).
+ */
+export const textPart = (subtype: 'plain' | 'html', text: string, boundary: string): MimePart => {
+  const content = withCrlf(text);
+  const head = (encoding: string): string =>
+    `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n`;
+  if (!UNSAFE_IN_7BIT.test(content) && !hasLongLine(content) && !content.includes(boundary)) {
+    return { head: head('7bit'), content: [`${content}\r\n`] };
+  }
+  if (isMostlyNonAscii(content)) {
+    return { head: head('base64'), content: [{ base64: Buffer.from(content).toString('base64') }] };
+  }
+  return { head: head('quoted-printable'), content: [`${quotedPrintable(content)}\r\n`] };
+};
+
+interface Encoded {
+  /** `Content-Type` and `Content-Transfer-Encoding` as they are written, the first without a name. */
+  readonly type: string;
+  readonly encoding: '7bit' | 'base64';
+  readonly content: readonly MimePiece[];
+}
+
+/** Requests with another type are refused before they get here; whatever comes otherwise is bytes. */
+const encoded = (contentType: string, base64: string): Encoded => {
+  if (isAttachmentType(contentType)) return { type: contentType, encoding: 'base64', content: [{ base64 }] };
+  const text = isMessageType(contentType) ? Buffer.from(base64, 'base64').toString('latin1') : null;
+  if (text === null || !isSevenBit(text)) {
+    return { type: 'application/octet-stream', encoding: 'base64', content: [{ base64 }] };
+  }
+  return { type: contentType, encoding: '7bit', content: [`${text}\r\n`] };
+};
+
+/** @throws {Error} a content id that cannot be written; requests with one are refused before they get here. */
+const contentIdLine = (contentId: string): string => {
+  const id = contentId.replace(/^<(.*)>$/, '$1');
+  if (!CONTENT_ID.test(id)) throw new Error('an attachment has a content id that no header can hold');
+  return `Content-ID: <${id}>\r\n`;
+};
+
+const dispositionLine = (disposition: 'attachment' | 'inline' | 'none', filename: string | undefined): string => {
+  if (disposition === 'none') return '';
+  const name = filename === undefined ? '' : mimeParameter('filename', filename);
+  return `Content-Disposition: ${disposition}${name}\r\n`;
+};
+
+/**
+ * @param inline shown within the html, which names it by its content id.
+ * @param base64 its content, as it is to be written.
+ */
+export const attachmentPart = (
+  attachment: StoredAttachment | StoredAlternative,
+  inline: boolean,
+  base64: string,
+): MimePart => {
+  const { filename, contentType, contentId, disposition = inline ? 'inline' : 'attachment' } = attachment;
+  const { type, encoding, content } = encoded(contentType, base64);
+  const head =
+    `Content-Type: ${type}${filename === undefined ? '' : nameParameter(filename)}\r\n` +
+    `Content-Transfer-Encoding: ${encoding}\r\n` +
+    dispositionLine(disposition, filename) +
+    (contentId === undefined ? '' : contentIdLine(contentId));
+  return { head, content };
+};
+
+export interface Multipart {
+  readonly subtype: 'mixed' | 'alternative' | 'related';
+  readonly boundary: string;
+}
+
+/** The parts in one; a single part stays what it is. */
+export const multipart = ({ subtype, boundary }: Multipart, parts: readonly MimePart[]): MimePart => {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return only;
+  const type = subtype === 'related' ? '; type="text/html"' : '';
+  return {
+    head: `Content-Type: multipart/${subtype}${type};\r\n boundary="${boundary}"\r\n`,
+    content: [
+      ...parts.flatMap(({ head, content }) => [`--${boundary}\r\n${head}\r\n`, ...content]),
+      `--${boundary}--\r\n`,
+    ],
+  };
+};

@@ -1,0 +1,40 @@
+/**
+ * Internet messages: addresses, header fields, bodies and their parts, written and read.
+ *
+ * Writing (strict, RFC 5322, 2045 to 2047, 2231, 6532): `addressHeader`, `textHeader` and `givenHeader` fold and encode
+ * header fields; `textPart`, `attachmentPart` and `multipart` build parts in the smallest transfer encoding that is safe.
+ * What was given cannot add a header or end a part.
+ *
+ * Reading (lenient, as mail programs are): `createMailParser` reads raw messages in a thread, `parseMail` reads one in
+ * this thread, `readHeaders` reads the head alone. Depth, parts, headers and time are bounded; a message beyond the
+ * bounds is refused with a phrase that says why.
+ *
+ * Addresses: `parseMailbox` parses `a@b` or `Name <a@b>` and returns the mailbox or the reason it is none.
+ * `canonicalAddress` is the form in which two spellings of one mailbox are equal; `writtenAddress` is the form on the wire.
+ */
+export type { MimeMessage, UnsignedMessage } from './built-message.ts';
+export { asciiDomain, canonicalAddress, domainOf, parseMailbox, writtenAddress } from './email-address.ts';
+export {
+  isAttachmentType,
+  isHeaderName,
+  isListUnsubscribe,
+  isMessageType,
+  isReplyTo,
+  isSevenBit,
+} from './field-syntax.ts';
+export { createMailParser } from './mail-parser.ts';
+export type { Mailbox, StoredAlternative, StoredAttachment, UnsubscribeWays } from './mailbox.ts';
+export { attachmentPart, type MimePart, type MimePiece, multipart, textPart } from './mime-part.ts';
+export { parseMail } from './parse-mail.ts';
+export {
+  type MailParser,
+  MailParserUnavailable,
+  type ParsedAlternative,
+  type ParsedMail,
+  type ParsedPart,
+  type WrittenAddress,
+} from './parsed-mail.ts';
+export { readHeaders } from './read-headers.ts';
+export { holdsAddresses, mailboxesIn } from './structured-headers.ts';
+export { base64Lines, base64LinesLength, canonicalBase64, canonicalBase64InTurns } from './transfer-encodings.ts';
+export { addressHeader, givenHeader, listUnsubscribeHeaders, textHeader } from './write-headers.ts';

@@ -1,0 +1,5 @@
+import { serveTasks } from '../async/async.ts';
+import { parseMail } from './parse-mail.ts';
+
+/** Entry of a thread that parses mail out of shared memory. Decoders accept no shared memory, hence the copy. */
+serveTasks((shared: SharedArrayBuffer) => parseMail(Buffer.from(new Uint8Array(shared).slice().buffer)));

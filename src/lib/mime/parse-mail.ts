@@ -1,0 +1,168 @@
+import { addressParser, decodeWords } from 'postal-mime';
+import { joinedBody, type Shown, unflowed } from './body-text.ts';
+import { bytesInCharset, type ContentField, parameterOf, Unreadable } from './content-field.ts';
+import { isMessageType, isSevenBit } from './field-syntax.ts';
+import { type MimeEntity, readMimeTree } from './mime-tree.ts';
+import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from './parsed-mail.ts';
+import type { HeaderField } from './read-headers.ts';
+
+/** What a message consists of, sorted as a message of this service is built. */
+interface Contents {
+  readonly shown: Shown[];
+  readonly alternatives: ParsedAlternative[];
+  readonly attachments: ParsedPart[];
+}
+
+const TOKEN = /^[\w!#$%&'*+.^`{|}~-]+$/;
+/** The name is kept apart, a boundary is of no use, and what RFC 2231 writes in pieces is one name. */
+const NOT_OF_TYPE = /^(?:boundary|(?:name|filename)(?:\*.*)?)$/;
+
+const written = (value: string): string => (TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`);
+
+const contentTypeOf = ({ type }: MimeEntity): string =>
+  [
+    type.value,
+    ...type.parameters
+      .filter(({ name }) => !NOT_OF_TYPE.test(name))
+      .map(({ name, value }) => `${name}=${written(value)}`),
+  ].join('; ');
+
+const filenameOf = ({ type, disposition }: MimeEntity): string | null => {
+  const name = parameterOf(disposition, 'filename') ?? parameterOf(type, 'name') ?? '';
+  return name === '' ? null : decodeWords(name);
+};
+
+const dispositionOf = ({ disposition: { value } }: MimeEntity): ParsedPart['disposition'] => {
+  if (value === '') return null;
+  // RFC 2183 §2.8: an unknown disposition is an attachment.
+  return value === 'inline' ? 'inline' : 'attachment';
+};
+
+const partOf = (entity: MimeEntity): ParsedPart => {
+  const bytes = entity.bytes();
+  const contentType = contentTypeOf(entity);
+  return {
+    filename: filenameOf(entity),
+    contentType,
+    ...(entity.contentId === null ? {} : { contentId: entity.contentId }),
+    disposition: dispositionOf(entity),
+    ...(isMessageType(contentType) ? { isSevenBit: isSevenBit(bytes.toString('latin1')) } : {}),
+    content: bytes.toString('base64'),
+  };
+};
+
+const textOf = ({ type, bytes }: MimeEntity): string => {
+  const charset = parameterOf(type, 'charset') ?? '';
+  const text = bytesInCharset(bytes(), charset);
+  if (text === null) throw new Unreadable(`its charset ${charset} is not known`);
+  const lines = text.replaceAll('\r\n', '\n');
+  const isFlowed = type.value === 'text/plain' && parameterOf(type, 'format')?.toLowerCase() === 'flowed';
+  return isFlowed ? unflowed(lines, parameterOf(type, 'delsp')?.toLowerCase() === 'yes') : lines;
+};
+
+const KIND: Readonly<Record<string, 'text' | 'html'>> = { 'text/plain': 'text', 'text/html': 'html' };
+
+const shownKind = ({ type, disposition }: MimeEntity): 'text' | 'html' | null =>
+  disposition.value === 'attachment' ? null : (KIND[type.value] ?? null);
+
+const multipartsIn = ({ type, parts }: MimeEntity): readonly string[] =>
+  parts === null ? [] : [type.value.slice('multipart/'.length), ...parts.flatMap(multipartsIn)];
+
+const leadsToHtml = (entity: MimeEntity): boolean =>
+  entity.parts === null ? shownKind(entity) === 'html' : entity.parts.some(leadsToHtml);
+
+/** Of a multipart/related the part that the others belong to comes first, wherever it stands (RFC 2387 §3.2). */
+const rootFirst = (type: ContentField, parts: readonly MimeEntity[]): readonly MimeEntity[] => {
+  if (type.value !== 'multipart/related') return parts;
+  const start = parameterOf(type, 'start')?.replace(/^<(.*)>$/, '$1');
+  const root = parts.find(({ contentId }) => contentId !== null && contentId === start);
+  return root === undefined ? parts : [root, ...parts.filter((part) => part !== root)];
+};
+
+const createSorting = (contents: Contents) => {
+  const { shown, alternatives, attachments } = contents;
+
+  const newPlace = (): Shown => {
+    const place = { text: [], html: [] };
+    shown.push(place);
+    return place;
+  };
+
+  /** @param group what the multipart/alternative around it shows. */
+  const sortPart = (entity: MimeEntity, group: Shown | null): void => {
+    const kind = shownKind(entity);
+    // A file of text that follows the text is a file, whatever its disposition.
+    const isFile = group === null && shown.length > 0 && filenameOf(entity) !== null;
+    if (kind === null || isFile) attachments.push(partOf(entity));
+    else (group ?? newPlace())[kind].push(textOf(entity));
+  };
+
+  const sortAlternatives = (parts: readonly MimeEntity[], group: Shown): void => {
+    const html = parts.findLastIndex(leadsToHtml);
+    for (const [index, part] of parts.entries()) {
+      if (part.parts !== null || shownKind(part) !== null) sort(part, group);
+      else alternatives.push({ ...partOf(part), beforeHtml: index < html });
+    }
+  };
+
+  const sort = (entity: MimeEntity, group: Shown | null): void => {
+    const { type, parts } = entity;
+    if (parts === null) sortPart(entity, group);
+    else if (type.value === 'multipart/alternative') sortAlternatives(parts, group ?? newPlace());
+    else sortAll(rootFirst(type, parts), group);
+  };
+
+  const sortAll = (parts: readonly MimeEntity[], group: Shown | null): void => {
+    for (const part of parts) sort(part, group);
+  };
+
+  return (root: MimeEntity): void => {
+    // RFC 6047 §2.4: an invitation may be all that a message is.
+    const isAlone = root.parts === null && shownKind(root) === null && root.type.value.startsWith('text/');
+    if (isAlone && root.disposition.value !== 'attachment') alternatives.push({ ...partOf(root), beforeHtml: false });
+    else sort(root, null);
+  };
+};
+
+/** Many times what any message may have: what goes further handles each, beside the requests of others. */
+const ADDRESSES_MAX = 1_000;
+const ATTACHMENTS_MAX = 100;
+
+const requireFew = <Item>(items: readonly Item[], maximum: number, unit: string): readonly Item[] => {
+  if (items.length > maximum) throw new Unreadable(`it has more than ${maximum} ${unit}`);
+  return items;
+};
+
+const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly WrittenAddress[] => {
+  const written = headers
+    .filter(({ name }) => name.toLowerCase() === wanted)
+    .flatMap(({ value }) => addressParser(value))
+    // A group without members is shown by its name alone.
+    .flatMap(({ name, address, group }) => (group === undefined || group.length === 0 ? [{ name, address }] : group))
+    .map(({ name, address }) => ({ name, address: address ?? '' }))
+    .filter(({ name, address }) => name !== '' || address !== '');
+  return requireFew(written, ADDRESSES_MAX, `addresses in ${wanted}`);
+};
+
+/** @returns what the message says, or why it cannot be read, in a phrase. */
+export const parseMail = (raw: Buffer): ParsedMail | string => {
+  try {
+    const tree = readMimeTree(raw);
+    const contents: Contents = { shown: [], alternatives: [], attachments: [] };
+    createSorting(contents)(tree);
+    return {
+      headers: tree.headers.map(({ name, value }) => ({ name, value: decodeWords(value) })),
+      from: addressesIn(tree.headers, 'from'),
+      to: addressesIn(tree.headers, 'to'),
+      cc: addressesIn(tree.headers, 'cc'),
+      replyTo: addressesIn(tree.headers, 'reply-to'),
+      ...joinedBody(contents.shown),
+      alternatives: contents.alternatives,
+      attachments: requireFew(contents.attachments, ATTACHMENTS_MAX, 'attachments'),
+      multiparts: multipartsIn(tree),
+    };
+  } catch (error) {
+    if (error instanceof Unreadable) return error.message;
+    throw error;
+  }
+};

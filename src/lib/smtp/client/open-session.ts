@@ -1,0 +1,280 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls, TLSSocket } from 'node:tls';
+import type { SMTPError } from 'nodemailer/lib/smtp-connection';
+import { openConnection, type SmtpConnection } from './connection.ts';
+import { GREETING_TIMEOUTS } from './greeting-timeouts.ts';
+import { noReply, parseReply, type SmtpReply } from './reply.ts';
+import { type Peer, peerOf, policyOf, type SessionTarget, type SmtpSession, sessionOf } from './session.ts';
+import type { TlsPolicy } from './tls-policy.ts';
+
+/** The server starts no TLS (RFC 3207), or its TLS failed or did not prove who it is. */
+type TlsFault = 'absent' | 'failed';
+
+/** Codes of errors made here. */
+const TLS_ERRORS: Readonly<Record<TlsFault, string>> = { absent: 'ETLS', failed: 'ECERTIFICATE' };
+const TIMED_OUT = 'ETIMEDOUT';
+const timedOut = (sentence: string): Error => Object.assign(new Error(sentence), { code: TIMED_OUT });
+
+const tlsFaultOf = (isTlsBroken: boolean, cause?: Error & { readonly code?: string | undefined }): TlsFault | null => {
+  if (cause?.code === TLS_ERRORS.absent) return 'absent';
+  const hasFailed = cause?.code === TLS_ERRORS.failed || (isTlsBroken && cause?.code !== TIMED_OUT);
+  return hasFailed ? 'failed' : null;
+};
+
+/** The session could not be set up; `reply.code` is 0 where the server said nothing. */
+export class SmtpConnectFailed extends Error {
+  override readonly name = 'SmtpConnectFailed';
+  readonly reply: SmtpReply;
+  /** Null: no server was asked. */
+  readonly peer: Peer | null;
+  /** The server was reached, and TLS with it did not come about: in clear it might work (RFC 7435). */
+  readonly isTlsBroken: boolean;
+  /** TLS that was demanded did not come about, or did not show who the server has to be. */
+  readonly isAboutTls: boolean;
+  /** Null: the failure is not one of TLS. */
+  readonly tlsFault: TlsFault | null;
+  /** It took the connection and did not get to the end of its greeting in the time that it had. */
+  readonly isUngreeted: boolean;
+  /** @param cause the error that it came from; undefined: our own time limit ended. */
+  constructor(reply: SmtpReply, peer: Peer | null = null, isTlsBroken = false, cause?: Error) {
+    super(reply.text, { cause });
+    this.reply = reply;
+    this.peer = peer;
+    this.isTlsBroken = isTlsBroken;
+    this.isUngreeted = reply.code === 0 && /^Greeting never received/.test(reply.text);
+    this.tlsFault = tlsFaultOf(isTlsBroken, cause);
+    this.isAboutTls = isTlsBroken || this.tlsFault !== null || (reply.code === 0 && typeof peer?.tls === 'string');
+  }
+}
+
+export interface SmtpSessionOptions {
+  readonly target: SessionTarget;
+  readonly ehloName: string;
+  /** Certificates to trust, for instance. */
+  readonly tls?: ConnectionOptions;
+  /** For name and connection. Default 30 s. */
+  readonly connectMs?: number;
+  /** For the greeting, and as long again for the rest of the setup. Default: `connectMs`, or else 60 s. */
+  readonly greetingMs?: number;
+  readonly onEnd: () => void;
+}
+
+/** A server that is gone must leave time for the next of its domain; slow networks connect within seconds. */
+const CONNECT_MS = 30_000;
+const timesOf = ({ connectMs, greetingMs }: SmtpSessionOptions) => ({
+  connectMs: connectMs ?? CONNECT_MS,
+  greetingMs: greetingMs ?? connectMs ?? GREETING_TIMEOUTS.firstMs,
+});
+
+/** @returns what is wrong with the certificate, where that is ours to say. */
+const certificateFault = ({ tls: { check, required } }: SessionTarget, socket: Socket): Error | undefined => {
+  if (!(socket instanceof TLSSocket)) return required ? new Error('the session is in clear') : undefined;
+  const fault = typeof check === 'function' ? check(socket) : undefined;
+  return fault && Object.assign(fault, { code: TLS_ERRORS.failed });
+};
+
+/** How far the setup of a session has come: what a failure is told with. */
+interface Progress {
+  socket: Socket | null;
+  isTurningToTls: boolean;
+}
+
+const tlsOptionsOf = ({
+  target: {
+    host,
+    tls: { check },
+  },
+  tls,
+}: SmtpSessionOptions): ConnectionOptions => ({
+  host,
+  ...(isIP(host) === 0 && { servername: host }),
+  rejectUnauthorized: check === 'ca',
+  ...tls,
+});
+
+/** Resolves when the socket has connected, or is secured. */
+const ready = (socket: Socket, event: 'connect' | 'secureConnect'): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(error instanceof AggregateError ? error.errors.at(-1) : error);
+    const end = (): void => reject(new Error('Connection closed unexpectedly'));
+    socket.once('error', fail).once('close', end);
+    socket.once(event, () => {
+      socket.removeListener('error', fail).removeListener('close', end);
+      resolve(socket);
+    });
+  });
+
+const connectSocket = (options: SmtpSessionOptions, progress: Progress): Promise<Socket> => {
+  const { host, address, port, implicitTls, localAddress } = options.target;
+  const to = { host: address ?? host, port, ...(localAddress !== undefined && { localAddress }) };
+  const socket = implicitTls ? connectTls({ ...tlsOptionsOf(options), ...to }) : connect(to);
+  progress.socket = socket;
+  return ready(socket, implicitTls ? 'secureConnect' : 'connect');
+};
+
+const isStartTls = (line: string): boolean => /^STARTTLS\b/i.test(line);
+
+const REPLY = /^(?:\d{3}-.*\r?\n){0,100}\d{3}(?: .*)?\r?\n/;
+const REPLY_BYTES_MAX = 64 * 1024;
+
+/**
+ * Says STARTTLS and reads the reply itself: whatever else came in clear is dropped (RFC 3207 §6).
+ * @returns '' if the connection ended first.
+ */
+const startTls = async ({ socket }: SmtpConnection): Promise<string> => {
+  const listeners = socket.listeners('data') as ((chunk: Buffer) => void)[];
+  socket.removeAllListeners('data');
+  let text = '';
+  const reply = await new Promise<string>((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      const found = REPLY.exec(text)?.[0];
+      if (found !== undefined) resolve(found.trim());
+      else if (text.length > REPLY_BYTES_MAX) socket.destroy();
+    });
+    socket.once('close', () => resolve(''));
+    socket.write('STARTTLS\r\n');
+  });
+  socket.removeAllListeners('data');
+  for (const listener of listeners) socket.on('data', listener);
+  return reply;
+};
+
+/** The first `SMTPConnection` and all that it was told are left behind. */
+const turnToTls = async (socket: Socket, options: SmtpSessionOptions, progress: Progress): Promise<Socket> => {
+  socket.removeAllListeners().setTimeout(0);
+  const secured = connectTls({ ...tlsOptionsOf(options), socket });
+  progress.socket = secured;
+  progress.isTurningToTls = true;
+  await ready(secured, 'secureConnect');
+  progress.isTurningToTls = false;
+  return secured;
+};
+
+const REQUIRED_BY: Readonly<Record<TlsPolicy, string>> = {
+  dane: 'the DNS of its domain requires it (DANE)',
+  'mta-sts': 'the MTA-STS policy of its domain requires it',
+  required: 'the settings of this service require it',
+  opportunistic: 'it is used where it is offered',
+};
+
+/** @param reply to STARTTLS; '': the connection ended. */
+const noTls = ({ offered }: SmtpConnection, target: SessionTarget, reply: string): Error => {
+  const isOffered = offered.some(isStartTls);
+  // The server is closing, whatever it was asked.
+  if (isOffered && reply.startsWith('421')) return Object.assign(new Error(reply), { response: reply });
+  const said = reply === '' ? 'It ended the connection.' : `It replied: ${reply}`;
+  const what = isOffered ? 'the server did not start TLS' : 'the server offers no TLS';
+  const why = REQUIRED_BY[policyOf(target)];
+  const sentence = `${what}, and ${why}${isOffered ? `. ${said}` : ''}`;
+  return Object.assign(new Error(sentence), { code: TLS_ERRORS.absent });
+};
+
+/** The connection over TLS where it is offered or demanded; null: it is not to be had, and need not be. */
+const secure = async (
+  plain: SmtpConnection,
+  options: SmtpSessionOptions,
+  progress: Progress,
+): Promise<Socket | null> => {
+  const { target } = options;
+  const { required, avoided = false } = target.tls;
+  if (!required && (avoided || !plain.offered.some(isStartTls))) return null;
+  if (plain.ehloRefusal !== null) throw noTls(plain, target, plain.ehloRefusal); // STARTTLS needs EHLO
+  const reply = await startTls(plain);
+  if (reply.startsWith('2')) return turnToTls(plain.socket, options, progress);
+  if (!required) return null;
+  throw noTls(plain, target, reply);
+};
+
+/** Said by us of a server that was given credentials for nothing. */
+export const NO_AUTHENTICATION = 'the server offers no authentication';
+export const NO_PASSWORD_AUTHENTICATION = 'the server offers no authentication by user and password';
+
+/** Mechanisms for user and password, in the order in which they are taken: the fewest round trips first. */
+const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5'] as const;
+/** RFC 4954 §3; some write `AUTH=`, as drafts of it did. */
+const AUTH = /^AUTH[ =]+(.*)$/i;
+
+/** By a mechanism that the server offers; nothing without credentials. */
+const login = (
+  { smtp, lastWord }: SmtpConnection,
+  offered: readonly string[],
+  { credentials }: SessionTarget,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (credentials === null) return resolve();
+    // nodemailer tells of a reply alone, and some servers end the connection instead.
+    const end = (): void => {
+      const { code, text } = lastWord();
+      reject(Object.assign(new Error(text), code > 0 ? { response: text } : {}));
+    };
+    const mechanisms = offered.flatMap((line) => AUTH.exec(line)?.[1]?.toUpperCase().split(/ +/) ?? []);
+    if (mechanisms.length === 0) return reject(new Error(NO_AUTHENTICATION));
+    const method = MECHANISMS.find((each) => mechanisms.includes(each));
+    if (method === undefined) return reject(new Error(NO_PASSWORD_AUTHENTICATION));
+    smtp.once('end', end);
+    smtp.login({ ...credentials, method }, (error) => {
+      smtp.removeListener('end', end);
+      if (error === null) resolve();
+      else reject(error);
+    });
+  });
+
+/** Connects, greets, turns to TLS where it is offered or demanded, and authenticates. */
+const setUp = async (options: SmtpSessionOptions, progress: Progress): Promise<SmtpConnection> => {
+  const { target, ehloName } = options;
+  const times = { host: target.host, ehloName, greetingMs: timesOf(options).greetingMs };
+  const first = await openConnection(await connectSocket(options, progress), times);
+  const secured = target.implicitTls ? null : await secure(first, options, progress);
+  // It is greeted once; nodemailer reads that again, to begin anew.
+  secured?.unshift(Buffer.from(`${first.greeting}\r\n`));
+  const connection = secured === null ? first : await openConnection(secured, times);
+  const fault = certificateFault(target, connection.socket);
+  if (fault !== undefined) throw fault;
+  // No login is given in clear to a server that offered TLS and then dropped it.
+  const isDropped = !(connection.socket instanceof TLSSocket) && connection.offered.some(isStartTls);
+  await login(connection, isDropped ? [] : connection.offered, target);
+  if (!connection.isOpen()) throw new Error('the server ended the session');
+  return connection;
+};
+
+/** IANA, SMTP enhanced status codes: encryption needed, and cryptographic failure. Either may be mended. */
+const TLS_STATUS: Readonly<Record<TlsFault, string>> = { absent: '4.7.10', failed: '4.7.5' };
+
+/** TLS that is required is our own finding, whatever the server replied to STARTTLS. */
+const replyOf = ({ response, message }: SMTPError, requiredTlsFault: TlsFault | null): SmtpReply => {
+  const reply = typeof response === 'string' ? parseReply(response) : noReply(message);
+  return requiredTlsFault === null ? reply : { ...reply, enhanced: TLS_STATUS[requiredTlsFault] };
+};
+
+/** @throws {SmtpConnectFailed} */
+export const openSmtpSession = async (options: SmtpSessionOptions, signal: AbortSignal): Promise<SmtpSession> => {
+  const { target, onEnd } = options;
+  const { connectMs, greetingMs } = timesOf(options);
+  const progress: Progress = { socket: null, isTurningToTls: false };
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(timedOut('the deadline passed before the server was ready'));
+  const timers = [
+    setTimeout(() => {
+      if (progress.socket?.connecting) reject(timedOut('the server did not take the connection in time'));
+    }, connectMs),
+    setTimeout(() => reject(timedOut('the server was not ready in time')), connectMs + 2 * greetingMs),
+  ];
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    const connection = await Promise.race([tooLate, setUp(options, progress)]);
+    connection.smtp.once('end', onEnd);
+    return sessionOf(connection, target);
+  } catch (error) {
+    const { socket, isTurningToTls } = progress;
+    const cause = error as SMTPError;
+    const reply = replyOf(cause, target.tls.required ? tlsFaultOf(isTurningToTls, cause) : null);
+    const failed = new SmtpConnectFailed(reply, peerOf(target, socket), isTurningToTls, cause);
+    socket?.on('error', () => undefined).destroy();
+    throw failed;
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  }
+};

@@ -1,0 +1,167 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions } from 'smtp-server';
+import type { Logger } from '../../async/async.ts';
+import { type Bounding, boundConnections, type ConnectionBounds, type Connections, NEW_TLS_MS } from './connections.ts';
+
+/** A negative reply as `smtp-server` expects it. @param text begins with the enhanced code (RFC 3463). */
+export const smtpAnswer = (responseCode: number, text: string): Error =>
+  Object.assign(new Error(text), { responseCode });
+
+/** PEM. */
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What a listener does with its connections. */
+export interface SmtpTask {
+  /** `RCPT TO:a@b` means `RCPT TO:<a@b>`: devices and scripts write it so. Absent: it is a syntax error (RFC 5321 §4.1.1.3). */
+  readonly acceptsBareAddresses?: true;
+  readonly bounds: ConnectionBounds;
+  /** Name, limits and what each command does. */
+  serve(connections: Pick<Connections, 'authenticated' | 'end'>): SMTPServerOptions;
+}
+
+export interface SmtpListenerOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Absent: STARTTLS is not offered. */
+  readonly tls?: TlsPair | undefined;
+  /** `implicit`: from the first byte on (RFC 8314 §3), which needs a pair; otherwise by STARTTLS (RFC 3207). */
+  readonly tlsBegins?: 'implicit' | 'asked';
+  /** The network that a client's address counts for. */
+  networkOf(address: string): string;
+  readonly logger: Logger;
+}
+
+export interface SmtpListener {
+  readonly port: number;
+  /** From the next connection on. */
+  useTls(tls: TlsPair): void;
+  /** Accepts no more connections, and ends the open ones within the task's `closeTimeout`. */
+  close(): Promise<void>;
+}
+
+type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo'>;
+type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onMailFrom' | 'onRcptTo' | 'onData'>;
+
+/** Refuses connections beyond the bounds, and notes which ones are idle. */
+const counted = (task: Handlers, connections: () => Connections): Handlers => ({
+  onConnect: (session, callback) => {
+    const refusal = connections().enter(session);
+    if (refusal !== null) return callback(smtpAnswer(421, refusal));
+    if (task.onConnect === undefined) return callback();
+    task.onConnect(session, callback);
+  },
+  onMailFrom: (address, session, callback) => {
+    connections().used(session);
+    task.onMailFrom?.(address, session, callback);
+  },
+  onRcptTo: (address, session, callback) => {
+    connections().used(session);
+    task.onRcptTo?.(address, session, callback);
+  },
+  ...(task.onData === undefined
+    ? {}
+    : {
+        onData: (stream, session, callback) => {
+          const ended = connections().receives(session);
+          task.onData?.(stream, session, (...reply) => {
+            ended();
+            callback(...reply);
+          });
+        },
+      }),
+});
+
+/** Of the extensions that are offered (RFC 1870, 3461, 4954, 6152, 6531, 8689); what their values are is checked later. */
+const MAIL_PARAMETERS = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH', 'REQUIRETLS']);
+const RCPT_PARAMETERS = new Set(['NOTIFY', 'ORCPT']);
+
+/** RFC 5321 §4.1.1.11: ignoring an unknown parameter would ignore what the client asked for. */
+const unknownParameter = ({ args }: SMTPServerAddress, known: ReadonlySet<string>): Error | null => {
+  const unknown = Object.keys(args || {}).find((name) => !known.has(name));
+  if (unknown === undefined) return null;
+  return smtpAnswer(555, `5.5.4 the parameter ${unknown.replace(/[^!-~]/g, '?').slice(0, 100)} is not supported`);
+};
+
+const understood = ({ onMailFrom, onRcptTo }: SMTPServerOptions): Required<Envelopes> => ({
+  onMailFrom: (address, session, callback) => {
+    const unknown = unknownParameter(address, MAIL_PARAMETERS);
+    if (unknown !== null || onMailFrom === undefined) return callback(unknown);
+    onMailFrom(address, session, callback);
+  },
+  onRcptTo: (address, session, callback) => {
+    const unknown = unknownParameter(address, RCPT_PARAMETERS);
+    if (unknown !== null || onRcptTo === undefined) return callback(unknown);
+    onRcptTo(address, session, callback);
+  },
+});
+
+const BARE_PATH = /^((?:rcpt[ \t]+to|mail[ \t]+from)[ \t]*:[ \t]*)([^\s<>]+)(.*)$/is;
+
+/** The command with its address in angle brackets. */
+const bracketed = (command: Buffer): Buffer =>
+  Buffer.from(command.toString('latin1').replace(BARE_PATH, '$1<$2>$3'), 'latin1');
+
+/** Reads addresses of each new connection with or without their brackets. */
+const acceptBareAddresses = (server: SMTPServer): void => {
+  const connect = server.connect.bind(server);
+  server.connect = (socket, options) => {
+    const before = new Set(server.connections);
+    connect(socket, options);
+    for (const connection of server.connections) {
+      if (before.has(connection)) continue;
+      const [mail, rcpt] = [connection.handler_MAIL.bind(connection), connection.handler_RCPT.bind(connection)];
+      connection.handler_MAIL = (command, callback) => mail(bracketed(command), callback);
+      connection.handler_RCPT = (command, callback) => rcpt(bracketed(command), callback);
+    }
+  };
+};
+
+const createServer = (
+  { serve, bounds, acceptsBareAddresses }: SmtpTask,
+  { tls, tlsBegins, networkOf, logger }: SmtpListenerOptions,
+): SMTPServer => {
+  const current = (): Connections => connections;
+  const options = serve({
+    authenticated: (peer, organizationId) => current().authenticated(peer, organizationId),
+    end: (peer) => current().end(peer),
+  });
+  const disabled = [...(options.disabledCommands ?? []), ...(tls === undefined ? ['STARTTLS'] : [])];
+  const server = new SMTPServer({
+    ...options,
+    ...(tls ?? {}),
+    ...(tlsBegins === 'implicit' ? { secure: true } : {}),
+    disabledCommands: disabled,
+    disableReverseLookup: true,
+    logger: false,
+    ...counted({ ...options, ...understood(options) }, current),
+  });
+  if (acceptsBareAddresses) acceptBareAddresses(server);
+  const dismiss: Bounding['dismiss'] = ({ id }, refusal) => {
+    for (const connection of server.connections) if (connection.id === id) connection.send(421, refusal);
+  };
+  const connections = boundConnections(server.server, bounds, { networkOf, dismiss });
+  server.on('error', (error) => logger.debug({ err: error }, 'an SMTP session failed'));
+  return server;
+};
+
+/** Listens for SMTP. @throws what `listen` fails with. */
+export const startSmtpListener = async (task: SmtpTask, options: SmtpListenerOptions): Promise<SmtpListener> => {
+  const server = createServer(task, options);
+  const listening = server.listen(options.port, options.host);
+  await once(listening, 'listening');
+  return {
+    port: (listening.address() as AddressInfo).port,
+    useTls: (tls) => server.updateSecureContext(tls),
+    close: async () => {
+      server.server.close(); // no more connections
+      await sleep(NEW_TLS_MS);
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+};

@@ -1,0 +1,166 @@
+import type { LookupFunction } from 'node:net';
+import { Client } from 'undici';
+import { createSemaphore } from '../../async/async.ts';
+
+/** Others at the name are not about this (RFC 8461 §3.1). */
+const BEGINNING = 'v=STSv1;';
+const FIELD = /^[ \t]*(?<name>[a-z0-9][a-z0-9_.-]{0,31})=(?<value>[!-:<>-~]+)[ \t]*$/i;
+const BLANK = /^[ \t]*$/;
+/** Records in use have 40. Longer ones are read while everything else waits, and say no more. */
+const CHARACTERS_MAX = 1000;
+const ID = /^[a-z0-9]{1,32}$/i;
+
+/**
+ * The id in the TXT records of `_mta-sts.<domain>`: another one means another policy. Null: there is no policy, which is
+ * also what several records or a malformed one mean (RFC 8461 §3.1).
+ */
+export const stsRecordId = (texts: readonly string[]): string | null => {
+  const [only, ...others] = texts.filter((text) => text.startsWith(BEGINNING));
+  if (only === undefined || others.length > 0 || only.length > CHARACTERS_MAX) return null;
+  const fields = only.slice(BEGINNING.length).split(';');
+  // The last semicolon is optional.
+  const given = BLANK.test(fields.at(-1) ?? '') ? fields.slice(0, -1) : fields;
+  const read = given.map((field) => FIELD.exec(field)?.groups ?? null);
+  if (read.includes(null)) return null;
+  const id = read.find((field) => field?.name === 'id')?.value ?? '';
+  return ID.test(id) ? id : null;
+};
+
+/** What a domain says of its mail hosts (RFC 8461 §3.2). */
+export interface StsPolicy {
+  /** `enforce`: no mail to other hosts than these, nor without a certificate that is valid for the host. */
+  readonly mode: 'enforce' | 'testing' | 'none';
+  /** Lower case; `*.` may stand for one label at the beginning. */
+  readonly mx: readonly string[];
+  readonly maxAgeSeconds: number;
+}
+
+/** A year: the largest there is (RFC 8461 §3.2). */
+const MAX_AGE_SECONDS_MAX = 31_557_600;
+
+const LINE = /^(?<name>[a-z0-9][a-z0-9_.-]{0,31}):[ \t]*(?<value>.*)$/i;
+const MAX_AGE = /^\d{1,10}$/;
+const MX =
+  /^(?=.{1,255}$)(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/;
+
+const MODES = ['enforce', 'testing', 'none'] as const;
+
+interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+const fieldsOf = (text: string): readonly Field[] | null => {
+  const fields: Field[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.trim() === '') continue;
+    const { name, value } = LINE.exec(line)?.groups ?? {};
+    if (name === undefined || value === undefined) return null;
+    fields.push({ name, value: value.trim() });
+  }
+  return fields;
+};
+
+/** Of fields that are there twice the first counts; unknown ones are passed over (RFC 8461 §3.2). Null: no policy. */
+export const readStsPolicy = (text: string): StsPolicy | null => {
+  const fields = fieldsOf(text) ?? [];
+  const first = (name: string): string => fields.find((field) => field.name === name)?.value ?? '';
+  const mode = MODES.find((each) => each === first('mode'));
+  const mx = fields.filter(({ name }) => name === 'mx').map(({ value }) => value.toLowerCase());
+  const isWhole = first('version') === 'STSv1' && MAX_AGE.test(first('max_age')) && (mx.length > 0 || mode === 'none');
+  if (mode === undefined || !isWhole || !mx.every((pattern) => MX.test(pattern))) return null;
+  return { mode, mx, maxAgeSeconds: Math.min(Number(first('max_age')), MAX_AGE_SECONDS_MAX) };
+};
+
+const afterFirstLabel = (host: string): string => host.slice(host.indexOf('.') + 1);
+
+/** Whether a host is one of the policy's: `*.example.com` is `mx.example.com`, and not `a.b.example.com` (RFC 8461 §4.1). */
+export const mxMatches = ({ mx }: Pick<StsPolicy, 'mx'>, host: string): boolean => {
+  const plain = host.toLowerCase().replace(/\.$/, '');
+  return mx.some((pattern) =>
+    pattern.startsWith('*.') ? plain.includes('.') && afterFirstLabel(plain) === pattern.slice(2) : plain === pattern,
+  );
+};
+
+export interface FetchStsPolicyOptions {
+  /** Of policy hosts: never one that leads into this network. */
+  readonly lookup: LookupFunction;
+  /** 443 without it. */
+  readonly port?: number;
+  /** PEM; those that the platform trusts without it. */
+  readonly ca?: string;
+  readonly timeoutMs?: number;
+}
+
+export interface FetchStsPolicy {
+  /** The text of the domain's policy; null: it is not to be had. Never fails. */
+  fetch(domain: string): Promise<string | null>;
+  close(): void;
+}
+
+/** RFC 8461 §3.3 proposes it. Policies have less than 1 kB. */
+const POLICY_BYTES_MAX = 64 * 1024;
+/** A message waits for it, once. RFC 8461 §3.3 proposes a minute, which holds mail up for hosts that are gone. */
+const TIMEOUT_MS = 10_000;
+/** Each is a handshake. More takes the processor from the mail, fewer makes new domains wait for slow ones. */
+const FETCHES_MAX = 32;
+const WAITING_MAX = 1000;
+const HTTPS_PORT = 443;
+const OK = 200;
+
+const PLAIN_TEXT = /^text\/plain[ \t]*(?:;|$)/i;
+/** Labels of a name that can be part of a URL as it stands. */
+const DOMAIN = /^(?=.{1,240}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
+
+/**
+ * Gets policies from `https://mta-sts.<domain>/.well-known/mta-sts.txt` (RFC 8461 §3.3): the certificate must be valid,
+ * a redirection is no policy, nor is anything that is not plain text.
+ */
+export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPolicy => {
+  const { lookup, port = HTTPS_PORT, ca, timeoutMs = TIMEOUT_MS } = options;
+  const fetches = createSemaphore({ capacity: FETCHES_MAX, waitingMax: WAITING_MAX });
+  const open = new Set<AbortController>();
+  let isClosed = false;
+
+  const get = async (client: Client, signal: AbortSignal): Promise<string | null> => {
+    const { statusCode, headers, body } = await client.request({
+      method: 'GET',
+      path: '/.well-known/mta-sts.txt',
+      signal,
+      headers: { accept: 'text/plain' },
+    });
+    const isPolicy = statusCode === OK && PLAIN_TEXT.test(String(headers['content-type']));
+    return isPolicy ? await body.text() : null;
+  };
+
+  const fetchNow = async (domain: string): Promise<string | null> => {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), timeoutMs);
+    open.add(controller);
+    const client = new Client(`https://mta-sts.${domain}:${port}`, {
+      connect: { lookup, timeout: timeoutMs, ...(ca === undefined ? {} : { ca }) },
+      maxResponseSize: POLICY_BYTES_MAX,
+    });
+    try {
+      return await get(client, controller.signal);
+    } catch {
+      return null; // of no more use than why
+    } finally {
+      clearTimeout(timer);
+      open.delete(controller);
+      await client.destroy();
+    }
+  };
+
+  return {
+    fetch: async (domain) => {
+      if (!DOMAIN.test(domain)) return null;
+      // Too many wait: the policy is unknown.
+      return fetches.run(async () => (isClosed ? null : fetchNow(domain))).catch(() => null);
+    },
+    close: () => {
+      isClosed = true;
+      for (const controller of open) controller.abort();
+    },
+  };
+};

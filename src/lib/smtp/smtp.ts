@@ -1,0 +1,54 @@
+/**
+ * SMTP between servers: the client, the listener, DNS, and what makes a transfer trustworthy.
+ *
+ * Sending one message:
+ * 1. `createStubResolver` asks the configured name servers for MX, addresses and TLSA records. Answers are cached, and
+ *    the AD flag says whether DNSSEC validated them. `ResolverUnavailable` is "not known", never "none".
+ * 2. `createTransportSecurity` decides what TLS must prove for a host: DANE (RFC 7672), MTA-STS (RFC 8461), or nothing
+ *    beyond what the server offers.
+ * 3. `openSmtpSession` connects, greets (EHLO), starts TLS and authenticates. `createSessionPool` keeps sessions for
+ *    the next message to the same host.
+ * 4. `dkimSignatures` signs the message (RFC 6376, RFC 8463), in a thread pool with a bound.
+ * 5. `SmtpSession.transmit` sends MAIL, RCPT and DATA or BDAT, pipelined where the server allows it, and returns a
+ *    `Transmission`: what the server replied to each recipient, and how the transaction ended. A connection that breaks
+ *    after the final dot is kept apart, because the message may have arrived.
+ *
+ * Receiving: `startSmtpListener` accepts connections, bounded in all and by client network, and hands sessions to a
+ * task. What a reply means for a recipient, a retry or a suppression is the caller's to decide.
+ */
+export { createGreetingTimeouts, GREETING_TIMEOUTS, type GreetingTimeouts } from './client/greeting-timeouts.ts';
+export {
+  NO_AUTHENTICATION,
+  NO_PASSWORD_AUTHENTICATION,
+  openSmtpSession,
+  SmtpConnectFailed,
+} from './client/open-session.ts';
+export { isTooManyRecipients, noReply, parseReply, type SmtpReply, type SmtpStage } from './client/reply.ts';
+export type { Peer, SessionTarget, SmtpSession } from './client/session.ts';
+export { createSessionPool, type PooledSession, type SessionPool } from './client/session-pool.ts';
+export type { TlsPolicy } from './client/tls-policy.ts';
+export type { End } from './client/transaction.ts';
+export type { Transmission } from './client/transmission.ts';
+export { bodyHash, relaxedHeader } from './dkim/canonicalize.ts';
+export { createPrivateKeys, dkimSignatures } from './dkim/sign.ts';
+export type { SigningKey } from './dkim/signing-key.ts';
+export { isNameServer, readNameServer } from './dns/name-server.ts';
+export {
+  type DnsAnswer,
+  type HostAddress,
+  type MxRecord,
+  type Resolver,
+  ResolverUnavailable,
+  type TlsaRecord,
+} from './dns/resolver.ts';
+export { createStubResolver } from './dns/stub-resolver.ts';
+export {
+  type SmtpListener,
+  type SmtpTask,
+  smtpAnswer,
+  startSmtpListener,
+  type TlsPair,
+} from './listener/smtp-listener.ts';
+export { createMtaSts } from './policy/mta-sts.ts';
+export type { StsPolicy } from './policy/sts-policy.ts';
+export { createTransportSecurity, type HostSecurity, type TransportSecurity } from './policy/transport-security.ts';
