@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import type { Origin } from '../../../src/commands/context.ts';
 import { deleteWebhook, registerWebhook, updateWebhook } from '../../../src/commands/webhook.ts';
@@ -9,7 +8,7 @@ import { webhookStream } from '../../../src/domain/streams.ts';
 import { type FeedEvent, type FeedPage, isAfter, type ReadFeed } from '../../../src/projections/events/queries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import type { Service } from '../service.ts';
-import { receiver, service } from './opened.ts';
+import { dueDeliveriesPosted, receiver, service } from './opened.ts';
 
 const environment = 'test';
 const originOf = ({ organizationId }: Service): Origin => ({
@@ -95,7 +94,7 @@ describe('a replay', () => {
     await startReplay(opened, deliveries);
     await until(() => expect(endpoint.posts).toHaveLength(5));
     await until(async () => expect(await deliveries.findReplay('rpl_1')).toMatchObject({ state: 'completed' }));
-    await sleep(300);
+    await dueDeliveriesPosted(outbox, failing);
     expect(endpoint.posts.map(({ json }) => json.id).toSorted()).toEqual(
       (await eventsOf(outbox)).map(({ id }) => id).toSorted(),
     );
@@ -152,10 +151,19 @@ describe('a replay', () => {
     const { outbox } = opened;
     await sendSome(outbox, 130);
     const deliveries = createInMemoryWebhookDeliveries();
-    outbox.workers({ webhookDeliveries: deliveries, feed: feedOf(outbox, 1_000) }).start();
+    let rounds = 0;
+    const counting: WebhookDeliveries = {
+      ...deliveries,
+      runningReplays: (ask) => {
+        rounds += 1;
+        return deliveries.runningReplays(ask);
+      },
+    };
+    outbox.workers({ webhookDeliveries: counting, feed: feedOf(outbox, 1_000) }).start();
     const { webhookId } = await startReplay(opened, deliveries);
     await until(async () => expect(await deliveries.pendingOf(webhookId, 1_000)).toBe(100));
-    await sleep(2_500);
+    const roundsBefore = rounds;
+    await until(() => expect(rounds).toBeGreaterThanOrEqual(roundsBefore + 3));
     expect(await deliveries.pendingOf(webhookId, 1_000)).toBe(100);
   });
 
