@@ -9,5 +9,7 @@ export default defineConfig({
     // Most of what tests do is wait for engines: twice the cores of a small machine.
     maxWorkers: 4,
     restoreMocks: true,
+    // A test that asserts nothing passes whatever happens.
+    expect: { requireAssertions: true },
   },
 });

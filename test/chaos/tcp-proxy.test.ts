@@ -57,10 +57,7 @@ describe('the proxy that stands for a bad network', () => {
   test('passes everything on, and the end after it', async () => {
     client.end('hello');
     await heard(atServer, 'hello');
-    await eventually(
-      async () => atServer.ended,
-      (ended) => ended === 'closed',
-    );
+    await expect.poll(() => atServer.ended).toBe('closed');
   });
 
   test('delivers later, in order, when it delays', async () => {

@@ -79,13 +79,15 @@ describe('in-memory projections', () => {
 
   test('catch up at once with a log that holds nothing of the family', async () => {
     const store = openStore();
-    const empty = createInMemoryProjections(store, [memoryOf('domain')]);
+    const [ofEmpty, ofOthers] = [memoryOf('domain'), memoryOf('domain')];
+    const empty = createInMemoryProjections(store, [ofEmpty]);
     begin(empty.work);
-    await empty.caughtUp;
+    await expect(empty.caughtUp).resolves.toBeUndefined();
     await appendMessage(store, 'msg_1');
-    const others = createInMemoryProjections(store, [memoryOf('domain')]);
+    const others = createInMemoryProjections(store, [ofOthers]);
     begin(others.work);
-    await others.caughtUp;
+    await expect(others.caughtUp).resolves.toBeUndefined();
+    expect([ofEmpty.streams, ofOthers.streams]).toEqual([[], []]);
   });
 
   test('do not catch up while the log is away, and apply each event once after a restart', async () => {

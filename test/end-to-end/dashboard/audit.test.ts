@@ -61,7 +61,7 @@ describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
     await openRotation(page);
     const shown = page.getByRole('region', { name: 'Proof' });
     await shown.getByText('Wrong').waitFor();
-    await shown.getByText(sentence).waitFor();
+    await expect.poll(() => shown.innerText()).toMatch(sentence);
     await close();
   });
 
@@ -95,6 +95,7 @@ describe.skipIf(chromiumIsMissing)('the screen of the audit log', () => {
     await page.getByText('not signed by the key that this browser keeps').waitFor();
     await page.getByRole('button', { name: 'Forget what was kept' }).click();
     await page.getByText('for the first time').waitFor();
+    expect(await page.getByText('not signed by the key that this browser keeps').count()).toBe(0);
     await close();
   });
 

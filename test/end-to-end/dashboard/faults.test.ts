@@ -56,6 +56,7 @@ describe.skipIf(chromiumIsMissing)('a fault', { timeout: 240_000 }, () => {
     await page.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('A later one').first().waitFor();
     await page.getByText('Not read again since').waitFor({ state: 'detached' });
+    expect(await page.getByText('Your order').count()).toBeGreaterThan(0);
     await close();
   });
 

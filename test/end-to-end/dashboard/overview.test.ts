@@ -216,6 +216,7 @@ describe.skipIf(chromiumIsMissing)('the overview', () => {
     await page.goto('/dashboard');
     await page.getByText('You may not look at').waitFor();
     await page.getByText('Why mail bounced').waitFor();
+    expect(await page.getByText('You may not look at').count()).toBe(1);
     await close();
   });
 });

@@ -144,6 +144,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await one.page.getByText('developer', { exact: true }).waitFor();
     await other.page.getByRole('button', { name: 'Sign in' }).click();
     await other.page.getByRole('alert').waitFor();
+    expect(await other.page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
     await one.close();
     await other.close();
   });
@@ -189,6 +190,7 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     for (const { id } of body.data) await dashboard.api.delete(`/v1/sessions/${id}`);
     // Nobody has to do anything: the stream of events ends, and is not opened again.
     await page.getByLabel('API key').waitFor();
+    expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
     await close();
   });
 });

@@ -105,8 +105,8 @@ describe('@sendgrid/mail', () => {
     const [one, two] = [randomUUID(), randomUUID()];
     const mail = (subject: string) => ({ from: 'shop@example.test', to: 'ann@example.net', subject, text: 'Hi' });
     await use().send([mail(one), mail(two)]);
-    await arrived(one);
-    await arrived(two);
+    expect(await arrived(one)).toHaveLength(1);
+    expect(await arrived(two)).toHaveLength(1);
   });
 
   test('sends with a dynamic template', async () => {

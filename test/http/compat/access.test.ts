@@ -91,9 +91,10 @@ test("another organization's template is none", async () => {
 });
 
 describe('an idempotency key', () => {
-  test.each([...SENDS, ...BATCHES])('%s %s replays, and is refused with another body', async (vendor, path, good) => {
+  // Messages of `batchWithTemplates` need templates: see the end-to-end test.
+  const paths = [...SENDS, ...BATCHES].filter(([, path]) => path !== '/email/batchWithTemplates');
+  test.each(paths)('%s %s replays, and is refused with another body', async (vendor, path, good) => {
     const headers = { 'idempotency-key': `${vendor}${path}${Math.random()}` };
-    if (path === '/email/batchWithTemplates') return; // its messages need templates: see the end-to-end test
     const first = await ask(vendor, 'POST', path, { payload: good, headers });
     expect(first.status).toBeLessThan(300);
     const before = await accepted();
