@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { contentProblems } from '../../../src/domain/template/check-content.ts';
 import type { TemplateContent } from '../../../src/domain/template/content.ts';
 import { renderTemplate } from '../../../src/domain/template/render-template.ts';
-import { createLiquidRenderer } from '../../../src/lib/templates/templates.ts';
+import { createLiquidRenderer, TemplateFailed } from '../../../src/lib/templates/templates.ts';
 
 const renderer = createLiquidRenderer();
 const HOSTILE = '<img src=x onerror="a()"> & \'b\'';
@@ -35,4 +36,42 @@ describe('a value with markup', () => {
   test('is left as it is in the subject and the text', () => {
     expect([made.subject, made.text]).toEqual([HOSTILE, HOSTILE]);
   });
+});
+
+const { compiled: _, ...uncompiled } = content;
+const plain: TemplateContent = { ...uncompiled, html: '<p>Hello</p>', text: 'Hello', preheader: '' };
+const rendered = (parts: Partial<TemplateContent>, values: Record<string, unknown> = {}) =>
+  renderTemplate(renderer, { ...plain, ...parts }, { values, locale: 'en' });
+
+test('a value with line ends ends no header', () => {
+  const value = 'a\r\nBcc: b@example.org\u2028c\0d';
+  const replyTo = ['{{ value }}'];
+  const made = rendered({ subject: '{{ value }}', from: '{{ value }}', replyTo, preheader: '{{ value }}' }, { value });
+  const oneLine = 'a Bcc: b@example.org c d';
+  expect([made.subject, made.from, made.replyTo]).toEqual([oneLine, oneLine, [oneLine]]);
+  expect(made.html).toContain(`>${oneLine}</div>`);
+});
+
+test('the address of the copy for browsers is there, unless the template has a variable of this name', () => {
+  const html = '<p>{{view_url}}</p>';
+  // The address is filled in for each recipient.
+  expect(rendered({ html }).html).toBe('<p>{{ view_url }}</p>');
+  expect(rendered({ html }, { view_url: 'mine' }).html).toBe('<p>mine</p>');
+});
+
+test('html may not grow beyond a million characters by its preheader', () => {
+  const html = 'x'.repeat(999_990);
+  expect(rendered({ html }).html).toHaveLength(999_990);
+  expect(() => rendered({ html, preheader: 'Hello' })).toThrow(TemplateFailed);
+});
+
+test('the address of the copy for browsers is a variable of html and text, and of nothing else', () => {
+  const part = '{{ view_url }}';
+  const german = { subject: part, html: part, text: part };
+  const problems = contentProblems(renderer, {
+    ...plain,
+    ...{ subject: part, html: part, text: part, preheader: part, locales: { de: german } },
+  });
+  expect(Object.keys(problems).toSorted()).toEqual(['locales.de.subject', 'preheader', 'subject']);
+  expect(problems.subject).toEqual(["subject line 1, column 4: variable 'view_url' is not declared"]);
 });

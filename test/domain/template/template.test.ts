@@ -44,6 +44,16 @@ describe('a template', () => {
     expect(given(CREATED)).toMatchObject({ status: 'draft', draft: FIRST, versions: [], publishedVersion: null });
   });
 
+  test('has a thousand versions at most', () => {
+    const publish = (versions: number) => {
+      const earlier = Array.from({ length: versions }, (_, at) => published(at + 1));
+      const state = given(CREATED, ...earlier, CHANGED);
+      return publishTemplate(state, { organizationId: ORGANIZATION, content: SECOND });
+    };
+    expect(publish(999)).toEqual([published(1_000, SECOND)]);
+    expect(() => publish(1_000)).toThrow('the template has 1000 versions: create another');
+  });
+
   test('has an alias of its own', () => {
     expect(() => createTemplate(given(CREATED), create)).toThrow("template 'welcome' exists already");
   });

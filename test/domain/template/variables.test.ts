@@ -7,6 +7,7 @@ import {
   type VariableType,
   valueProblem,
 } from '../../../src/domain/template/variables.ts';
+import { isOnCalendar } from '../../../src/lib/templates/templates.ts';
 
 const variable = (name: string, type: VariableType, more: Partial<Variable> = {}): Variable => ({
   name,
@@ -42,6 +43,19 @@ describe('the values of a send', () => {
       name: 'is required',
       city: 'is required',
     });
+  });
+
+  test('that have the name of a member of every object are missing too', () => {
+    const variables = [variable('constructor', 'string'), variable('toString', 'object')];
+    expect(resolveValues(variables, {}).problems).toEqual({ constructor: 'is required', toString: 'is required' });
+  });
+
+  test.each(['2026-00-10', '2026-13-05', '2026-02-29', '2026-04-31', '2026-01-00'])('%s is on no calendar', (day) => {
+    expect(isOnCalendar(day)).toBe(false);
+  });
+
+  test.each(['2026-01-31', '2026-12-31', '2028-02-29', 'tomorrow'])('%s is not a day that no calendar has', (day) => {
+    expect(isOnCalendar(day)).toBe(true);
   });
 
   test('have defaults', () => {

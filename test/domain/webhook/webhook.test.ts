@@ -14,7 +14,7 @@ import {
   type Webhook,
   webhook,
 } from '../../../src/domain/webhook/webhook.ts';
-import { specify } from '../../support/specification.ts';
+import { contextAt, specify } from '../../support/specification.ts';
 
 const registered: WebhookEvent = {
   type: 'WebhookRegistered',
@@ -40,6 +40,31 @@ describe('a webhook', () => {
     [['webhook.*'], 'webhook.ping', false],
   ])('that asked for %j gets %s: %s', (events, type, expected) => {
     expect(subscribesTo(events, type)).toBe(expected);
+  });
+  test('is enabled since it was registered, or enabled or adopted last', () => {
+    const at = (occurredAt: string): EventContext => ({ ...contextAt(occurredAt), organizationId: 'org_mine' });
+    const data = { webhookId: 'whk_1' };
+    const events: readonly WebhookEvent[] = [
+      registered,
+      { type: 'WebhookDisabled', data: { ...data, reason: 'failing' } },
+      { type: 'WebhookEnabled', data },
+      { type: 'WebhookPaused', data: { ...data, keyId: 'key_1' } },
+      { type: 'WebhookAdopted', data },
+      { type: 'WebhookAdopted', data },
+    ];
+    let state = webhook.initial;
+    const since = events.map((event, day) => {
+      state = webhook.evolve(state, event, at(`2026-01-0${day + 1}T00:00:00.000Z`), '1');
+      return state.status === 'absent' ? null : [state.status, Number(state.enabledAt.slice(8, 10))];
+    });
+    expect(since).toEqual([
+      ['enabled', 1],
+      ['disabled', 1],
+      ['enabled', 3],
+      ['paused', 3],
+      ['enabled', 5],
+      ['enabled', 5],
+    ]);
   });
   test('can be deleted once', () => {
     given([registered])

@@ -1,9 +1,9 @@
-import { expect, type TestContext, vi } from 'vitest';
-import { createPool } from '../../../../src/adapters/postgres/pool.ts';
+import { type TestContext, vi } from 'vitest';
 import { createPostgresRateLimiter } from '../../../../src/adapters/rate-limit/postgres.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
-import type { System } from '../../../../src/domain/ports/system.ts';
 import type { RateLimiter } from '../../../../src/domain/rate-limits.ts';
+import type { System } from '../../../../src/lib/async/async.ts';
+import { createPool } from '../../../../src/lib/postgres/postgres.ts';
 import { migratedDatabase, type TestDatabase } from '../../../support/postgres.ts';
 import { createRecordingLogger } from '../../queue/recorder.ts';
 
@@ -70,7 +70,8 @@ export const hears = (limiter: RateLimiter, bucket: string, limit: number, remai
   vi.waitFor(
     async () => {
       const state = await limiter.take(bucket, 0, limit);
-      expect(state.remaining).toBe(remaining);
+      if (state.remaining !== remaining)
+        throw new Error(`it knows of ${state.remaining} remaining, not of ${remaining}`);
     },
     { timeout: 10_000, interval: 20 },
   );

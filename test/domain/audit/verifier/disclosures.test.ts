@@ -195,6 +195,10 @@ const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
 describe('what is no disclosure', () => {
   const part = PARTS[3] as DisclosedPart;
+  const ofReason = (erasureId: string | null, reason: string) => {
+    const gone = removed(part, erasureId);
+    return { ...gone, removed: { ...gone.removed, reason } };
+  };
   test.each<readonly [string, unknown]>([
     ['text', 'hello'],
     ['null', null],
@@ -216,6 +220,8 @@ describe('what is no disclosure', () => {
     ['with a part that is shown and removed', { ...answer(), parts: [{ ...removed(part), leaf: part.leaf }] }],
     ['with a part that is gone without a word', { ...answer(), parts: [{ ...part, leaf: null }] }],
     ['with a removal of another kind', { ...answer(), parts: [{ ...removed(part), removed: { reason: 'lost' } }] }],
+    ['with an erasure of no id', { ...answer(), parts: [ofReason(null, 'erased')] }],
+    ['with an expiry by an erasure', { ...answer(), parts: [ofReason('ers_1', 'expired')] }],
     ['with a part twice', answer([part, part])],
   ])('is refused: %s', (_, value) => {
     expect(() => readDisclosure(JSON.stringify(value), WORDS_MAX)).toThrow(MalformedDisclosure);

@@ -149,6 +149,16 @@ describe('leaves behind those that were signed', () => {
     ]);
   });
 
+  test('a header that names another log than the checkpoint is a fault', async () => {
+    const log = genuine(10);
+    log.reopen('other.example/log');
+    const bytes = exportOf(log.leaves, { from: 0, size: 10, edge: [], note: log.note(10) });
+    expect(await verify(bytes, trusted(log))).toMatchObject({
+      verdict: 'not verified',
+      faults: ['the checkpoint is of 10 leaves of other.example/log, the header of another tree'],
+    });
+  });
+
   test('a header that promises another size than the checkpoint is a fault', async () => {
     const log = genuine(10);
     const note = log.note(10);
@@ -183,6 +193,31 @@ describe('an honest log', () => {
     expect([verdict === 'verified', faults.filter((each) => each.includes('rewritten'))]).toEqual([false, []]);
   });
 
+  test('is not called rewritten by a checkpoint that its key signed for another log', async () => {
+    const log = genuine(30);
+    const other = createAuditLog(log.leaves.toReversed());
+    other.reopen('other.example/log');
+    const since = [kept(other, 'planted.note', 20, [log.signer.signatureLine])];
+    expect(await verify(log.export(), { ...trusted(log), since })).toMatchObject({
+      verdict: 'undecided',
+      faults: [],
+      doubts: ['planted.note is of another log, other.example/log'],
+    });
+  });
+
+  test('is not called rewritten by a key that the checkpoint at the end vouches for in vain', async () => {
+    const log = genuine(10);
+    const forger = stranger();
+    announce(log, forger);
+    log.fill(30);
+    const other = createAuditLog(log.leaves.toReversed());
+    const since = [kept(other, 'planted.note', 20, [forger.signatureLine])];
+    expect(await verify(log.export({ note: signedBy(log, forger) }), { ...trusted(log), since })).toMatchObject({
+      faults: ['the checkpoint is not signed by the key that was given, nor by one that followed it'],
+      doubts: ['planted.note is not signed by a key of this log'],
+    });
+  });
+
   test('is not called rewritten by a checkpoint of its retired key over leaves of a later time', async () => {
     const log = genuine(10);
     const next = stranger();
@@ -199,6 +234,42 @@ describe('an honest log', () => {
       doubts: ['stolen.note is not signed by a key of this log'],
     });
   });
+});
+
+describe('a checkpoint in a leaf', () => {
+  test.each([
+    ['of another size than its note', { size: 9 }],
+    ['of another root than its note', { root: randomBytes(32).toString('base64') }],
+  ])('%s is a fault', async (_, said) => {
+    const log = genuine(10);
+    const data = { size: 10, root: log.root(10).toString('base64'), note: log.note(10), ...said };
+    log.add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data });
+    expect((await verify(log.export(), trusted(log))).faults).toEqual([
+      'the checkpoint in leaf 10 says something else than its note',
+    ]);
+  });
+
+  test('of leaves that are not before it is a fault', async () => {
+    const log = genuine(10);
+    const longer = genuine(20);
+    const note = longer.note(20, [log.signer.signatureLine]);
+    const data = { size: 20, root: longer.root(20).toString('base64'), note };
+    log.add({ type: 'CheckpointSigned', stream: 'audit-org_mine', data });
+    expect((await verify(log.export(), trusted(log))).faults).toEqual([
+      'the checkpoint in leaf 10 is of 20 leaves, which are not before it',
+    ]);
+  });
+});
+
+test.each([
+  ['has a space', (leaf: string) => leaf.replace('"revision":', '"revision": ')],
+  ['has its members in another order', (leaf: string) => leaf.replace(/("revision":\d+),("stream":"[^"]+")/, '$2,$1')],
+  ['has a member more', (leaf: string) => leaf.replace('"revision"', '"more":1,"revision"')],
+])('a leaf that %s is a fault, though it was signed', async (_, change) => {
+  const log = genuine(10);
+  log.leaves[4] = change(log.leaves[4] ?? '');
+  const { verdict, faults } = await verify(log.export(), trusted(log));
+  expect([verdict, faults]).toEqual(['not verified', expect.arrayContaining(['leaf 4 is no event in canonical JSON'])]);
 });
 
 describe('a rewritten log', () => {

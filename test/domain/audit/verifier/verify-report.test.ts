@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { readCheckpoint } from '../../../../src/domain/audit/verifier/checkpoints.ts';
 import type { BodyOptions } from '../../../../src/domain/audit/verifier/export-body.ts';
 import { isReport, verifyReport } from '../../../../src/domain/audit/verifier/verify-report.ts';
 import {
@@ -115,6 +116,18 @@ test('a report is undecided without the key that signed, without a signature yet
     const { verdict, doubts, faults } = verify(changed, more);
     expect([verdict, faults, doubts]).toEqual(['undecided', [], [expect.stringMatching(doubt)]]);
   }
+});
+
+test('a report is held against a checkpoint of as many leaves that was kept', () => {
+  const kept = (by: typeof log) => [
+    { name: 'kept.note', signed: readCheckpoint(by.note(SIZE, [log.signer.signatureLine])) },
+  ];
+  expect(verify(report, { since: kept(log) })).toMatchObject({ verdict: 'verified', faults: [], doubts: [] });
+  const rewritten = createAuditLog(log.leaves.toReversed());
+  expect(verify(report, { since: kept(rewritten) })).toMatchObject({
+    verdict: 'not verified',
+    faults: [`kept.note says another root at ${SIZE} leaves than this report. Keep both: together they prove it`],
+  });
 });
 
 test('words of a report are shown without what a terminal would obey', () => {
