@@ -76,6 +76,8 @@ describe('a request that holds the event loop', () => {
 
   test('is not named where it holds nothing', async () => {
     await send('<p>quick</p>');
+    hold();
+    await expect.poll(() => lines.map(([, text]) => text)).toContain('the event loop was held, by no request');
     expect(lines.filter(([fields]) => JSON.stringify(fields).includes('messages/send'))).toEqual([]);
   });
 });

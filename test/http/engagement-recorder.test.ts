@@ -17,7 +17,9 @@ const TIMES = { bufferMs: 20, coalesceMs: 600, tickMs: 5 };
 
 /** A recorder, and a message it may hear of. */
 const open = async () => {
-  const system = createShiftableSystem();
+  let stoppedMs: number | null = null;
+  const real = createShiftableSystem();
+  const system = { ...real, monotonicMs: () => stoppedMs ?? real.monotonicMs() };
   const contents = createInMemoryContents();
   const store = createMemoryStore(contents);
   const secrets = createInMemorySecrets();
@@ -70,6 +72,12 @@ const open = async () => {
     registry,
     contents,
     copy,
+    stopClock: () => {
+      stoppedMs = real.monotonicMs();
+    },
+    pass: (ms: number) => {
+      stoppedMs = system.monotonicMs() + ms;
+    },
     away: (away: boolean) => {
       isAway = away;
     },
@@ -82,10 +90,12 @@ const until = async (count: number, recorded: () => Promise<readonly unknown[]>)
 };
 
 test('what comes together is recorded together, and what is repeated within a minute once more at its end', async () => {
-  const { note, recorded, recorder } = await open();
+  const { note, recorded, recorder, stopClock, pass } = await open();
+  stopClock();
   note();
   note();
   note('https://a.test/');
+  pass(TIMES.bufferMs);
   await until(2, recorded);
   expect(await recorded()).toMatchObject([
     { type: 'RecipientOpened', count: 2, first: true },
@@ -93,26 +103,43 @@ test('what comes together is recorded together, and what is repeated within a mi
   ]);
   note();
   note();
-  await sleep(200);
-  expect(await recorded()).toHaveLength(2);
+  note('https://another.test/');
+  pass(TIMES.bufferMs);
   await until(3, recorded);
-  expect((await recorded())[2]).toMatchObject({ type: 'RecipientOpened', count: 2 });
-  expect((await recorded())[2]).not.toHaveProperty('first');
+  expect((await recorded()).map(({ type }) => type)).toEqual([
+    'RecipientOpened',
+    'RecipientClicked',
+    'RecipientClicked',
+  ]);
+  pass(TIMES.coalesceMs);
+  await until(4, recorded);
+  expect((await recorded())[3]).toMatchObject({ type: 'RecipientOpened', count: 2 });
+  expect((await recorded())[3]).not.toHaveProperty('first');
   await recorder.close();
 });
 
 test('what is repeated waits for the end of its minute, whatever else the recipient does', async () => {
-  const { note, recorded, recorder } = await open();
+  const { note, recorded, recorder, stopClock, pass } = await open();
+  stopClock();
   note();
+  pass(TIMES.bufferMs);
   await until(1, recorded);
   note();
   note('https://a.test/');
+  pass(TIMES.bufferMs);
   await until(2, recorded);
   note();
-  await sleep(100);
-  expect((await recorded()).map(({ type }) => type)).toEqual(['RecipientOpened', 'RecipientClicked']);
+  note('https://another.test/');
+  pass(TIMES.bufferMs);
   await until(3, recorded);
-  expect((await recorded())[2]).toMatchObject({ type: 'RecipientOpened', count: 2 });
+  expect((await recorded()).map(({ type }) => type)).toEqual([
+    'RecipientOpened',
+    'RecipientClicked',
+    'RecipientClicked',
+  ]);
+  pass(TIMES.coalesceMs);
+  await until(4, recorded);
+  expect((await recorded())[3]).toMatchObject({ type: 'RecipientOpened', count: 2 });
   await recorder.close();
 });
 

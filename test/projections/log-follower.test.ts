@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import type { EventStore, Page, ReadAllOptions } from '../../src/domain/ports/event-store.ts';
@@ -98,7 +99,7 @@ test('a consumer with no event between it and the subscription waits for the nex
   const head = await store.head();
   const further = follower.next('9999999999999999', ALL);
   const behind = follower.next(head, ALL);
-  await system.sleep(200);
+  for (let turn = 0; turn < 100; turn += 1) await nextTurn();
   expect(readAll.mock.calls.length).toBeLessThanOrEqual(1);
   await follower.close();
   expect(await Promise.all([further, behind])).toEqual([null, null]);

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { BODY_LIMITS, createBodyBudget } from '../../src/http/bodies/body-budget.ts';
@@ -72,10 +73,10 @@ describe('a client', () => {
       talk.socket.write(`${HEADER}\r\n${'Hi\r\n'.repeat(100_000)}`);
       await sleep(100);
       talk.socket.resetAndDestroy();
+      await expect.poll(() => submitting.bodies.held()).toBe(0);
       const end = await inData();
       end.socket.end(`${HEADER}\r\nHi\r\n.`);
-      await sleep(200);
-      end.close();
+      await once(end.socket, 'close');
     });
     expect(accepted).toBe(0);
     expect(submitting.bodies.held()).toBe(0);

@@ -154,8 +154,9 @@ export const describeQueue = (engineName: string, startEngine: () => Promise<Que
       await queue.add([1, 2, 3].map((n) => ({ data: [n] })));
       await untilHandled(handled, [1, 2, 3]);
       await until(async () => (await queue.depth()) === 0);
-      await sleep(100);
-      expect(handled).toEqual([1, 2, 3]);
+      await queue.add([{ data: [4] }]);
+      await untilHandled(handled, [4]);
+      expect(handled).toEqual([1, 2, 3, 4]);
     });
 
     test('shares the jobs between two workers', async () => {

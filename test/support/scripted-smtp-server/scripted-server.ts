@@ -89,6 +89,8 @@ export const startScriptedServer = async (
     messages,
     copies,
     connections: () => connections,
+    /** Sessions that nobody has ended. */
+    openConnections: () => sockets.size,
     /** Sends an unsolicited line, on every session. */
     say: (text: string): void => {
       for (const socket of sockets) write(socket, `${text}\r\n`);

@@ -119,10 +119,16 @@ describe('the worker that signs', () => {
     const opened = await openSigned();
     const ending = new AbortController();
     let isLeader = leads;
+    let rounds = 0;
     const work = signCheckpoints({
       ...opened.context,
       trees: { ...opened.trees, ...reads },
-      leadership: { isLeader: () => isLeader },
+      leadership: {
+        isLeader: () => {
+          rounds += 1;
+          return isLeader;
+        },
+      },
       logger: silentLogger,
       publicUrl: () => 'https://mail.example:8443/outbox',
       intervalMs: 20,
@@ -135,27 +141,32 @@ describe('the worker that signs', () => {
     const lead = (): void => {
       isLeader = true;
     };
-    return { ...opened, lead };
+    /** A signature too many would be made in one of these. */
+    const twoMoreRounds = async (): Promise<void> => {
+      const enough = rounds + 3; // the one under way, and two whole ones
+      await vi.waitFor(() => expect(rounds).toBeGreaterThanOrEqual(enough), 10_000);
+    };
+    return { ...opened, lead, twoMoreRounds };
   };
   const signedIn = async (store: EventStore, tree: string) =>
     (await store.readStream(auditStream(tree))).filter(({ type }) => type === 'CheckpointSigned').length;
 
   test('signs each tree that grows, once', async () => {
-    const { store, append } = await start(true);
+    const { store, append, twoMoreRounds } = await start(true);
     await append(3);
     await append(2, 'destination-gmail', '');
     await vi.waitFor(
       async () => expect([await signedIn(store, TREE), await signedIn(store, 'service')]).toEqual([1, 1]),
       5_000,
     );
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await twoMoreRounds();
     expect([await signedIn(store, TREE), await signedIn(store, 'service')]).toEqual([1, 1]);
     const [added] = await store.readStream(auditStream(TREE));
     expect(added).toMatchObject({ data: { origin: `mail.example:8443/v1/audit/tlog/${TREE}` } });
   });
 
   test('signs nothing for its own checkpoint, however late the read model has it', async () => {
-    const { store, append, pool, trees, followed, lead } = await start(false, {
+    const { store, append, pool, trees, followed, lead, twoMoreRounds } = await start(false, {
       // The read model goes on between the two reads of a round.
       size: async (tree) => {
         if ((await signedIn(store, tree)) > 0) await goOn();
@@ -176,14 +187,15 @@ describe('the worker that signs', () => {
     lead();
     await vi.waitFor(() => expect(rounds).toBeGreaterThan(0), 5_000);
     await vi.waitFor(async () => expect(await trees.unsigned(10)).toEqual([]), 5_000);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await twoMoreRounds();
     expect(await signedIn(store, 'service')).toBe(1);
   });
 
   test('signs nothing while another process leads', async () => {
-    const { store, append } = await start(false);
+    const { store, append, trees, twoMoreRounds } = await start(false);
     await append(3);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await vi.waitFor(async () => expect(await trees.unsigned(10)).toHaveLength(1), 5_000);
+    await twoMoreRounds();
     expect(await signedIn(store, TREE)).toBe(0);
   });
 });

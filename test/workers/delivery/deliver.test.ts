@@ -47,9 +47,11 @@ describe('delivering a message', () => {
       },
     };
     await jobs.add([job, job, job, job]);
+    const behind = await service.send('bob@example.org');
+    await jobs.add([{ data: { due: [{ messageId: behind, destination: null }] } }]);
     await until(async () => expect(await statuses(service, id)).toEqual(['delivered']));
-    await sleep(200);
-    expect(service.sink.mails).toHaveLength(1);
+    await until(async () => expect(await statuses(service, behind)).toEqual(['delivered']));
+    expect(service.sink.mails.map(({ to }) => to).toSorted()).toEqual([['ann@example.org'], ['bob@example.org']]);
     expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDelivered']);
   });
 
@@ -97,17 +99,19 @@ describe('delivering a message', () => {
 });
 
 describe('an attempt that nobody finished', () => {
-  const lost = async (service: Service): Promise<string> => {
+  const lost = async (service: Service, leaseMs = 20_000): Promise<string> => {
     const id = await service.send('ann@example.org');
-    await claimAttempt(service.context, { messageId: id, leaseMs: 20_000, random: 0.5 });
+    await claimAttempt(service.context, { messageId: id, leaseMs, random: 0.5 });
     return id;
   };
 
   test('is left alone while its lease lasts', async () => {
     const service = await open();
-    const id = await lost(service);
+    const id = await lost(service, 60_000);
+    const shorter = await lost(service);
     service.workers().start();
-    await sleep(1500);
+    service.system.shift(21_000);
+    await until(async () => expect((await service.history(shorter)).at(-1)).toBe('AttemptOutcomeUnknown'));
     expect(await service.history(id)).toEqual(['MessageAccepted', 'AttemptStarted']);
   });
 

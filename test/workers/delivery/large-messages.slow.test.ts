@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { MailTransport } from '../../../src/domain/ports/mail-transport.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
@@ -64,7 +64,7 @@ describe('large messages', () => {
     const histories = async () => Promise.all(ids.map((id) => service.history(id)));
     await until(async () => expect((await histories()).flat()).toContain('AttemptStarted'));
     await workers.stop();
-    await sleep(500);
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
     const claimed = (await histories()).filter((history) => history.includes('AttemptStarted'));
     expect(claimed).toHaveLength(1);
   }, 60_000);

@@ -116,12 +116,13 @@ describe('a message with managed unsubscribe links', () => {
         return outcomes;
       },
     };
-    service.workers({ transports: { ...transports, live: slow } }).start();
+    const workers = service.workers({ transports: { ...transports, live: slow } });
+    workers.start();
     const id = await service.send(ADDRESSES, 'live', 'Hello', MANAGED);
     resolve(id);
     const claimed = ['MessageAccepted', 'AttemptStarted', 'AttemptOutcomeUnknown', 'AttemptStarted'];
     await until(async () => expect(await service.history(id)).toEqual(claimed));
-    await sleep(300);
+    await workers.stop(); // once the attempt is over
     expect(left).toEqual([ADDRESSES[0]]);
     expect(await service.history(id)).toEqual(claimed);
   });

@@ -68,11 +68,17 @@ describe('a log that is behind with outcomes', () => {
 /** Records that end when they are told to, by a clock of their own. */
 const openRecords = () => {
   let ms = 0;
-  const unrecorded = createUnrecordedOutcomes({ ...createSystem(), monotonicMs: () => ms });
+  let ticks = 0;
+  const tick = async (): Promise<void> => {
+    ticks += 1;
+    await sleep(1);
+  };
+  const unrecorded = createUnrecordedOutcomes({ ...createSystem(), monotonicMs: () => ms, sleep: tick });
   const ends: (() => void)[] = [];
   const begin = (): Promise<void> => unrecorded.during(() => new Promise<void>((resolve) => ends.push(resolve)));
   return {
     unrecorded,
+    ticks: () => ticks,
     begin,
     /** Fills all the room there is. @returns how much that was. */
     fill: (): number => {
@@ -111,7 +117,7 @@ describe('a message that its mail server is processing', () => {
   });
 
   test('ceases to count when the server is slow: the mail to others goes on, whoever waited for it', async () => {
-    const { unrecorded, advance } = openRecords();
+    const { unrecorded, advance, ticks } = openRecords();
     for (let count = 0; count < 32; count += 1) unrecorded.complete();
     let isOver = false;
     void unrecorded
@@ -119,7 +125,7 @@ describe('a message that its mail server is processing', () => {
       .then(() => {
         isOver = true;
       });
-    await sleep(100);
+    await until(() => expect(ticks()).toBeGreaterThan(12)); // it has looked twice
     expect(isOver).toBe(false);
     advance(51);
     await until(() => expect(isOver).toBe(true));
@@ -141,7 +147,7 @@ describe('room for another outcome', () => {
   });
 
   test('is not awaited by a caller that has no use for it any more', async () => {
-    const { unrecorded, fill } = openRecords();
+    const { unrecorded, fill, ticks } = openRecords();
     fill();
     let isWanted = true;
     let isOver = false;
@@ -150,7 +156,7 @@ describe('room for another outcome', () => {
       .then(() => {
         isOver = true;
       });
-    await sleep(300);
+    await until(() => expect(ticks()).toBeGreaterThan(12)); // it has looked twice
     expect(isOver).toBe(false);
     isWanted = false;
     await until(() => expect(isOver).toBe(true));

@@ -4,7 +4,11 @@ import { StartRefused } from '../../../src/lib/async/async.ts';
 import { requireRecordedFrom } from '../../../src/workers/webhooks/record-webhook-deliveries.ts';
 import { createInMemoryWebhookDeliveries } from '../../support/in-memory/webhook-deliveries.ts';
 import { until } from '../delivering.ts';
-import { receiver, service } from './opened.ts';
+import { dueDeliveriesPosted, receiver, service } from './opened.ts';
+
+/** The wait between two looks at the checkpoint. */
+const CHECKPOINT_EVERY_MS = 1_000;
+const BRIEFLY_MS = 20;
 
 describe('recording what is owed', () => {
   test('resumes where it stopped: nothing is owed twice and nothing is forgotten', async () => {
@@ -20,7 +24,7 @@ describe('recording what is owed', () => {
     outbox.workers().start();
     outbox.workers().start();
     await until(() => expect(endpoint.posts).toHaveLength(2));
-    await sleep(300);
+    await dueDeliveriesPosted(outbox);
     expect(new Set(endpoint.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
     expect(endpoint.posts).toHaveLength(2);
   });
@@ -33,13 +37,20 @@ describe('recording what is owed', () => {
       written += 1;
       return webhookDeliveries.record(recording);
     };
-    outbox.workers({ webhookDeliveries: { ...webhookDeliveries, record } }).start();
+    let looks = 0;
+    const sleepBriefly: typeof outbox.system.sleep = (ms, signal) => {
+      looks += ms === CHECKPOINT_EVERY_MS ? 1 : 0;
+      return outbox.system.sleep(Math.min(ms, BRIEFLY_MS), signal);
+    };
+    const system = { ...outbox.system, sleep: sleepBriefly };
+    outbox.workers({ webhookDeliveries: { ...webhookDeliveries, record }, system }).start();
     const id = await outbox.send('ann@example.org', 'test');
     await until(async () => expect((await outbox.message(id)).recipients[0]?.status).toBe('delivered'));
     const head = await outbox.context.store.head();
     await until(async () => expect(await webhookDeliveries.checkpoint()).toMatchObject({ position: head }));
     const atRest = written;
-    await sleep(2500);
+    const looksAtRest = looks;
+    await until(() => expect(looks).toBeGreaterThan(looksAtRest + 10));
     expect(written).toBe(atRest);
   });
 

@@ -82,6 +82,7 @@ describe('a large message', () => {
   /** Reads nothing of the message until told to, and then all of it with its dot. */
   const startSlow = async () => {
     const { promise: asked, resolve } = Promise.withResolvers<() => void>();
+    const ended = Promise.withResolvers<void>();
     let received = 0;
     const count = (socket: Socket, chunk: Buffer): void => {
       received += chunk.length;
@@ -91,10 +92,11 @@ describe('a large message', () => {
       socket.write(text);
       if (!text.startsWith('354')) return;
       socket.pause().removeAllListeners('data');
+      socket.on('close', () => ended.resolve());
       socket.on('data', (chunk) => count(socket, chunk)).pause();
       resolve(() => void socket.resume());
     });
-    return { session, asked, received: () => received };
+    return { session, asked, received: () => received, ended: ended.promise };
   };
 
   it('is made no faster than it is read, and arrives whole', async () => {
@@ -109,7 +111,7 @@ describe('a large message', () => {
   });
 
   it('aborted while it is read slowly ends at once, without its final dot', async () => {
-    const { session, asked, received } = await startSlow();
+    const { session, asked, received, ended } = await startSlow();
     const controller = new AbortController();
     const sending = session.transmit(envelope, { message, mayFinish: () => true }, controller.signal);
     const resume = await asked;
@@ -120,7 +122,7 @@ describe('a large message', () => {
     expect(performance.now() - abortedAt).toBeLessThan(100 * slowness());
     expect(session.isOpen()).toBe(false);
     resume();
-    await sleep(100);
+    await ended;
     expect(received()).toBeLessThan(message.sizeBytes);
   });
 
@@ -135,7 +137,7 @@ describe('a large message', () => {
     made = 2;
     const { end } = await session.transmit(envelope, { message: short, mayFinish }, new AbortController().signal);
     expect(end).toMatchObject({ kind: 'broken', begun: true, finalDot: false, reply: { code: 0 } });
-    await sleep(50);
+    await expect.poll(server.openConnections).toBe(0);
     expect([madeWhenAsked, server.messages]).toEqual([2, []]);
   });
 });
@@ -153,7 +155,7 @@ describe('a message that cannot be made', () => {
     const sending = session.transmit(envelope, { message, mayFinish: () => true }, new AbortController().signal);
     await expect(sending).rejects.toThrow('no more');
     expect(session.isOpen()).toBe(false);
-    await sleep(50);
+    await expect.poll(server.openConnections).toBe(0);
     expect(server.messages).toEqual([]);
   });
 });

@@ -144,7 +144,7 @@ describe('a server out of step', () => {
     });
     const text = LINE.repeat(500_000); // more than the buffers of two sockets may hold
     expect(await send(transport, { text })).toEqual([['bounced', 552, 'Too large']]);
-    await sleep(300);
+    await expect.poll(server.openConnections).toBe(0);
     expect(server.messages).toEqual([]);
   });
 });

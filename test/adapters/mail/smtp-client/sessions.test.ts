@@ -104,7 +104,7 @@ describe('the deadline', () => {
     };
     const { server, transport } = await start(script, { system: { ...system, monotonicMs: () => now } });
     expect(await outcomeOf(transport, {}, { deadlineMs: 5_000 })).toBe('deferred');
-    await sleep(50);
+    await expect.poll(server.openConnections).toBe(0);
     expect(server.messages).toEqual([]);
   });
 
@@ -115,6 +115,7 @@ describe('the deadline', () => {
     await sleep(50);
     controller.abort();
     expect(await sending).toBe('deferred');
+    await expect.poll(server.openConnections).toBe(0);
     expect(server.messages).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { type TestContext, vi } from 'vitest';
+import { expect, type TestContext, vi } from 'vitest';
 import { createPostgresRateLimiter } from '../../../../src/adapters/rate-limit/postgres.ts';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import type { RateLimiter } from '../../../../src/domain/rate-limits.ts';
@@ -70,8 +70,7 @@ export const hears = (limiter: RateLimiter, bucket: string, limit: number, remai
   vi.waitFor(
     async () => {
       const state = await limiter.take(bucket, 0, limit);
-      if (state.remaining !== remaining)
-        throw new Error(`it knows of ${state.remaining} remaining, not of ${remaining}`);
+      expect(state.remaining).toBe(remaining);
     },
     { timeout: 10_000, interval: 20 },
   );
