@@ -219,10 +219,10 @@ export const messages = (call: Call) => ({
   /**
    * Send up to 500 messages
    *
-   * Each message is the body of a send and costs one of the limit; more messages than the whole limit are 422
-   * `batch_exceeds_limit`, whatever is left of it. `strict`: one that is refused
-   * refuses all, and nothing is sent; `details` names `messages[3].to`. `partial`: each stands alone, and the answer is
-   * 202 even where all are refused. It is not one transaction: after a 503 the same request with the same
+   * Each message is the body of a send and uses one request of the limit. More messages than the whole limit are 422
+   * `batch_exceeds_limit`, even if the limit is unused. `strict`: one invalid message
+   * rejects the batch and nothing is sent; `details` names `messages[3].to`. `partial`: each is accepted or rejected
+   * separately, and the response is 202 even if all are rejected. It is not one transaction: after a 503 the same request with the same
    * `Idempotency-Key` completes it.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
@@ -267,7 +267,7 @@ export const messages = (call: Call) => ({
   /**
    * Preview a message as a page
    *
-   * Its html, or its text, in a document of its own that runs, posts and loads nothing: images of its own attachments are in it, links open a new window. Looking at it counts as nothing. Reading it is put on record.
+   * The html or the text in a sandboxed document, which cannot run scripts, submit forms or load remote content. Images from its own attachments are included, and links open a new window. Viewing is not counted as an opening, but it is recorded in the audit log.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -310,7 +310,7 @@ export const messages = (call: Call) => ({
   /**
    * Cancel many messages
    *
-   * Those that are named, or up to 500 that match a filter and wait. Each is cancelled as if alone: one that is being sent or has ended is told in `data`, and stops no other. Repeating it changes nothing more. A filter needs the permission `read` beside `send`. Every 25 messages cost one of the limit `send`, with `dry_run` too: a key with a low limit cancels fewer in one request.
+   * Cancels the listed messages, or up to 500 waiting messages that match a filter. Each is cancelled separately: one that is being sent or has ended is reported in `data` and does not stop the others. Repeating the request has no further effect. A filter needs the permission `read` in addition to `send`. Every 25 messages use one request of the limit `send`, with `dry_run` too: a key with a low limit can cancel fewer in one request.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */
@@ -484,7 +484,7 @@ export const domains = (call: Call) => ({
   /**
    * Start the warm-up of a domain: a daily quota that grows
    *
-   * Starts today and replaces another plan; the same plan continues if it runs. A destination is the mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail (`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a later day; its `ttl_seconds` pause meanwhile unless they are below the default. Transactional mail never waits. Days are UTC.
+   * Starts today and replaces another plan; the same plan continues if it runs. A destination is the mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail (`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a later day; its `ttl_seconds` pause until then unless they are below the default. Transactional mail never waits. Days are UTC.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -577,7 +577,7 @@ export const templates = (call: Call) => ({
   getVersion: (id: string, version: string, options?: RequestOptions) =>
     call.json<TemplateVersion>({ method: 'GET', path: path`/v1/templates/${id}/versions/${version}` }, options),
   /**
-   * What changed between two versions of a template
+   * Compare two versions of a template
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
@@ -640,7 +640,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Change, enable or disable a webhook
    *
-   * Fields that are absent stay as they are; `filters` and `headers` are replaced whole. Events that happened while it was disabled are not posted by themselves: replay them.
+   * Absent fields stay unchanged; `filters` and `headers` are replaced as a whole. Events that happened while the webhook was disabled are not posted automatically: replay them.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -674,7 +674,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Post an event to a webhook, to see whether it answers
    *
-   * A `webhook.ping` is posted to this endpoint alone, whatever it subscribes to.
+   * Posts a `webhook.ping` to this endpoint only, even if it does not subscribe to it.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -708,7 +708,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Post events of the past again
    *
-   * Of the events of that time, those that the webhook subscribes to and filters by now, at most 100 a second. They keep their ids; `webhook-replay` names the replay. A webhook has one replay at a time. It goes on after a restart, and waits while the webhook is disabled.
+   * Posts the events of that time that match the webhook’s current subscription and filters, at most 100 a second. They keep their ids; `webhook-replay` names the replay. A webhook has one replay at a time. It goes on after a restart, and waits while the webhook is disabled.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -888,9 +888,9 @@ export const events = (call: Call) => ({
   /**
    * Events, oldest first from a cursor, or the newest page without one; waits for new ones if asked
    *
-   * Every page is oldest first. `after=start` begins with the first event there is; without `after` the page
-   * holds the newest events. Either way `next_cursor` leads to what comes after the page, always, and `has_more` says whether
-   * there is something already: pass it as `after`, with `wait` where there is nothing yet. Events are kept for ever.
+   * Every page is oldest first. `after=start` begins with the first event; without `after` the page
+   * contains the newest events. `next_cursor` is always present: pass it as `after` to get the following events.
+   * `has_more` says whether there are any yet; if not, use `wait`. Events are kept forever.
    *
    * The feed has no gaps: events are in the order of the log, and a cursor is good for ever. Each event has an `id` that never
    * changes; one that is read again after a fault has the same `id`.
@@ -945,9 +945,9 @@ export const search = (call: Call) => ({
 /** Operations on `/v1/submission`. */
 export const submission = (call: Call) => ({
   /**
-   * Read where mail is taken by SMTP
+   * Get the SMTP submission servers
    *
-   * What a program that can only send by SMTP is given. The password is an API key with `send`; the user name is ignored. See docs/smtp.md for what may be in a message.
+   * Settings for programs that can only send by SMTP. The password is an API key with `send`; the user name is ignored. docs/smtp.md describes which messages are accepted.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -1057,7 +1057,7 @@ export const audit = (call: Call) => ({
   /**
    * Sign a checkpoint now
    *
-   * Of all events so far. One is signed by itself every minute while there are new events.
+   * Covers all events so far. A checkpoint is also signed automatically every minute while there are new events.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1283,7 +1283,7 @@ export const session = (call: Call) => ({
   /**
    * Read who asks
    *
-   * Who a key or a session belongs to, and what it may do. A key that may only send may ask too.
+   * Returns the owner and the permissions of the key or session that sends the request. Any key may use it.
    *
    * Needs a key with any permission. Counts against its limit of `read` requests.
    */
@@ -1357,7 +1357,7 @@ export const members = (call: Call) => ({
   /**
    * Remove a passkey of a member
    *
-   * Of a device that is lost. It signs in no more; end the open sessions of the member as well.
+   * Use it for a lost device. The passkey can no longer sign in; end the open sessions of the member as well.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */

@@ -35,7 +35,7 @@ export interface SendMessageRequest {
     /** Base64 (RFC 4648 §4), padded, without line breaks. */
     content: string;
   }[] | undefined;
-  /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name. */
+  /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name. */
   headers?: Record<string, string> | undefined;
   /** Labels to find messages by. */
   tags?: readonly {
@@ -58,7 +58,7 @@ export interface SendMessageRequest {
     /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
-  /** Id of the topic that it is about, which recipients can refuse by itself; `unsubscribe` is then `managed` when absent. */
+  /** Id of the topic of the message. Recipients can unsubscribe from one topic only; `unsubscribe` then defaults to `managed`. */
   topic?: string | undefined;
   /** When to send, with a time zone, at most 30 days ahead. Default: at once. */
   scheduled_at?: string | undefined;
@@ -66,7 +66,7 @@ export interface SendMessageRequest {
   ttl_seconds?: number | undefined;
   /** `warn` returns the findings of an analysis, `block` refuses a message with errors. Default: as the organization has it, which is `off` unless it was changed. */
   analysis?: 'off' | 'warn' | 'block' | undefined;
-  /** What subject, html and text are rendered from, instead of those. Rendered now: later versions change nothing. */
+  /** Template that replaces subject, html and text. It is rendered now: later versions do not change the message. */
   template?: {
     /** Id or alias of a template. */
     id: string;
@@ -114,7 +114,7 @@ export interface AnalyzeMessageRequest {
     /** Base64 (RFC 4648 §4), padded, without line breaks. */
     content: string;
   }[] | undefined;
-  /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name. */
+  /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name. */
   headers?: Record<string, string> | undefined;
   /** Labels to find messages by. */
   tags?: readonly {
@@ -137,7 +137,7 @@ export interface AnalyzeMessageRequest {
     /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
-  /** Id of the topic that it is about, which recipients can refuse by itself; `unsubscribe` is then `managed` when absent. */
+  /** Id of the topic of the message. Recipients can unsubscribe from one topic only; `unsubscribe` then defaults to `managed`. */
   topic?: string | undefined;
   /** When to send, with a time zone, at most 30 days ahead. Default: at once. */
   scheduled_at?: string | undefined;
@@ -145,7 +145,7 @@ export interface AnalyzeMessageRequest {
   ttl_seconds?: number | undefined;
   /** `warn` returns the findings of an analysis, `block` refuses a message with errors. Default: as the organization has it, which is `off` unless it was changed. */
   analysis?: 'off' | 'warn' | 'block' | undefined;
-  /** What subject, html and text are rendered from, instead of those. Rendered now: later versions change nothing. */
+  /** Template that replaces subject, html and text. It is rendered now: later versions do not change the message. */
   template?: {
     /** Id or alias of a template. */
     id: string;
@@ -159,7 +159,7 @@ export interface AnalyzeMessageRequest {
 }
 
 export interface SendBatchRequest {
-  /** Each as in a single send; each counts as one request. */
+  /** Messages, each with the body of a single send. Each uses one request of the rate limit. */
   messages: readonly SendMessageRequest[];
   /** `strict` refuses all if one is invalid, `partial` sends the others. Default: `"strict"`. */
   mode?: 'strict' | 'partial' | undefined;
@@ -168,7 +168,7 @@ export interface SendBatchRequest {
 export interface CancelMessagesRequest {
   /** At most 500 messages. */
   ids?: readonly string[] | undefined;
-  /** As `GET /v1/messages` takes them. */
+  /** Filters of `GET /v1/messages`. */
   filter?: {
     /** The address of one of its recipients. */
     to?: string | undefined;
@@ -215,11 +215,11 @@ export interface RescheduleMessageRequest {
 }
 
 export interface CreateKeyRequest {
-  /** What the key is for, for people. */
+  /** Human-readable purpose of the key. */
   name: string;
   /** The domain that the key is bound to. It sends only from addresses of this domain. */
   domain_id: string;
-  /** What the key may do. Only `admin` includes others. */
+  /** Permissions of the key. Only `admin` includes others. */
   permissions?: readonly ('send' | 'read' | 'manage' | 'admin')[] | undefined;
   /** Default: the environment of the requesting key. A live key can create test keys. */
   environment?: 'live' | 'test' | undefined;
@@ -236,9 +236,9 @@ export interface CreateKeyRequest {
 }
 
 export interface UpdateKeyRequest {
-  /** What the key is for, for people. */
+  /** Human-readable purpose of the key. */
   name?: string | undefined;
-  /** What the key may do. Only `admin` includes others. */
+  /** Permissions of the key. Only `admin` includes others. */
   permissions?: readonly ('send' | 'read' | 'manage' | 'admin')[] | undefined;
   /** Each given kind is replaced; null restores the default. */
   rate_limits?: {
@@ -309,7 +309,7 @@ export interface CreateTemplateRequest {
   reply_to?: readonly string[] | undefined;
   /** Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication. Default: `null`. */
   layout?: string | null | undefined;
-  /** What `html` is written in. Default: `"html"`. */
+  /** Language of `html`. Default: `"html"`. */
   format?: 'html' | 'mjml' | undefined;
   /** Whether publishing writes styles into the elements that they concern. Default: `false`. */
   inline_css?: boolean | undefined;
@@ -356,7 +356,7 @@ export interface ChangeTemplateRequest {
   reply_to?: readonly string[] | undefined;
   /** Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication. */
   layout?: string | null | undefined;
-  /** What `html` is written in. */
+  /** Language of `html`. */
   format?: 'html' | 'mjml' | undefined;
   /** Whether publishing writes styles into the elements that they concern. */
   inline_css?: boolean | undefined;
@@ -466,18 +466,18 @@ export interface AddSuppressionsRequest {
   address?: string | undefined;
   /** Several, all for the same reason. */
   addresses?: readonly string[] | undefined;
-  /** What is kept from the address: everything, messages of one `stream`, or of one topic. Default: `"all"`. */
+  /** Mail to block: everything, messages of one `stream`, or messages of one topic. Default: `"all"`. */
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
   /** Of a scope `topic`. */
   topic_id?: string | undefined;
   /** When it may be sent to again; null: never. */
   expires_at?: string | null | undefined;
-  /** What speaks for it. Default: `null`. */
+  /** Evidence for the suppression. Default: `null`. */
   note?: string | null | undefined;
 }
 
 export interface ImportSuppressionsRequest {
-  /** The file as text, 10000 rows at most. Its first row names the columns: `address`, and as wanted `scope`, `reason`, `expires_at`, `note` and, for a scope `topic`, `topic_id`. */
+  /** The file as text, 10000 rows at most. Its first row names the columns: `address`, and optionally `scope`, `reason`, `expires_at`, `note` and, for scope `topic`, `topic_id`. */
   csv: string;
 }
 
@@ -493,7 +493,7 @@ export interface CreateTopicRequest {
 }
 
 export interface OptInRequest {
-  /** Of those who asked for it. */
+  /** Addresses of people who opted in. */
   addresses: readonly string[];
   /** How, when and where they asked for it, in words. You are shown it in the list; recipients are not. Default: `null`. */
   evidence?: string | null | undefined;
@@ -502,7 +502,7 @@ export interface OptInRequest {
 export interface UpdateTopicRequest {
   /** Recipients see it, and choose by it. */
   name?: string | undefined;
-  /** A sentence for recipients; taken away by null. */
+  /** A sentence for recipients; null removes it. */
   description?: string | null | undefined;
 }
 
@@ -512,7 +512,7 @@ export interface ChoosePlanRequest {
 }
 
 export interface AddAuditorRequest {
-  /** Who it is. */
+  /** Name of the auditor. */
   name: string;
   /** One email address without a name; null: none. */
   email?: string | null | undefined;
@@ -523,7 +523,7 @@ export interface AddAuditorRequest {
 }
 
 export interface RequestErasureRequest {
-  /** Whose data is removed. It is not stored: what concerns it is found by its digest. */
+  /** Address whose data is removed. It is not stored; related data is found by its digest. */
   address: string;
   /** The ground, as in GDPR Art. 17(1). `requested`: none was named. Default: `"requested"`. */
   reason?: 'requested' | 'no_longer_needed' | 'consent_withdrawn' | 'objection' | 'unlawful' | 'legal_obligation' | undefined;
@@ -532,12 +532,12 @@ export interface RequestErasureRequest {
 }
 
 export interface PreviewErasureRequest {
-  /** Whose data is removed. It is not stored: what concerns it is found by its digest. */
+  /** Address whose data is removed. It is not stored; related data is found by its digest. */
   address: string;
 }
 
 export interface UpdateOrganizationRequest {
-  /** What the organization is called. */
+  /** Name of the organization. */
   name?: string | undefined;
   /** One email address without a name, for mail about the organization itself; null removes it. */
   contact?: string | null | undefined;
@@ -577,14 +577,14 @@ export interface PauseBulkMailRequest {
 export interface InviteMemberRequest {
   /** One email address without a name. */
   email: string;
-  /** Who it is. Default: the address. */
+  /** Name of the member. Default: the address. */
   name?: string | undefined;
-  /** What they may do. */
+  /** Role of the member. */
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
 }
 
 export interface ChangeMemberRequest {
-  /** What they may do from now on. */
+  /** New role of the member. */
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
 }
 
@@ -683,7 +683,7 @@ export interface ListedMessage {
   stream: 'transactional' | 'bulk';
   size_bytes: number;
   expires_at: string;
-  /** What it was rendered from; null: nothing. */
+  /** Template that it was rendered from; null: no template. */
   template: {
     id: string;
     version: number;
@@ -696,7 +696,7 @@ export interface ListedMessage {
     value: string;
   }[];
   metadata: Record<string, string>;
-  /** `expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service. */
+  /** `expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service. */
   content: 'stored' | 'expired' | 'erased' | null;
   recipients: ({
     id: string;
@@ -705,9 +705,9 @@ export interface ListedMessage {
     status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
     complained: boolean;
     unsubscribed: boolean;
-    /** A person opened it; only tracked mail tells. */
+    /** A person opened it. Always false without open tracking. */
     opened: boolean;
-    /** A person followed a link of it; only tracked mail tells. */
+    /** A person followed a link in it. Always false without click tracking. */
     clicked: boolean;
   })[];
 }
@@ -963,17 +963,17 @@ export interface MessageOpenedEvent {
       value: string;
     }[];
     metadata: Record<string, string>;
-    /** The first by the recipient, or by machines where `machine` is true. */
+    /** The first by the recipient or, if `machine` is true, by machines. */
     first?: true | undefined;
-    /** How often within a minute. */
+    /** Number of times within a minute. */
     count: number;
     /** A machine did it, not the recipient. */
     machine: boolean;
-    /** Why it is taken for a machine. */
+    /** Why it is classified as a machine. */
     machine_reason?: 'apple_privacy_proxy' | 'image_proxy' | 'scanner' | 'head_request' | 'every_link' | 'at_delivery' | undefined;
     /** Family of the program. */
     client: 'apple_mail' | 'outlook' | 'thunderbird' | 'gmail' | 'yahoo_mail' | 'samsung_mail' | 'edge' | 'firefox' | 'chrome' | 'safari' | 'program' | 'other';
-    /** Whose network it was; the address itself is not kept. */
+    /** Kind of network that the request came from. The address itself is not stored. */
     network: 'apple' | 'google' | 'microsoft' | 'mail_filter' | 'private' | 'other';
   };
 }
@@ -997,19 +997,19 @@ export interface MessageClickedEvent {
       value: string;
     }[];
     metadata: Record<string, string>;
-    /** The first by the recipient, or by machines where `machine` is true. */
+    /** The first by the recipient or, if `machine` is true, by machines. */
     first?: true | undefined;
-    /** How often within a minute. */
+    /** Number of times within a minute. */
     count: number;
     /** A machine did it, not the recipient. */
     machine: boolean;
-    /** Why it is taken for a machine. */
+    /** Why it is classified as a machine. */
     machine_reason?: 'apple_privacy_proxy' | 'image_proxy' | 'scanner' | 'head_request' | 'every_link' | 'at_delivery' | undefined;
     /** Family of the program. */
     client: 'apple_mail' | 'outlook' | 'thunderbird' | 'gmail' | 'yahoo_mail' | 'samsung_mail' | 'edge' | 'firefox' | 'chrome' | 'safari' | 'program' | 'other';
-    /** Whose network it was; the address itself is not kept. */
+    /** Kind of network that the request came from. The address itself is not stored. */
     network: 'apple' | 'google' | 'microsoft' | 'mail_filter' | 'private' | 'other';
-    /** Where the link leads; null once the content of the message has expired. */
+    /** Target of the link; null once the content of the message has expired. */
     url: string | null;
   };
 }
@@ -1219,7 +1219,7 @@ export interface QuotaEvent {
   environment: 'live' | 'test' | null;
   sequence: number;
   data: {
-    /** Of the month: there is no such invoice before the month has ended. */
+    /** Id of the month’s invoice. The invoice is created after the month ends. */
     invoice_id: string;
     /** A month in UTC, such as 2026-11. */
     period: string;
@@ -1280,7 +1280,7 @@ export interface ErasureCompletedEvent {
     erased: {
       /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
       messages: number;
-      /** Texts that mail servers replied or reported. */
+      /** Texts of replies and reports from mail servers. */
       replies: number;
       /** Addresses of clicked links. */
       links: number;
@@ -1290,7 +1290,7 @@ export interface ErasureCompletedEvent {
       webhook_tries: number;
       /** Mail of the inbox. */
       captured_mail: number;
-      /** Addresses that the organization or an auditor was written to. */
+      /** Contact addresses of the organization and of auditors. */
       contacts: number;
     };
   };
@@ -1321,7 +1321,7 @@ export interface Message {
   stream: 'transactional' | 'bulk';
   size_bytes: number;
   expires_at: string;
-  /** What it was rendered from; null: nothing. */
+  /** Template that it was rendered from; null: no template. */
   template: {
     id: string;
     version: number;
@@ -1334,15 +1334,15 @@ export interface Message {
     value: string;
   }[];
   metadata: Record<string, string>;
-  /** `expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service. */
+  /** `expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service. */
   content: 'stored' | 'expired' | 'erased' | null;
   topic_id: string | null;
   attempts: number;
-  /** What of its html is tracked. */
+  /** Tracking applied to its html. */
   tracking: {
-    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    /** Add an invisible image to the html. Loading it creates an `opened` event. */
     opens: boolean;
-    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    /** Route links in the html through this service. Following one creates a `clicked` event. */
     clicks: boolean;
   };
   recipients: ({
@@ -1352,9 +1352,9 @@ export interface Message {
     status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
     complained: boolean;
     unsubscribed: boolean;
-    /** A person opened it; only tracked mail tells. */
+    /** A person opened it. Always false without open tracking. */
     opened: boolean;
-    /** A person followed a link of it; only tracked mail tells. */
+    /** A person followed a link in it. Always false without click tracking. */
     clicked: boolean;
     reason: string | null;
     category: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | null;
@@ -1398,7 +1398,7 @@ export interface CreatedApiKey {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** Where the last request came from. */
+  /** IP address of the last request. */
   last_used_address: string | null;
   last4: string;
   /** `revoked`: ended for good, by request or with its domain. */
@@ -1428,7 +1428,7 @@ export interface ApiKey {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** Where the last request came from. */
+  /** IP address of the last request. */
   last_used_address: string | null;
   last4: string;
   /** `revoked`: ended for good, by request or with its domain. */
@@ -1456,7 +1456,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1491,7 +1491,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1542,7 +1542,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1572,7 +1572,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1594,7 +1594,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1618,7 +1618,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1640,7 +1640,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1666,7 +1666,7 @@ export type ApiKeyHistoryEntry = {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
   /** In the audit log; null: it is not there yet. */
@@ -1695,15 +1695,15 @@ export interface ApiKeySecret {
     /** Of a member: in which session. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** Past or to come; null: nothing ends it yet. */
+  /** Time when it ended or will end; null: no end is set. */
   ends_at: string | null;
   end_reason: 'rotated' | 'key_expired' | 'key_revoked' | 'key_deleted' | 'domain_deleted' | null;
   /** Messages that were accepted with it. */
   sends: number;
-  /** Of those messages. */
+  /** Recipients of those messages. */
   recipients: number;
   first_send_at: string | null;
   last_send_at: string | null;
@@ -1726,7 +1726,7 @@ export interface RotatedApiKey {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** Where the last request came from. */
+  /** IP address of the last request. */
   last_used_address: string | null;
   last4: string;
   /** `revoked`: ended for good, by request or with its domain. */
@@ -1746,7 +1746,7 @@ export interface Domain {
   name: string;
   /** `degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot send until it is verified again. */
   status: 'pending' | 'verified' | 'degraded' | 'failed';
-  /** null: nothing can be sent from it now. */
+  /** null: the domain cannot send now. */
   verification: {
     method: 'capture' | 'dns';
     verified_at: string;
@@ -1767,20 +1767,20 @@ export interface Domain {
     status: 'pending' | 'verified' | 'not_needed';
     /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name. */
     state: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-    /** What is wrong with the record. */
+    /** Problem with the record; null: none. */
     problem: string | null;
-    /** What the record is for, and hints. */
+    /** Purpose of the record, and hints. */
     advice: string;
     /** DNS answer, shortened and without mailboxes. */
     seen: string[];
-    /** When it was first found in this state, or last checked on request. */
+    /** Time when this state was first found, or of the last check on request. */
     checked_at: string | null;
   })[];
   dkim: ({
     /** `pending`: its RSA record has not been seen yet. `retired`: no longer signs. */
     status: 'pending' | 'active' | 'retired';
     hosts: string[];
-    /** Selectors of the keys that sign. Their records were seen. */
+    /** Selectors of the keys that sign. Their records have been found. */
     signing: string[];
     added_at: string | null;
     activated_at: string | null;
@@ -1795,7 +1795,7 @@ export interface Domain {
     dkim: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
     dmarc: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
   };
-  /** How recipient pages show the sender; null: by the domain’s name. */
+  /** Sender as shown on recipient pages; null: the domain’s name. */
   branding: {
     name: string | null;
     color: string | null;
@@ -1803,9 +1803,9 @@ export interface Domain {
   } | null;
   /** Default tracking of its mail. A message can override it. */
   tracking: {
-    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    /** Add an invisible image to the html. Loading it creates an `opened` event. */
     opens: boolean;
-    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    /** Route links in the html through this service. Following one creates a `clicked` event. */
     clicks: boolean;
   };
   created_at: string;
@@ -1824,7 +1824,7 @@ export interface Template {
   has_draft: boolean;
   created_at: string;
   updated_at: string;
-  /** Of the draft, or of the newest version where there is no draft. */
+  /** Content of the draft or, if there is no draft, of the newest version. */
   content: TemplateContent;
 }
 
@@ -1902,7 +1902,7 @@ export interface TemplateFinding {
   line?: number | undefined;
   column?: number | undefined;
   fix: string;
-  /** The place in the template, `html` or `locales.de.html`; null: it cannot be told. */
+  /** Place in the template, such as `html` or `locales.de.html`; null: unknown. */
   source: {
     field: string;
     line: number;
@@ -2170,12 +2170,12 @@ export interface Suppression {
   address: string | null;
   environment: 'live' | 'test';
   status: 'active' | 'expired' | 'removed';
-  /** What is kept back, by all entries that are in force. */
+  /** Mail that is blocked by the active entries together. */
   scope: 'all' | 'transactional' | 'bulk' | 'topic';
-  /** Of the strongest entry, as is `expires_at`. */
+  /** Reason of the strongest entry, which also determines `expires_at`. */
   reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
   expires_at: string | null;
-  /** All that is on record, oldest first; what was taken back stays. */
+  /** All recorded entries, oldest first, including withdrawn ones. */
   entries: ({
     reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
     scope: 'all' | 'transactional' | 'bulk' | 'topic';
@@ -2226,9 +2226,9 @@ export interface TopicOptIn {
   topic_id: string;
   /** null once it is erased. */
   address: string | null;
-  /** Who said so: the owner of the address, on a page, or you. */
+  /** Source of the opt-in: `recipient` on a page, or `sender` (you). */
   by: 'recipient' | 'sender';
-  /** What you gave with it. */
+  /** Evidence that you supplied. */
   evidence: string | null;
   /** The message by whose link the recipient opted in. */
   message_id: string | null;
@@ -2257,7 +2257,7 @@ export interface Stats {
     machine_clicked?: number | undefined;
     complained?: number | undefined;
     unsubscribed?: number | undefined;
-    /** Of the metrics asked for. */
+    /** Values of the requested metrics. */
     rates: {
       /** `delivered` as a share of `accepted`; null: of none. */
       delivered?: number | null | undefined;
@@ -2301,7 +2301,7 @@ export interface Stats {
     machine_clicked?: number | undefined;
     complained?: number | undefined;
     unsubscribed?: number | undefined;
-    /** Of the metrics asked for. */
+    /** Values of the requested metrics. */
     rates: {
       /** `delivered` as a share of `accepted`; null: of none. */
       delivered?: number | null | undefined;
@@ -2345,7 +2345,7 @@ export interface Stats {
     machine_clicked?: number | undefined;
     complained?: number | undefined;
     unsubscribed?: number | undefined;
-    /** Of the metrics asked for. */
+    /** Values of the requested metrics. */
     rates: {
       /** `delivered` as a share of `accepted`; null: of none. */
       delivered?: number | null | undefined;
@@ -2395,7 +2395,7 @@ export interface Stats {
       machine_clicked?: number | undefined;
       complained?: number | undefined;
       unsubscribed?: number | undefined;
-      /** Of the metrics asked for. */
+      /** Values of the requested metrics. */
       rates: {
         /** `delivered` as a share of `accepted`; null: of none. */
         delivered?: number | null | undefined;
@@ -2439,7 +2439,7 @@ export interface Stats {
       machine_clicked?: number | undefined;
       complained?: number | undefined;
       unsubscribed?: number | undefined;
-      /** Of the metrics asked for. */
+      /** Values of the requested metrics. */
       rates: {
         /** `delivered` as a share of `accepted`; null: of none. */
         delivered?: number | null | undefined;
@@ -2483,7 +2483,7 @@ export interface Stats {
       machine_clicked?: number | undefined;
       complained?: number | undefined;
       unsubscribed?: number | undefined;
-      /** Of the metrics asked for. */
+      /** Values of the requested metrics. */
       rates: {
         /** `delivered` as a share of `accepted`; null: of none. */
         delivered?: number | null | undefined;
@@ -2512,9 +2512,9 @@ export interface Stats {
 
 export interface SearchResult {
   type: 'message' | 'messages' | 'event' | 'request' | 'api_key' | 'domain' | 'template' | 'webhook' | 'webhook_delivery' | 'topic' | 'suppression' | 'erasure' | 'member' | 'tag';
-  /** null: a list, and no single resource. */
+  /** null: the result is a list. */
   id: string | null;
-  /** A name, a subject, a type of event, or what a list holds. */
+  /** A name, a subject, an event type or a description of the list. */
   title: string;
   /** Path in this API that reads it. */
   path: string;
@@ -2538,41 +2538,41 @@ export interface RequestRefusal {
   id: string;
   object: 'refused_request';
   at: string;
-  /** The API key that asked; null: it was no key. */
+  /** API key that sent the request; null: not an API key. */
   key_id: string | null;
-  /** The member that asked; null: it was no member. */
+  /** Member who sent the request; null: not a member. */
   member_id: string | null;
-  /** The auditor that asked; null: it was no auditor. */
+  /** Auditor who sent the request; null: not an auditor. */
   auditor_id: string | null;
   method: string;
-  /** As documented, `/v1/messages/:id`; null: there is no such path. */
+  /** Documented route, such as `/v1/messages/:id`; null: unknown path. */
   route: string | null;
-  /** As asked for, without the query. What may be more than an id or a word is `***`. */
+  /** Requested path, without the query. Segments that may be more than an id or a word are `***`. */
   path: string;
   status: number;
   code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   message: string;
-  /** The first 20 of the error’s `details`, and where JSON ends being JSON. */
+  /** The first 20 of the error’s `details`, or the place where the JSON becomes invalid. */
   problems: ({
-    /** As in `details` of the error. */
+    /** Field name, as in `details` of the error. */
     field: string;
     sentence: string;
-    /** Where the field is in the body (RFC 6901), or what it is missing in; null: it is not there. */
+    /** JSON Pointer (RFC 6901) to the field, or to the object that lacks it; null: not in the body. */
     pointer: string | null;
-    /** Of the body as it was sent, from 1; null: it is not there, or too far behind to be looked for. */
+    /** Line in the body as sent, from 1; null: not in the body, or too far into it to be located. */
     line: number | null;
-    /** In that line, from 1, in UTF-16 code units. */
+    /** Column in that line, from 1, in UTF-16 code units. */
     column: number | null;
-    /** Offset in `body.text` at which it is shown; null: it is not shown. */
+    /** Offset in `body.text` where it starts; null: it is not shown. */
     start: number | null;
     /** Offset after it. */
     end: number | null;
   })[];
-  /** Where the request came from; shown to the key that sent it and to live keys with `admin`. */
+  /** IP address of the request; shown to the key that sent it and to live keys with `admin`. */
   client_address: string | null;
   user_agent: string | null;
   duration_ms: number;
-  /** Requests that this one stands for: above 1 for those over a rate limit or too many at once, which are counted by the minute. */
+  /** Number of requests that this entry represents. Above 1 for requests over a rate or concurrency limit, which are counted per minute. */
   count: number;
 }
 
@@ -2585,11 +2585,11 @@ export interface RequestRefusalCounts {
     count: number;
   })[];
   principals: ({
-    /** The API key that asked; null: it was no key. */
+    /** API key that sent the request; null: not an API key. */
     key_id: string | null;
-    /** The member that asked; null: it was no member. */
+    /** Member who sent the request; null: not a member. */
     member_id: string | null;
-    /** The auditor that asked; null: it was no auditor. */
+    /** Auditor who sent the request; null: not an auditor. */
     auditor_id: string | null;
     count: number;
   })[];
@@ -2600,53 +2600,53 @@ export interface ShownRequestRefusal {
   id: string;
   object: 'refused_request';
   at: string;
-  /** The API key that asked; null: it was no key. */
+  /** API key that sent the request; null: not an API key. */
   key_id: string | null;
-  /** The member that asked; null: it was no member. */
+  /** Member who sent the request; null: not a member. */
   member_id: string | null;
-  /** The auditor that asked; null: it was no auditor. */
+  /** Auditor who sent the request; null: not an auditor. */
   auditor_id: string | null;
   method: string;
-  /** As documented, `/v1/messages/:id`; null: there is no such path. */
+  /** Documented route, such as `/v1/messages/:id`; null: unknown path. */
   route: string | null;
-  /** As asked for, without the query. What may be more than an id or a word is `***`. */
+  /** Requested path, without the query. Segments that may be more than an id or a word are `***`. */
   path: string;
   status: number;
   code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   message: string;
-  /** The first 20 of the error’s `details`, and where JSON ends being JSON. */
+  /** The first 20 of the error’s `details`, or the place where the JSON becomes invalid. */
   problems: ({
-    /** As in `details` of the error. */
+    /** Field name, as in `details` of the error. */
     field: string;
     sentence: string;
-    /** Where the field is in the body (RFC 6901), or what it is missing in; null: it is not there. */
+    /** JSON Pointer (RFC 6901) to the field, or to the object that lacks it; null: not in the body. */
     pointer: string | null;
-    /** Of the body as it was sent, from 1; null: it is not there, or too far behind to be looked for. */
+    /** Line in the body as sent, from 1; null: not in the body, or too far into it to be located. */
     line: number | null;
-    /** In that line, from 1, in UTF-16 code units. */
+    /** Column in that line, from 1, in UTF-16 code units. */
     column: number | null;
-    /** Offset in `body.text` at which it is shown; null: it is not shown. */
+    /** Offset in `body.text` where it starts; null: it is not shown. */
     start: number | null;
     /** Offset after it. */
     end: number | null;
   })[];
-  /** Where the request came from; shown to the key that sent it and to live keys with `admin`. */
+  /** IP address of the request; shown to the key that sent it and to live keys with `admin`. */
   client_address: string | null;
   user_agent: string | null;
   duration_ms: number;
-  /** Requests that this one stands for: above 1 for those over a rate limit or too many at once, which are counted by the minute. */
+  /** Number of requests that this entry represents. Above 1 for requests over a rate or concurrency limit, which are counted per minute. */
   count: number;
-  /** What the code means, whatever the request. */
+  /** General meaning of the code. */
   meaning: string;
-  /** What to do about it. */
+  /** How to fix it. */
   remedy: string;
-  /** null: there was none, it was not kept, or it is not shown to the role of the member who asks. */
+  /** null: the request had no body, it was not stored, or the requesting member’s role may not see it. */
   body: {
-    /** At most 4 kB. Names, numbers and words of the API; every other text is `***` with its length, and addresses are `***` with their domain. */
+    /** At most 4 kB. It shows names, numbers and words of the API. All other text is replaced by `***` and its length, and addresses by `***` and their domain. */
     text: string;
-    /** It was sent in one line, and is shown in many. */
+    /** True if the body was sent on one line and is shown on several. */
     formatted: boolean;
-    /** There was more. */
+    /** True if the body was longer. */
     cut: boolean;
   } | null;
 }
@@ -2659,7 +2659,7 @@ export interface Billing {
     end: string;
   };
   usage: {
-    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: recipients of test keys, suppressed ones, and `failed` ones, which are our fault. */
+    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of test keys, suppressed recipients and `failed` ones, which are our fault, are free. */
     billable_recipients: number;
     counted_up_to: string | null;
   };
@@ -2691,11 +2691,11 @@ export interface Usage {
     start: string;
     end: string;
   };
-  /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: recipients of test keys, suppressed ones, and `failed` ones, which are our fault. */
+  /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of test keys, suppressed recipients and `failed` ones, which are our fault, are free. */
   billable_recipients: number;
   by_day: {
     date: string;
-    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: recipients of test keys, suppressed ones, and `failed` ones, which are our fault. */
+    /** Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of test keys, suppressed recipients and `failed` ones, which are our fault, are free. */
     billable_recipients: number;
   }[];
   counted_up_to: string | null;
@@ -2735,7 +2735,7 @@ export interface Invoice {
 
 export interface AuditEntry {
   object: 'audit_entry';
-  /** Place in the tree, from 0. */
+  /** Index in the tree, from 0. */
   leaf_index: number;
   event_id: string;
   type: string;
@@ -2743,21 +2743,21 @@ export interface AuditEntry {
   actor: {
     type: string;
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
-  /** Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise. */
+  /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** The history that the event is in, such as `apiKey-<id>`. */
+  /** Log stream that contains the event, such as `apiKey-<id>`. */
   stream: string;
-  /** Place in the stream, from 0, without gaps. */
+  /** Position in the stream, from 0, without gaps. */
   revision: number;
-  /** As it is stored. */
+  /** The data of the event, as stored. */
   data: Record<string, unknown>;
 }
 
@@ -2765,7 +2765,7 @@ export interface AuditCheckpoint {
   object: 'audit_checkpoint';
   /** Name of the tree. */
   origin: string;
-  /** Leaves that it is about, from the first. */
+  /** Number of leaves that it covers, from the first. */
   size: number;
   /** Root of the Merkle tree of these leaves (RFC 9162), in base64. */
   root_hash: string;
@@ -2778,10 +2778,10 @@ export interface AuditCheckpoint {
 
 export interface AuditProof {
   object: 'audit_proof';
-  /** Of the audit entry. */
+  /** Id of the event in the audit entry. */
   event_id: string;
   leaf_index: number;
-  /** What is hashed: a line of canonical JSON (RFC 8785). */
+  /** The hashed data: a line of canonical JSON (RFC 8785). */
   leaf: string;
   /** Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards. */
   hashes: string[];
@@ -2793,14 +2793,14 @@ export interface AuditDisclosure {
   object: 'audit_disclosure';
   event_id: string;
   leaf_index: number;
-  /** As the event says it, in base64; null: it is bound to no content. */
+  /** Root hash of the content recorded in the event, in base64; null: the event has no content. */
   content_root: string | null;
   /** In the order in which the root is made of them (RFC 9162). */
   parts: ({
     name: string;
-    /** What is hashed: `[salt, name, value]` as canonical JSON; null: it was removed. */
+    /** The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed. */
     leaf: string | null;
-    /** Of the leaf (RFC 9162), in base64. */
+    /** Hash of the leaf (RFC 9162), in base64. */
     hash: string;
     removed: {
       reason: 'expired' | 'erased';
@@ -2808,15 +2808,15 @@ export interface AuditDisclosure {
       erasure_id: string | null;
     } | null;
   })[];
-  /** What the mail server said, `reply`: the root is its hash. null: it said nothing. */
+  /** Reply of the mail server, `reply`: the root is its hash. null: there was no reply. */
   reply: {
-    /** As the event says it, in base64. */
+    /** Root hash recorded in the event, in base64. */
     root: string;
     part: {
       name: string;
-      /** What is hashed: `[salt, name, value]` as canonical JSON; null: it was removed. */
+      /** The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed. */
       leaf: string | null;
-      /** Of the leaf (RFC 9162), in base64. */
+      /** Hash of the leaf (RFC 9162), in base64. */
       hash: string;
       removed: {
         reason: 'expired' | 'erased';
@@ -2825,15 +2825,15 @@ export interface AuditDisclosure {
       } | null;
     };
   } | null;
-  /** Who asked for it, `client`: address and user agent. The root is its hash. null: that is not kept of such requests. */
+  /** Origin of the request, `client`: address and user agent. The root is its hash. null: not recorded for such requests. */
   origin: {
-    /** As the event says it, in base64. */
+    /** Root hash recorded in the event, in base64. */
     root: string;
     part: {
       name: string;
-      /** What is hashed: `[salt, name, value]` as canonical JSON; null: it was removed. */
+      /** The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed. */
       leaf: string | null;
-      /** Of the leaf (RFC 9162), in base64. */
+      /** Hash of the leaf (RFC 9162), in base64. */
       hash: string;
       removed: {
         reason: 'expired' | 'erased';
@@ -2870,7 +2870,7 @@ export interface AuditReport {
     name: string;
     value: string;
   }[];
-  /** Of a key, up to now: what was sent with each of its last 100 secrets, the newest first. */
+  /** For a key: messages sent so far with each of its last 100 secrets, newest first. */
   sends: ({
     /** Its number among the secrets of the key, from 1. */
     secret: number;
@@ -2889,7 +2889,7 @@ export interface AuditReport {
     at: string;
     sentence: string;
     by: string;
-    /** Where the request came from; null: it was none, or that is no longer kept. */
+    /** IP address of the request; null: there was no request, or its address is no longer stored. */
     address: string | null;
     request_id: string | null;
     type: string;
@@ -2898,7 +2898,7 @@ export interface AuditReport {
     leaf_index: number | null;
     /** null: no checkpoint is about it yet. */
     proof: {
-      /** What is hashed: a line of canonical JSON (RFC 8785). */
+      /** The hashed data: a line of canonical JSON (RFC 8785). */
       leaf: string;
       /** Proof of inclusion (RFC 9162 §2.1.3) in `checkpoint`, in base64. */
       hashes: string[];
@@ -2954,7 +2954,7 @@ export interface Erasure {
     removed: {
       /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
       messages: number;
-      /** Texts that mail servers replied or reported. */
+      /** Texts of replies and reports from mail servers. */
       replies: number;
       /** Addresses of clicked links. */
       links: number;
@@ -2964,7 +2964,7 @@ export interface Erasure {
       webhook_tries: number;
       /** Mail of the inbox. */
       captured_mail: number;
-      /** Addresses that the organization or an auditor was written to. */
+      /** Contact addresses of the organization and of auditors. */
       contacts: number;
     };
     /** Messages that are removed once they have ended for all recipients. */
@@ -2977,7 +2977,7 @@ export interface Erasure {
     removed: {
       /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
       messages: number;
-      /** Texts that mail servers replied or reported. */
+      /** Texts of replies and reports from mail servers. */
       replies: number;
       /** Addresses of clicked links. */
       links: number;
@@ -2987,18 +2987,18 @@ export interface Erasure {
       webhook_tries: number;
       /** Mail of the inbox. */
       captured_mail: number;
-      /** Addresses that the organization or an auditor was written to. */
+      /** Contact addresses of the organization and of auditors. */
       contacts: number;
     };
     completed_at: string;
-    /** Where the log records it. */
+    /** Position in the log. */
     log_position: string | null;
   } | null;
   created_at: string;
 }
 
 export interface Session {
-  /** Of the session; null: the request was authenticated by an API key. */
+  /** Id of the session; null: the request was authenticated by an API key. */
   id: string | null;
   object: 'session';
   /** null: an API key. */
@@ -3017,11 +3017,11 @@ export interface Session {
   changes: boolean;
   /** Whether `GET /v1/service` is answered. */
   operator: boolean;
-  /** Until then the member counts as present, and what needs that is not refused (`presence_required`); null: an API key. */
+  /** Until then, actions that require recent authentication are allowed; later they fail with `presence_required`. null: an API key. */
   present_until: string | null;
-  /** Until then the member, who has no passkey and signed in by a link of the operator, may add one without being present. null: they may not. */
+  /** Until then the member, who has no passkey and signed in with a link from the operator, may add one without authenticating again. null: not allowed. */
   first_passkey_until: string | null;
-  /** That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise. */
+  /** Environment of this request. Members choose it with `environment=test` in the query of any request; `live` otherwise. */
   environment: 'live' | 'test';
   organization: {
     id: string;
@@ -3032,9 +3032,9 @@ export interface Session {
 export interface Passkey {
   id: string;
   object: 'passkey';
-  /** As browsers and authenticators call it. */
+  /** Credential id that browsers and authenticators use (WebAuthn). */
   credential_id: string;
-  /** It is kept on more than one device. */
+  /** The passkey is synced between devices. */
   synced: boolean;
   created_at: string;
 }
@@ -3043,7 +3043,7 @@ export interface InvitedMember {
   id: string;
   object: 'member';
   name: string;
-  /** null: the first owner, whom nobody has named. */
+  /** null: the first owner, who has no address yet. */
   email: string | null;
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
   /** May read the health of the service. Only the command line of the service grants it. */
@@ -3058,7 +3058,7 @@ export interface InvitedMember {
   passkeys: number;
   link: {
     object: 'sign_in_link';
-    /** Shown once. What follows `#` is sent to no server until the person confirms. */
+    /** Shown once. The part after `#` is not sent to any server until the person confirms. */
     url: string;
     expires_at: string;
     /** It was also mailed to the member. Mail that is captured does not count. */
@@ -3070,7 +3070,7 @@ export interface Member {
   id: string;
   object: 'member';
   name: string;
-  /** null: the first owner, whom nobody has named. */
+  /** null: the first owner, who has no address yet. */
   email: string | null;
   role: 'owner' | 'developer' | 'analyst' | 'auditor';
   /** May read the health of the service. Only the command line of the service grants it. */
@@ -3087,7 +3087,7 @@ export interface Member {
 
 export interface SignInLink {
   object: 'sign_in_link';
-  /** Shown once. What follows `#` is sent to no server until the person confirms. */
+  /** Shown once. The part after `#` is not sent to any server until the person confirms. */
   url: string;
   expires_at: string;
   /** It was also mailed to the member. Mail that is captured does not count. */
@@ -3099,14 +3099,14 @@ export interface MemberSession {
   object: 'member_session';
   member_id: string;
   member_name: string;
-  /** It is the session that asks. */
+  /** True for the session that sent this request. */
   is_current: boolean;
   started_at: string;
-  /** To the minute. */
+  /** Rounded to the minute. */
   last_used_at: string;
-  /** Where its last request came from. */
+  /** IP address of its last request. */
   last_address: string | null;
-  /** Without a request for as long as the organization allows it is over earlier. */
+  /** The session ends earlier if it is idle for longer than the organization allows. */
   expires_at: string;
 }
 
@@ -3120,7 +3120,7 @@ export interface ListedCapturedMail {
   };
   subject: string | null;
   size_bytes: number;
-  /** It lets its recipient sign in: only an owner who has proved their presence can read it. */
+  /** It contains a sign-in link: only an owner who has recently authenticated can read it. */
   confidential: boolean;
   attachments: ({
     filename: string | null;
@@ -3139,7 +3139,7 @@ export interface CapturedMail {
   };
   subject: string | null;
   size_bytes: number;
-  /** It lets its recipient sign in: only an owner who has proved their presence can read it. */
+  /** It contains a sign-in link: only an owner who has recently authenticated can read it. */
   confidential: boolean;
   attachments: ({
     filename: string | null;
@@ -3158,20 +3158,20 @@ export interface CapturedMail {
 
 export interface DestinationBacklog {
   object: 'destination_backlog';
-  /** false: older deferrals than those looked at may have left more mail waiting. */
+  /** false: deferrals older than those examined may have left more mail waiting. */
   complete: boolean;
   data: ({
     /** In A-labels. */
     recipient_domain: string;
-    /** Who wait for another attempt. */
+    /** Recipients that wait for another attempt. */
     recipients: number;
-    /** Of the first deferral of these that was looked at. */
+    /** Time of the oldest of these deferrals that was examined. */
     since: string;
-    /** The earliest. */
+    /** Time of the earliest next attempt. */
     next_attempt_at: string;
-    /** The most that one of them has had. */
+    /** Highest number of attempts for one recipient. */
     attempts: number;
-    /** Of the newest deferral. `GET /v1/messages/{id}/explain` has its text. */
+    /** Reply that caused the newest deferral. `GET /v1/messages/{id}/explain` has its text. */
     last_reply: {
       at: string;
       message_id: string;
@@ -3197,11 +3197,11 @@ export interface ListMessagesAnswer {
   data: ListedMessage[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3219,7 +3219,7 @@ export interface GetMessageAnswer {
   stream: 'transactional' | 'bulk';
   size_bytes: number;
   expires_at: string;
-  /** What it was rendered from; null: nothing. */
+  /** Template that it was rendered from; null: no template. */
   template: {
     id: string;
     version: number;
@@ -3232,15 +3232,15 @@ export interface GetMessageAnswer {
     value: string;
   }[];
   metadata: Record<string, string>;
-  /** `expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service. */
+  /** `expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. `erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service. */
   content: 'stored' | 'expired' | 'erased' | null;
   topic_id: string | null;
   attempts: number;
-  /** What of its html is tracked. */
+  /** Tracking applied to its html. */
   tracking: {
-    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    /** Add an invisible image to the html. Loading it creates an `opened` event. */
     opens: boolean;
-    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    /** Route links in the html through this service. Following one creates a `clicked` event. */
     clicks: boolean;
   };
   recipients: ({
@@ -3250,9 +3250,9 @@ export interface GetMessageAnswer {
     status: 'accepted' | 'scheduled' | 'sending' | 'delivered' | 'deferred' | 'bounced' | 'failed' | 'suppressed' | 'cancelled' | 'expired';
     complained: boolean;
     unsubscribed: boolean;
-    /** A person opened it; only tracked mail tells. */
+    /** A person opened it. Always false without open tracking. */
     opened: boolean;
-    /** A person followed a link of it; only tracked mail tells. */
+    /** A person followed a link in it. Always false without click tracking. */
     clicked: boolean;
     reason: string | null;
     category: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | null;
@@ -3277,11 +3277,11 @@ export interface GetMessageAnswer {
     } | null;
     updated_at: string;
   })[];
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3374,11 +3374,11 @@ export interface ExplainMessageAnswer {
   })[];
   /** Entries omitted from a long history, and where to list them. */
   left_out: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3406,11 +3406,11 @@ export interface ListKeysAnswer {
   data: ApiKey[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3432,7 +3432,7 @@ export interface GetKeyAnswer {
   expires_at: string | null;
   created_at: string;
   last_used_at: string | null;
-  /** Where the last request came from. */
+  /** IP address of the last request. */
   last_used_address: string | null;
   last4: string;
   /** `revoked`: ended for good, by request or with its domain. */
@@ -3442,11 +3442,11 @@ export interface GetKeyAnswer {
     last_used_at: string | null;
     last4: string;
   })[];
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3463,11 +3463,11 @@ export interface ListKeySecretsAnswer {
   data: ApiKeySecret[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3477,11 +3477,11 @@ export interface ListDomainsAnswer {
   data: Domain[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3492,7 +3492,7 @@ export interface GetDomainAnswer {
   name: string;
   /** `degraded`: a required record is missing or wrong; it can send until `fails_at`. `failed`: it cannot send until it is verified again. */
   status: 'pending' | 'verified' | 'degraded' | 'failed';
-  /** null: nothing can be sent from it now. */
+  /** null: the domain cannot send now. */
   verification: {
     method: 'capture' | 'dns';
     verified_at: string;
@@ -3513,20 +3513,20 @@ export interface GetDomainAnswer {
     status: 'pending' | 'verified' | 'not_needed';
     /** Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name. */
     state: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
-    /** What is wrong with the record. */
+    /** Problem with the record; null: none. */
     problem: string | null;
-    /** What the record is for, and hints. */
+    /** Purpose of the record, and hints. */
     advice: string;
     /** DNS answer, shortened and without mailboxes. */
     seen: string[];
-    /** When it was first found in this state, or last checked on request. */
+    /** Time when this state was first found, or of the last check on request. */
     checked_at: string | null;
   })[];
   dkim: ({
     /** `pending`: its RSA record has not been seen yet. `retired`: no longer signs. */
     status: 'pending' | 'active' | 'retired';
     hosts: string[];
-    /** Selectors of the keys that sign. Their records were seen. */
+    /** Selectors of the keys that sign. Their records have been found. */
     signing: string[];
     added_at: string | null;
     activated_at: string | null;
@@ -3541,7 +3541,7 @@ export interface GetDomainAnswer {
     dkim: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
     dmarc: 'valid' | 'missing' | 'invalid' | 'include_broken' | 'unknown';
   };
-  /** How recipient pages show the sender; null: by the domain’s name. */
+  /** Sender as shown on recipient pages; null: the domain’s name. */
   branding: {
     name: string | null;
     color: string | null;
@@ -3549,17 +3549,17 @@ export interface GetDomainAnswer {
   } | null;
   /** Default tracking of its mail. A message can override it. */
   tracking: {
-    /** Whether the html gets an invisible image, whose loading is an `opened` event. */
+    /** Add an invisible image to the html. Loading it creates an `opened` event. */
     opens: boolean;
-    /** Whether links of the html lead over this service, which makes a `clicked` event. */
+    /** Route links in the html through this service. Following one creates a `clicked` event. */
     clicks: boolean;
   };
   created_at: string;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3581,7 +3581,7 @@ export interface GetDomainReputationAnswer {
     of: number;
     /** Rounded to three decimals. */
     percent: number;
-    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    /** Percentages at which the level becomes `warned`, `slowed` and `paused`. null: this service does not evaluate it. */
     limits: {
       warned_percent: number;
       slowed_percent: number;
@@ -3594,7 +3594,7 @@ export interface GetDomainReputationAnswer {
     of: number;
     /** Rounded to three decimals. */
     percent: number;
-    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    /** Percentages at which the level becomes `warned`, `slowed` and `paused`. null: this service does not evaluate it. */
     limits: {
       warned_percent: number;
       slowed_percent: number;
@@ -3663,11 +3663,11 @@ export interface ListTemplatesAnswer {
   data: ListedTemplate[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3685,13 +3685,13 @@ export interface GetTemplateAnswer {
   has_draft: boolean;
   created_at: string;
   updated_at: string;
-  /** Of the draft, or of the newest version where there is no draft. */
+  /** Content of the draft or, if there is no draft, of the newest version. */
   content: TemplateContent;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3708,11 +3708,11 @@ export interface ListWebhooksAnswer {
   data: Webhook[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3744,11 +3744,11 @@ export interface GetWebhookAnswer {
   /** Custom headers, whose values are not shown. */
   header_names: string[];
   created_at: string;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3781,11 +3781,11 @@ export interface ListSuppressionsAnswer {
   data: Suppression[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3793,7 +3793,7 @@ export interface ListSuppressionsAnswer {
 export interface CheckSuppressionAnswer {
   object: 'suppression_check';
   address: string;
-  /** Of mail that is about no topic; `entries` of the suppression name the topics. */
+  /** For mail without a topic. `entries` of the suppression name the topics. */
   suppressed: {
     transactional: boolean;
     bulk: boolean;
@@ -3826,12 +3826,12 @@ export interface GetSuppressionAnswer {
   address: string | null;
   environment: 'live' | 'test';
   status: 'active' | 'expired' | 'removed';
-  /** What is kept back, by all entries that are in force. */
+  /** Mail that is blocked by the active entries together. */
   scope: 'all' | 'transactional' | 'bulk' | 'topic';
-  /** Of the strongest entry, as is `expires_at`. */
+  /** Reason of the strongest entry, which also determines `expires_at`. */
   reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
   expires_at: string | null;
-  /** All that is on record, oldest first; what was taken back stays. */
+  /** All recorded entries, oldest first, including withdrawn ones. */
   entries: ({
     reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
     scope: 'all' | 'transactional' | 'bulk' | 'topic';
@@ -3848,11 +3848,11 @@ export interface GetSuppressionAnswer {
     removed_at: string | null;
   })[];
   created_at: string;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3869,11 +3869,11 @@ export interface ListTopicsAnswer {
   data: Topic[];
   has_more: boolean;
   next_cursor: string | null;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3886,11 +3886,11 @@ export interface GetTopicAnswer {
   default: 'in' | 'out';
   domain_id: string | null;
   created_at: string;
-  /** Of a request with `at`. */
+  /** Moment that the response describes. Only in responses to requests with `at`. */
   as_of?: {
-    /** Of the last event up to then. */
+    /** Time of the last event at or before the requested moment. */
     time: string;
-    /** Of that event in the audit log. */
+    /** Index of that event in the audit log. */
     leaf_index: number;
   } | undefined;
 }
@@ -3962,7 +3962,7 @@ export interface PreviewErasureAnswer {
   would_remove: {
     /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
     messages: number;
-    /** Texts that mail servers replied or reported. */
+    /** Texts of replies and reports from mail servers. */
     replies: number;
     /** Addresses of clicked links. */
     links: number;
@@ -3972,7 +3972,7 @@ export interface PreviewErasureAnswer {
     webhook_tries: number;
     /** Mail of the inbox. */
     captured_mail: number;
-    /** Addresses that the organization or an auditor was written to. */
+    /** Contact addresses of the organization and of auditors. */
     contacts: number;
   };
   /** Messages that have not ended for all of their recipients. */
@@ -3992,29 +3992,29 @@ export interface GetOrganizationAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Where the service writes to the organization; null: nowhere. */
+  /** Address for mail from the service to the organization; null: no mail is sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
     smtp: 'strict' | 'browser';
   };
   timezone: string;
-  /** After this long without a request a session of a member is over. */
+  /** A member’s session ends after this many minutes without a request. */
   session_idle_minutes: number;
-  /** After this long it is over however often it is used. */
+  /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
   created_at: string;
 }
@@ -4036,7 +4036,7 @@ export interface GetOrganizationReputationAnswer {
     of: number;
     /** Rounded to three decimals. */
     percent: number;
-    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    /** Percentages at which the level becomes `warned`, `slowed` and `paused`. null: this service does not evaluate it. */
     limits: {
       warned_percent: number;
       slowed_percent: number;
@@ -4049,14 +4049,14 @@ export interface GetOrganizationReputationAnswer {
     of: number;
     /** Rounded to three decimals. */
     percent: number;
-    /** Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it. */
+    /** Percentages at which the level becomes `warned`, `slowed` and `paused`. null: this service does not evaluate it. */
     limits: {
       warned_percent: number;
       slowed_percent: number;
       paused_percent: number;
     } | null;
   };
-  /** Since when somebody has paused all live bulk mail, whatever the level is; null: nobody has. */
+  /** Time when all live bulk mail was paused by request, independently of the level; null: not paused by request. */
   bulk_mail_paused_since: string | null;
 }
 
@@ -4064,29 +4064,29 @@ export interface UpdateOrganizationAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Where the service writes to the organization; null: nowhere. */
+  /** Address for mail from the service to the organization; null: no mail is sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
     smtp: 'strict' | 'browser';
   };
   timezone: string;
-  /** After this long without a request a session of a member is over. */
+  /** A member’s session ends after this many minutes without a request. */
   session_idle_minutes: number;
-  /** After this long it is over however often it is used. */
+  /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
   created_at: string;
 }
@@ -4095,29 +4095,29 @@ export interface SetLegalHoldAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Where the service writes to the organization; null: nowhere. */
+  /** Address for mail from the service to the organization; null: no mail is sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
     smtp: 'strict' | 'browser';
   };
   timezone: string;
-  /** After this long without a request a session of a member is over. */
+  /** A member’s session ends after this many minutes without a request. */
   session_idle_minutes: number;
-  /** After this long it is over however often it is used. */
+  /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
   created_at: string;
 }
@@ -4126,29 +4126,29 @@ export interface SetContentsRolesAnswer {
   id: string;
   object: 'organization';
   name: string;
-  /** Where the service writes to the organization; null: nowhere. */
+  /** Address for mail from the service to the organization; null: no mail is sent. */
   contact: string | null;
   content_retention_days: number;
   default_analysis: 'off' | 'warn' | 'block';
-  /** Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows. */
+  /** Html accepted by the API and by SMTP: valid html only, or any that a browser can show. */
   html_validation: {
     api: 'strict' | 'browser';
     compat: 'strict' | 'browser';
     smtp: 'strict' | 'browser';
   };
   timezone: string;
-  /** After this long without a request a session of a member is over. */
+  /** A member’s session ends after this many minutes without a request. */
   session_idle_minutes: number;
-  /** After this long it is over however often it is used. */
+  /** A member’s session ends after this many hours even if it is used. */
   session_hours: number;
-  /** Roles that see addresses, subjects and bodies of mail although by themselves they do not. */
+  /** Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them. */
   contents_allowed_to: ('analyst' | 'auditor')[];
   rate_limit_ceilings: {
     send?: number | undefined;
     read?: number | undefined;
     manage?: number | undefined;
   } | null;
-  /** Since when nothing is removed, by its age or by an erasure; null: there is no legal hold. */
+  /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
   created_at: string;
 }
@@ -4476,7 +4476,7 @@ export interface ReadEventsQuery {
   billed_from?: string | undefined;
   /** Only events of messages that are billed, for a day (UTC) before this one. A message is billed for the day on which it was accepted. */
   billed_to?: string | undefined;
-  /** Seconds to wait for an event where there is none. */
+  /** Seconds to wait if there are no events yet. */
   wait?: number | undefined;
 }
 
@@ -4518,7 +4518,7 @@ export interface GetStatsQuery {
 }
 
 export interface SearchQuery {
-  /** What is looked for. */
+  /** Text to search for. */
   q: string;
 }
 

@@ -75,7 +75,7 @@ export type ApiDocument = z.output<typeof documentSchema>;
 export type ApiOperation = z.output<typeof operation>;
 export type ApiResponse = z.output<typeof response>;
 
-/** What the page reads of the OpenAPI document. */
+/** Parses the parts of the OpenAPI document that the page uses. */
 export const readDocument = (source: unknown): ApiDocument => documentSchema.parse(source);
 
 /** `ApiKey` of `#/components/schemas/ApiKey`. */

@@ -32,7 +32,7 @@ const block = (text: string): string => {
   return `<p>${inline(lines.join(' '))}</p>`;
 };
 
-/** As much Markdown as our document has: paragraphs, `## headings`, lists, tables and `code`. */
+/** Renders the Markdown that our document uses: paragraphs, `## headings`, lists, tables and `code`. */
 export const markdown = (text: string): string =>
   text
     .split(/\n{2,}/)

@@ -6,7 +6,7 @@ import { markdown } from './markdown.ts';
 const JSON_TYPE = 'application/json';
 const ID = /\{(\w+)\}/g;
 
-/** As a shell takes it: in single quotes, of which none may be left open. */
+/** Quotes a text for a shell: single quotes, with those inside escaped. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 interface Body {
@@ -14,7 +14,7 @@ interface Body {
   readonly value: unknown;
 }
 
-/** A form is what curl sends unless it is told otherwise. */
+/** curl sends a form by default, so only other content types need a header. */
 const bodyWords = ({ type, value }: Body): readonly string[] =>
   type === JSON_TYPE
     ? [`-H 'Content-Type: ${JSON_TYPE}'`, `-d ${quoted(JSON.stringify(value, null, 2))}`]
@@ -98,7 +98,7 @@ const responses = (operation: ApiOperation, document: ApiDocument): string => {
   return `<h4>Answers</h4><table>${rows.join('')}</table>`;
 };
 
-/** What we send to others: no command of theirs, but what they will see. */
+/** Describes a webhook request, which we send: example data instead of a command. */
 export const webhookSection = (operation: ApiOperation, document: ApiDocument): string => {
   const given = Object.values(operation.requestBody?.content[JSON_TYPE]?.examples ?? {});
   return `<section id="${escapeHtml(operation.operationId)}">

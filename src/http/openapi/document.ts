@@ -51,7 +51,7 @@ const parameterOf = (name: string, description: string, pattern: string): Json =
   schema: { type: 'string', pattern },
 });
 
-/** What paths name inside a resource. */
+/** Path parameters other than `:id`. */
 const PARTS: Readonly<Record<string, Json>> = {
   ':organization': parameterOf('organization', 'Id of the organization.', '^org_[a-z2-7]{26}$'),
   '*': parameterOf(

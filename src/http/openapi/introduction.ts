@@ -111,10 +111,10 @@ const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   members: 'People who use the dashboard.',
   session: 'Who asks; signing in and out.',
   sessions: 'Browsers in which members have signed in.',
-  passkeys: 'By which a member signs in.',
-  topics: 'Kinds of mail that recipients choose or refuse by themselves.',
+  passkeys: 'Credentials with which members sign in.',
+  topics: 'Kinds of mail that recipients can choose or refuse individually.',
   recipients: 'Pages behind the links in mail, for its recipients; no key is needed.',
-  search: 'Finds what an id, an address, a code or the beginning of a name leads to.',
+  search: 'Finds resources by id, address, code or the beginning of a name.',
   submission: 'Where mail is taken by SMTP, beside this API.',
   service: 'The service itself: probes and this document, which need no key, and its health, for operators.',
 };

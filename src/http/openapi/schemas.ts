@@ -10,7 +10,7 @@ export interface Schemas {
   readonly query: (operation: Operation) => Json;
   readonly answer: (operation: Operation) => Json;
   readonly error: Json;
-  /** Of errors that people see. */
+  /** Schema of HTML error pages. */
   readonly page: Json;
 }
 

@@ -9,7 +9,7 @@ const DEFERRALS_MAX = 2_000;
 
 type Waiting = SerializedBacklog['data'][number];
 
-/** Of each recipient that waits: when its next attempt is due, and in which domain. */
+/** Deferred mail by recipient id. */
 const placesOf = (mails: readonly DeferredMail[]): ReadonlyMap<string, DeferredMail> =>
   new Map(mails.flatMap((mail) => mail.recipientIds.map((id) => [id, mail] as const)));
 

@@ -50,7 +50,7 @@ const erasureSchema = z
       .strictObject({
         removed: erasureCountsSchema,
         completed_at: timeSchema(),
-        log_position: z.string().nullable().describe('Where the log records it.'),
+        log_position: z.string().nullable().describe('Position in the log.'),
       })
       .nullable()
       .describe('null: it runs.'),
@@ -91,7 +91,7 @@ const serializeErasures = async (
 };
 
 const address = addressField().describe(
-  'Whose data is removed. It is not stored: what concerns it is found by its digest.',
+  'Address whose data is removed. It is not stored; related data is found by its digest.',
 );
 
 const REQUEST_DESCRIPTION = `Removes what is stored about an address, in both environments: messages to it with all of their contents, once they have

@@ -55,7 +55,7 @@ const NAME_CHARACTERS_MAX = 100;
 const htmlRule = z.enum(HTML_RULES).optional();
 
 const changes = z.strictObject({
-  name: shownLine(NAME_CHARACTERS_MAX).optional().describe('What the organization is called.'),
+  name: shownLine(NAME_CHARACTERS_MAX).optional().describe('Name of the organization.'),
   contact: bareAddress
     .nullable()
     .optional()

@@ -8,9 +8,9 @@ import { type GuardedRouteName, ROUTES } from '../route-table.ts';
 import type { SerializedFound } from '../schemas/search.ts';
 import { visibleDomain } from './suppressions/suppressions.ts';
 
-/** What the search finds by its id or its name, of all that has one. */
+/** Searches resources by id or by name. */
 
-/** Of each kind, so that one does not push out the others. */
+/** Results per kind, so that one kind does not crowd out the others. */
 export const OF_KIND_MAX = 5;
 
 export interface Searching {

@@ -43,7 +43,7 @@ const messageById = async ({ text, within, caller, route }: Searching): Hits => 
   return [{ type: 'message', id, title, path: `/v1/messages/${id}` }];
 };
 
-/** Where the API shows what an event is about. */
+/** API path of the resource that an event concerns. */
 const pathOfEvent = (type: string, subjectId: string): string => {
   if (isId('msg', subjectId)) return `/v1/messages/${subjectId}/events`;
   const shown = Object.values(SHOWN).find(({ prefix }) => isId(prefix, subjectId));
@@ -109,11 +109,11 @@ const byShape = async (searching: Searching): Hits => {
   const { text } = searching;
   if (CODE.test(text)) return messagesBy(searching, 'smtp_code', 'Messages refused with');
   if (REQUEST.test(text)) return messagesBy(searching, 'request_id', 'Messages of');
-  if (RECIPIENT_DOMAIN.test(text)) return messagesBy(searching, 'recipient_domain', 'Messages to anybody at');
+  if (RECIPIENT_DOMAIN.test(text)) return messagesBy(searching, 'recipient_domain', 'Messages to anyone at');
   return [];
 };
 
-/** Of the last days, by the beginning of `name:value`. A whole tag is found however old it is. */
+/** Finds tags by the beginning of `name:value` in the last days. A complete tag is found regardless of age. */
 const byTag = async (searching: Searching): Hits => {
   const { text, within, route } = searching;
   const { context, readModels } = route.deps;
@@ -135,7 +135,7 @@ const bySubject = (searching: Searching): Hits => messagesBy(searching, 'subject
 /** Best first. */
 const BY_ID = [messageById, eventById, resourcesById, memberById, deliveryById];
 const OPEN = [refusedRequest, byShape, resourcesByName];
-/** What tells something of contents, for who sees them. */
+/** Searches that reveal message contents. They run only for callers who may see contents. */
 const BY_CONTENTS = [byAddress, byTag, bySubject];
 
 const ID = /^<?[a-z]{3}_[a-z2-7]{26}/;
@@ -157,7 +157,7 @@ export const searchRoute = endpoint(
   {
     summary: 'Find what an id, an address, a code or the beginning of a name leads to',
     description: DESCRIPTION,
-    query: z.strictObject({ q: line(QUERY_CHARACTERS_MAX).describe('What is looked for.') }),
+    query: z.strictObject({ q: line(QUERY_CHARACTERS_MAX).describe('Text to search for.') }),
     answer: listSchema(foundSchema),
     etag: false,
   },

@@ -60,7 +60,7 @@ interface PreparedPage {
   readonly compressed: Representation;
 }
 
-/** May be kept, but is asked for again: another version of the service may stand behind the same address. */
+/** Caches must revalidate: after a deployment the same address may serve another version. */
 const CACHE_CONTROL = 'no-cache';
 const compress = promisify(gzip);
 

@@ -4,10 +4,10 @@ import { submissionSchema } from '../schemas/submission.ts';
 export const getSubmissionRoute = endpoint(
   'GET /v1/submission',
   {
-    summary: 'Read where mail is taken by SMTP',
+    summary: 'Get the SMTP submission servers',
     description:
-      'What a program that can only send by SMTP is given. The password is an API key with `send`; the user name is ' +
-      'ignored. See docs/smtp.md for what may be in a message.',
+      'Settings for programs that can only send by SMTP. The password is an API key with `send`; the user name is ' +
+      'ignored. docs/smtp.md describes which messages are accepted.',
     answer: submissionSchema,
     etag: false,
   },

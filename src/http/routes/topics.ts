@@ -59,7 +59,7 @@ const body = z.strictObject({
 export const createTopicRoute = (route: RouteContext): void => {
   const { deps } = route;
 
-  /** As far as the read model knows: a few made at the same moment do no harm. */
+  /** Read from the read model: a few topics over the limit, created at the same moment, do no harm. */
   const isFull = async ({ organizationId }: Caller): Promise<boolean> => {
     const by = { organizationId, domainId: null, limit: TOPICS_MAX, after: null };
     const counted = await deps.readModels.topics.list(by).catch(() => null);
@@ -119,7 +119,7 @@ export const getTopicRoute = resourceEndpoint(
 
 const changes = z.strictObject({
   name: name.optional(),
-  description: description.optional().describe('A sentence for recipients; taken away by null.'),
+  description: description.optional().describe('A sentence for recipients; null removes it.'),
 });
 
 export const updateTopicRoute = endpoint(

@@ -9,13 +9,13 @@ import { sendErrorPage } from '../pages/define-page.ts';
 import { methodAndUrl } from '../route-table.ts';
 
 /**
- * What tracked links and images lead to. Both are answered from the address alone, whatever is away; what they tell is
- * recorded afterwards, and of who asked no address is kept.
+ * Targets of tracked links and images. Both are answered from the URL alone, even if the database is down. The opening
+ * or click is recorded afterwards, without the client's address.
  */
 
 /** A transparent pixel (GIF89a). */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
-/** What `trackedTarget` makes: nothing else is ever put into a header. */
+/** Output of `trackedTarget`. Nothing else is ever put into a header. */
 const TARGET = /^https?:\/\/[\x21-\x7e]+$/;
 
 const notFound = (): DomainError => new DomainError('not_found', 'there is no such link');
@@ -30,7 +30,7 @@ const uncached = (reply: FastifyReply): FastifyReply =>
 const clientOf = ({ headers, ip, method }: FastifyRequest) =>
   recognizeClient({ userAgent: headers['user-agent'] ?? '', address: ip, isHead: method === 'HEAD' });
 
-/** What is known of a request when it comes. */
+/** Facts about an opening or a click that its request shows. */
 const engagementOf = ({ deps: { context } }: RouteContext, request: FastifyRequest) => ({
   ...clientOf(request),
   at: context.system.now().toISOString(),
@@ -69,8 +69,8 @@ export const followLinkRoute = (route: RouteContext): void => {
     {
       summary: 'Follow a tracked link',
       description:
-        'What links in mail with `tracking.clicks` lead to. The token was made for exactly this address and cannot be used ' +
-        'for another. The sender is told by the event `message.clicked`.',
+        'Target of links in mail with `tracking.clicks`. The token is valid only for exactly this address. ' +
+        'The sender gets the event `message.clicked`.',
       query,
     },
     (token, request, reply) => {
@@ -93,8 +93,8 @@ export const loadPixelRoute = (route: RouteContext): void => {
     {
       summary: 'Load the image of a tracked message',
       description:
-        'An invisible image in mail with `tracking.opens`. The sender is told by the event `message.opened`, and whether it ' +
-        'was a machine that loaded it.',
+        'An invisible image in mail with `tracking.opens`. The sender gets the event `message.opened`, which says whether ' +
+        'a machine loaded it.',
       answer: z.string(),
       mediaType: 'image/gif',
     },

@@ -91,7 +91,7 @@ export const startWarmUpRoute = endpoint(
       'Starts today and replaces another plan; the same plan continues if it runs. A destination is the ' +
       'mailbox provider of a recipient’s domain, or each recipient domain when one server takes all mail ' +
       '(`MAIL_URL=smtp://…`). All live mail of the domain counts. Bulk mail above the quota waits for a ' +
-      'later day; its `ttl_seconds` pause meanwhile unless they are below the default. Transactional mail ' +
+      'later day; its `ttl_seconds` pause until then unless they are below the default. Transactional mail ' +
       'never waits. Days are UTC.',
     body,
     examples: { 'The default plan': {}, 'A plan of five days': { plan: [50, 200, 1000, 5000, 20_000] } },

@@ -33,7 +33,7 @@ export const apiKeySchema = z
     expires_at: timeSchema().nullable(),
     created_at: timeSchema(),
     last_used_at: timeSchema().nullable(),
-    last_used_address: z.string().nullable().describe('Where the last request came from.'),
+    last_used_address: z.string().nullable().describe('IP address of the last request.'),
     last4: z.string(),
     status: z
       .enum(['active', 'expired', 'revoked'])
@@ -45,13 +45,13 @@ export const apiKeySchema = z
   .meta({ id: 'ApiKey' });
 export type SerializedApiKey = z.infer<typeof apiKeySchema>;
 
-/** The value is shown this once. */
+/** This response is the only one that contains the key's value. */
 export const createdKeySchema = apiKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedApiKey' });
 export const rotatedKeySchema = createdKeySchema
   .extend({ previous_key_expires_at: timeSchema() })
   .meta({ id: 'RotatedApiKey' });
 
-/** What the status of a key depends on besides its stream. */
+/** Facts besides the key's stream that determine its status. */
 export interface KeyContext extends KeyCircumstances {
   /** Usage marks of any keys; those of other keys are ignored. */
   readonly marks: readonly UsageMark[];

@@ -7,7 +7,7 @@ import { addressSchema } from './key-history.ts';
 export const auditEntrySchema = z
   .strictObject({
     object: z.literal('audit_entry'),
-    leaf_index: z.number().int().describe('Place in the tree, from 0.'),
+    leaf_index: z.number().int().describe('Index in the tree, from 0.'),
     event_id: z.string(),
     type: z.string(),
     occurred_at: timeSchema(),
@@ -18,15 +18,17 @@ export const auditEntrySchema = z
         .number()
         .int()
         .nullable()
-        .describe('Of a key: which of its values, from 1; each rotation makes another.'),
-      secret_last4: z.string().nullable().describe('Of that value.'),
-      session_id: z.string().nullable().describe('Of a member: in which session.'),
+        .describe(
+          'Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key.',
+        ),
+      secret_last4: z.string().nullable().describe('Last characters of that value.'),
+      session_id: z.string().nullable().describe('Session of the member. null: not a member.'),
     }),
     address: addressSchema(),
     request_id: z.string().nullable(),
-    stream: z.string().describe('The history that the event is in, such as `apiKey-<id>`.'),
-    revision: z.number().int().describe('Place in the stream, from 0, without gaps.'),
-    data: z.record(z.string(), z.unknown()).describe('As it is stored.'),
+    stream: z.string().describe('Log stream that contains the event, such as `apiKey-<id>`.'),
+    revision: z.number().int().describe('Position in the stream, from 0, without gaps.'),
+    data: z.record(z.string(), z.unknown()).describe('The data of the event, as stored.'),
   })
   .meta({ id: 'AuditEntry' });
 
@@ -36,7 +38,7 @@ export const auditCheckpointSchema = z
   .strictObject({
     object: z.literal('audit_checkpoint'),
     origin: z.string().describe('Name of the tree.'),
-    size: z.number().int().describe('Leaves that it is about, from the first.'),
+    size: z.number().int().describe('Number of leaves that it covers, from the first.'),
     root_hash: z.string().describe('Root of the Merkle tree of these leaves (RFC 9162), in base64.'),
     note: z.string().describe('The signed note (C2SP signed-note, tlog-checkpoint).'),
     verifier_key: z.string().describe('The public key that signed it (C2SP signed-note). Keep the first that you see.'),
@@ -49,9 +51,9 @@ export type AuditCheckpoint = z.infer<typeof auditCheckpointSchema>;
 export const auditProofSchema = z
   .strictObject({
     object: z.literal('audit_proof'),
-    event_id: z.string().describe('Of the audit entry.'),
+    event_id: z.string().describe('Id of the event in the audit entry.'),
     leaf_index: z.number().int(),
-    leaf: z.string().describe('What is hashed: a line of canonical JSON (RFC 8785).'),
+    leaf: z.string().describe('The hashed data: a line of canonical JSON (RFC 8785).'),
     hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards.'),
     checkpoint: z.string().describe('The signed note that the proof leads to.'),
   })

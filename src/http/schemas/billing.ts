@@ -8,8 +8,8 @@ const billable = z
   .number()
   .int()
   .describe(
-    'Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Free: ' +
-      'recipients of test keys, suppressed ones, and `failed` ones, which are our fault.',
+    'Recipients of accepted live messages, including duplicates, cancelled and bounced ones. Recipients of ' +
+      'test keys, suppressed recipients and `failed` ones, which are our fault, are free.',
   );
 
 const periodSchema = z.strictObject({ start: timeSchema(), end: timeSchema() });

@@ -11,7 +11,7 @@ const outlineFields = {
   size_bytes: z.number().int(),
   confidential: z
     .boolean()
-    .describe('It lets its recipient sign in: only an owner who has proved their presence can read it.'),
+    .describe('It contains a sign-in link: only an owner who has recently authenticated can read it.'),
   attachments: z.array(
     z.strictObject({
       filename: z.string().nullable(),

@@ -22,14 +22,14 @@ export type SerializedSuspension = z.infer<typeof suspensionSchema>;
 export const backlogSchema = z
   .strictObject({
     object: z.literal('destination_backlog'),
-    complete: z.boolean().describe('false: older deferrals than those looked at may have left more mail waiting.'),
+    complete: z.boolean().describe('false: deferrals older than those examined may have left more mail waiting.'),
     data: z.array(
       z.strictObject({
         recipient_domain: z.string().describe('In A-labels.'),
-        recipients: z.number().int().describe('Who wait for another attempt.'),
-        since: timeSchema().describe('Of the first deferral of these that was looked at.'),
-        next_attempt_at: timeSchema().describe('The earliest.'),
-        attempts: z.number().int().describe('The most that one of them has had.'),
+        recipients: z.number().int().describe('Recipients that wait for another attempt.'),
+        since: timeSchema().describe('Time of the oldest of these deferrals that was examined.'),
+        next_attempt_at: timeSchema().describe('Time of the earliest next attempt.'),
+        attempts: z.number().int().describe('Highest number of attempts for one recipient.'),
         last_reply: z
           .strictObject({
             at: timeSchema(),
@@ -38,7 +38,7 @@ export const backlogSchema = z
             enhanced: z.string().nullable(),
             mx: z.string().nullable(),
           })
-          .describe('Of the newest deferral. `GET /v1/messages/{id}/explain` has its text.'),
+          .describe('Reply that caused the newest deferral. `GET /v1/messages/{id}/explain` has its text.'),
       }),
     ),
   })

@@ -27,10 +27,12 @@ export const domainRecordSchema = z.strictObject({
   state: recordState.describe(
     'Result of the DNS check. `unknown`: not checked yet, or the DNS did not answer; `include_broken`: correct, but the operator of this service has to repair the SPF record of the included name.',
   ),
-  problem: z.string().nullable().describe('What is wrong with the record.'),
-  advice: z.string().describe('What the record is for, and hints.'),
+  problem: z.string().nullable().describe('Problem with the record; null: none.'),
+  advice: z.string().describe('Purpose of the record, and hints.'),
   seen: z.array(z.string()).describe('DNS answer, shortened and without mailboxes.'),
-  checked_at: timeSchema().nullable().describe('When it was first found in this state, or last checked on request.'),
+  checked_at: timeSchema()
+    .nullable()
+    .describe('Time when this state was first found, or of the last check on request.'),
 });
 type SerializedDomainRecord = z.infer<typeof domainRecordSchema>;
 
@@ -59,7 +61,7 @@ export const domainDkimSchema = z.strictObject({
     .enum(['pending', 'active', 'retired'])
     .describe('`pending`: its RSA record has not been seen yet. `retired`: no longer signs.'),
   hosts: z.array(z.string()),
-  signing: z.array(z.string()).describe('Selectors of the keys that sign. Their records were seen.'),
+  signing: z.array(z.string()).describe('Selectors of the keys that sign. Their records have been found.'),
   added_at: timeSchema().nullable(),
   activated_at: timeSchema().nullable(),
   safe_to_remove_at: timeSchema()
@@ -105,8 +107,10 @@ export const serializeDkim = (
 };
 
 export const trackingSchema = z.strictObject({
-  opens: z.boolean().describe('Whether the html gets an invisible image, whose loading is an `opened` event.'),
-  clicks: z.boolean().describe('Whether links of the html lead over this service, which makes a `clicked` event.'),
+  opens: z.boolean().describe('Add an invisible image to the html. Loading it creates an `opened` event.'),
+  clicks: z
+    .boolean()
+    .describe('Route links in the html through this service. Following one creates a `clicked` event.'),
 });
 
 export const domainSchema = z
@@ -123,7 +127,7 @@ export const domainSchema = z
     verification: z
       .strictObject({ method: z.enum(['capture', 'dns']), verified_at: timeSchema() })
       .nullable()
-      .describe('null: nothing can be sent from it now.'),
+      .describe('null: the domain cannot send now.'),
     fails_at: timeSchema().nullable().describe('When a degraded domain fails unless its records return.'),
     next_check_at: timeSchema().nullable().describe('Time of the next automatic check; null: only `verify` checks it.'),
     records: z.array(domainRecordSchema),
@@ -134,7 +138,7 @@ export const domainSchema = z
     branding: z
       .strictObject({ name: z.string().nullable(), color: z.string().nullable(), logo_url: z.string().nullable() })
       .nullable()
-      .describe('How recipient pages show the sender; null: by the domain’s name.'),
+      .describe('Sender as shown on recipient pages; null: the domain’s name.'),
     tracking: trackingSchema.describe('Default tracking of its mail. A message can override it.'),
     created_at: timeSchema(),
   })

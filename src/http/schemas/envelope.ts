@@ -5,14 +5,16 @@ import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/error-catalogue.ts
 export const timeSchema = () => z.iso.datetime({ precision: 3 });
 
 const asOfSchema = z.strictObject({
-  time: timeSchema().describe('Of the last event up to then.'),
-  leaf_index: z.number().int().describe('Of that event in the audit log.'),
+  time: timeSchema().describe('Time of the last event at or before the requested moment.'),
+  leaf_index: z.number().int().describe('Index of that event in the audit log.'),
 });
-/** A moment of the log, at which a resource was read. */
+/** The moment of the log at which a resource was read. */
 export type AsOf = z.infer<typeof asOfSchema>;
 
-/** What an answer gains that can be read as it was. */
-export const asOfFields = () => ({ as_of: asOfSchema.optional().describe('Of a request with `at`.') });
+/** Field added to responses that support `at`. */
+export const asOfFields = () => ({
+  as_of: asOfSchema.optional().describe('Moment that the response describes. Only in responses to requests with `at`.'),
+});
 
 /** A page of a list. */
 export const listSchema = <Item extends z.ZodType>(item: Item) =>

@@ -39,7 +39,7 @@ const eventOf = <const Types extends readonly [CustomerEventType, ...CustomerEve
     })
     .meta({ id });
 
-/** Whom an event about a message is about. */
+/** The recipient that an event about a message concerns. */
 export const eventRecipientSchema = z.strictObject({
   id: z.string(),
   /** null: the content of the message has expired. */
@@ -58,28 +58,30 @@ const attempt = z.number().int();
 const reason = z.string();
 /** Why the server refused it. */
 const category = z.enum(BOUNCE_CATEGORIES).optional();
-/** Suppresses nobody: several recipients had the same copy, and any of them may have sent the report. */
+/** Several recipients had the same copy. Any of them may have sent the report, so none is suppressed. */
 const shared = z.literal(true).optional();
 const engagement = {
-  first: z.literal(true).optional().describe('The first by the recipient, or by machines where `machine` is true.'),
-  count: z.number().int().describe('How often within a minute.'),
+  first: z.literal(true).optional().describe('The first by the recipient or, if `machine` is true, by machines.'),
+  count: z.number().int().describe('Number of times within a minute.'),
   machine: z.boolean().describe('A machine did it, not the recipient.'),
-  machine_reason: z.enum(MACHINE_REASONS).optional().describe('Why it is taken for a machine.'),
+  machine_reason: z.enum(MACHINE_REASONS).optional().describe('Why it is classified as a machine.'),
   client: z.enum(CLIENT_FAMILIES).describe('Family of the program.'),
-  network: z.enum(NETWORK_KINDS).describe('Whose network it was; the address itself is not kept.'),
+  network: z
+    .enum(NETWORK_KINDS)
+    .describe('Kind of network that the request came from. The address itself is not stored.'),
 };
 const period = z.string().describe('A month in UTC, such as 2026-11.');
 const suppression = z.strictObject({ id: z.string(), address: z.string().nullable() });
 
-/** What an erasure removed. */
+/** Numbers of items removed by an erasure. */
 export const erasureCountsSchema = z.strictObject({
   messages: z.int().describe('Messages, each with its addresses, subject, bodies, attachments, tags and metadata.'),
-  replies: z.int().describe('Texts that mail servers replied or reported.'),
+  replies: z.int().describe('Texts of replies and reports from mail servers.'),
   links: z.int().describe('Addresses of clicked links.'),
   suppression_evidence: z.int().describe('Addresses and notes of suppressions.'),
   webhook_tries: z.int().describe('Tries of webhook deliveries, with their answers.'),
   captured_mail: z.int().describe('Mail of the inbox.'),
-  contacts: z.int().describe('Addresses that the organization or an auditor was written to.'),
+  contacts: z.int().describe('Contact addresses of the organization and of auditors.'),
 });
 
 const SCHEMAS = {
@@ -124,14 +126,14 @@ const SCHEMAS = {
   MessageClickedEvent: eventOf('MessageClickedEvent', ['message.clicked'], {
     ...message,
     ...engagement,
-    url: z.string().nullable().describe('Where the link leads; null once the content of the message has expired.'),
+    url: z.string().nullable().describe('Target of the link; null once the content of the message has expired.'),
   }),
   MessageComplainedEvent: eventOf('MessageComplainedEvent', ['message.complained'], { ...message, shared }),
   MessageUnsubscribedEvent: eventOf('MessageUnsubscribedEvent', ['message.unsubscribed'], {
     ...message,
     /** How the recipient unsubscribed. */
     method: z.enum(['one_click', 'page', 'mail']),
-    /** From this alone; absent: from all mail like it. */
+    /** The topic they unsubscribed from; absent: all mail of the same kind. */
     topic_id: z.string().optional(),
   }),
   DomainEvent: eventOf(
@@ -197,7 +199,7 @@ const SCHEMAS = {
     reason,
     /** Which mail is suppressed. */
     scope: z.enum(SUPPRESSION_SCOPES),
-    /** Of a scope `topic`. */
+    /** Present with scope `topic`. */
     topic_id: z.string().optional(),
     /** null: for good. */
     expires_at: timeSchema().nullable(),
@@ -205,11 +207,11 @@ const SCHEMAS = {
   SuppressionDeletedEvent: eventOf('SuppressionDeletedEvent', ['suppression.deleted'], { suppression }),
   ResubscribedEvent: eventOf('ResubscribedEvent', ['suppression.resubscribed'], {
     suppression,
-    /** null: to all but topics that were refused by themselves. */
+    /** null: all mail except topics that were unsubscribed individually. */
     topic_id: z.string().nullable(),
   }),
   QuotaEvent: eventOf('QuotaEvent', ['billing.quota_warning', 'billing.quota_exceeded'], {
-    invoice_id: z.string().describe('Of the month: there is no such invoice before the month has ended.'),
+    invoice_id: z.string().describe('Id of the month’s invoice. The invoice is created after the month ends.'),
     period,
     quota: z.strictObject({ plan: z.string(), limit: z.number().int(), used: z.number().int() }),
   }),

@@ -28,13 +28,13 @@ const facts = z.strictObject({
   smtp: smtpSchema.optional(),
   reason: z.string().optional(),
   method: z.string().optional(),
-  /** Of an opening or a click: the first by people, or by machines. */
+  /** For an opening or a click: true if it is the first by people, or the first by machines. */
   first: z.boolean().optional(),
   count: z.number().int().optional(),
   machine: z.boolean().optional(),
   client: z.string().optional(),
   network: z.string().optional(),
-  /** Where the link leads; null once the content has expired. */
+  /** Target of the link; null once the content has expired. */
   url: z.string().nullable().optional(),
   /** The report came after delivery. */
   late: z.boolean().optional(),

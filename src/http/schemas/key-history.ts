@@ -58,7 +58,7 @@ export const addressSchema = () =>
     .string()
     .nullable()
     .describe(
-      'Where the request came from: for a year, and shown to auditors and live keys with `admin`. null otherwise.',
+      'IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise.',
     );
 
 const entry = <Type extends string, Details extends z.ZodType>(type: Type, details: Details) =>
@@ -101,7 +101,7 @@ export type KeyHistoryEvent =
   | RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>
   | RecordedEvent<ApiKeyEvent>;
 
-/** What is known of the requests behind events. */
+/** Facts about the requests that caused the events. */
 export interface RequestFacts {
   /** Last characters of the secret that authenticated; null: none did, or the key is not shown. */
   secretLast4(metadata: EventContext): string | null;

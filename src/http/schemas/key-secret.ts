@@ -14,10 +14,10 @@ export const keySecretSchema = z
     created_by: actorSchema,
     address: addressSchema(),
     request_id: z.string().nullable(),
-    ends_at: timeSchema().nullable().describe('Past or to come; null: nothing ends it yet.'),
+    ends_at: timeSchema().nullable().describe('Time when it ended or will end; null: no end is set.'),
     end_reason: z.enum(SECRET_ENDS).nullable(),
     sends: z.number().int().describe('Messages that were accepted with it.'),
-    recipients: z.number().int().describe('Of those messages.'),
+    recipients: z.number().int().describe('Recipients of those messages.'),
     first_send_at: timeSchema().nullable(),
     last_send_at: timeSchema().nullable(),
   })

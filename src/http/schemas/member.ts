@@ -14,7 +14,7 @@ export const memberSchema = z
     id: z.string(),
     object: z.literal('member'),
     name: z.string(),
-    email: z.string().nullable().describe('null: the first owner, whom nobody has named.'),
+    email: z.string().nullable().describe('null: the first owner, who has no address yet.'),
     role: roleSchema,
     operator: z
       .boolean()
@@ -33,7 +33,7 @@ export type SerializedMember = z.infer<typeof memberSchema>;
 
 export const linkSchema = z.strictObject({
   object: z.literal('sign_in_link'),
-  url: z.string().describe('Shown once. What follows `#` is sent to no server until the person confirms.'),
+  url: z.string().describe('Shown once. The part after `#` is not sent to any server until the person confirms.'),
   expires_at: timeSchema(),
   mailed: z.boolean().describe('It was also mailed to the member. Mail that is captured does not count.'),
 });
@@ -56,7 +56,7 @@ export const serializeMember = (member: NamedMember, now: Date): SerializedMembe
 
 export const sessionSchema = z
   .strictObject({
-    id: z.string().nullable().describe('Of the session; null: the request was authenticated by an API key.'),
+    id: z.string().nullable().describe('Id of the session; null: the request was authenticated by an API key.'),
     object: z.literal('session'),
     member: z
       .strictObject({ id: z.string(), name: z.string(), email: z.string().nullable(), role: roleSchema })
@@ -70,16 +70,16 @@ export const sessionSchema = z
     present_until: timeSchema()
       .nullable()
       .describe(
-        'Until then the member counts as present, and what needs that is not refused (`presence_required`); null: an API key.',
+        'Until then, actions that require recent authentication are allowed; later they fail with `presence_required`. null: an API key.',
       ),
     first_passkey_until: timeSchema()
       .nullable()
       .describe(
-        'Until then the member, who has no passkey and signed in by a link of the operator, may add one without being ' +
-          'present. null: they may not.',
+        'Until then the member, who has no passkey and signed in with a link from the operator, may add one without ' +
+          'authenticating again. null: not allowed.',
       ),
     environment: environmentSchema.describe(
-      'That this request was about. Members choose: `environment=test` in the query of any request; `live` otherwise.',
+      'Environment of this request. Members choose it with `environment=test` in the query of any request; `live` otherwise.',
     ),
     organization: z.strictObject({ id: z.string(), name: z.string() }),
   })
@@ -93,11 +93,13 @@ export const memberSessionSchema = z
     object: z.literal('member_session'),
     member_id: z.string(),
     member_name: z.string(),
-    is_current: z.boolean().describe('It is the session that asks.'),
+    is_current: z.boolean().describe('True for the session that sent this request.'),
     started_at: timeSchema(),
-    last_used_at: timeSchema().describe('To the minute.'),
-    last_address: z.string().nullable().describe('Where its last request came from.'),
-    expires_at: timeSchema().describe('Without a request for as long as the organization allows it is over earlier.'),
+    last_used_at: timeSchema().describe('Rounded to the minute.'),
+    last_address: z.string().nullable().describe('IP address of its last request.'),
+    expires_at: timeSchema().describe(
+      'The session ends earlier if it is idle for longer than the organization allows.',
+    ),
   })
   .meta({ id: 'MemberSession' });
 export type MemberSession = z.infer<typeof memberSessionSchema>;

@@ -10,28 +10,28 @@ import {
 } from '../../domain/ports/contents.ts';
 import { findingSchema } from './finding.ts';
 
-/** Whether the content of a message is still stored: all that says so, and what is answered once it is not. */
+/** The state of a message's content, and the errors once it is no longer stored. */
 export const contentStateSchema = z
   .enum(['stored', 'expired', 'erased'])
   .nullable()
   .describe(
-    '`expired`: it was removed when its retention ended, and with it what it said of sender, recipients, tags and ' +
-      'metadata; `erased`: likewise, because a recipient was erased; null: it cannot be read just now, which is a fault of the service.',
+    '`expired`: it was removed when its retention ended, together with sender, recipients, tags and metadata. ' +
+      '`erased`: likewise, because a recipient was erased. null: it cannot be read at the moment, which is a fault of the service.',
   );
 
-/** @param found in the vault; undefined: nothing, or it cannot be read. */
+/** @param found the entry in the vault; undefined if there is no entry or it cannot be read. */
 export const contentStateOf = (found: StoredHead | undefined): z.infer<typeof contentStateSchema> => {
   if (found?.kind === 'expired' || found?.kind === 'erased') return found.kind;
   return found?.kind === 'message' ? 'stored' : null;
 };
 
-/** Of a link to sign in, whose recipient alone may have it. @throws {DomainError} `content_gone`. */
+/** Withholds sign-in links, which only their recipient may see. @throws {DomainError} `content_gone`. */
 export const requireShowable = ({ confidential }: MessageBody): void => {
   if (confidential)
     throw new DomainError('content_gone', 'the message lets its recipient sign in: its content is not shown');
 };
 
-/** @throws {DomainError} `content_gone`: it was removed, or is for nobody else; `unavailable`: it cannot be read. */
+/** @throws {DomainError} `content_gone`: removed, or confidential to the recipient; `unavailable`: cannot be read. */
 export const requireContent = async (
   contents: Pick<Contents, 'get'>,
   { accepted: { contentId } }: ExistingMessage,

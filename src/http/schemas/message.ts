@@ -24,8 +24,8 @@ const listedRecipientSchema = z.strictObject({
   status,
   complained: z.boolean(),
   unsubscribed: z.boolean(),
-  opened: z.boolean().describe('A person opened it; only tracked mail tells.'),
-  clicked: z.boolean().describe('A person followed a link of it; only tracked mail tells.'),
+  opened: z.boolean().describe('A person opened it. Always false without open tracking.'),
+  clicked: z.boolean().describe('A person followed a link in it. Always false without click tracking.'),
 });
 
 const recipientSchema = listedRecipientSchema.extend({
@@ -65,8 +65,8 @@ const messageFields = {
   template: z
     .strictObject({ id: z.string(), version: z.number().int() })
     .nullable()
-    .describe('What it was rendered from; null: nothing.'),
-  /** Time to send it; null: at once. */
+    .describe('Template that it was rendered from; null: no template.'),
+  /** Time to send it; null: immediately. */
   scheduled_at: timeSchema().nullable(),
   from: z.string().nullable(),
   subject: z.string().nullable(),
@@ -85,7 +85,7 @@ export const messageSchema = z
     ...messageFields,
     topic_id: z.string().nullable(),
     attempts: z.number().int(),
-    tracking: trackingSchema.describe('What of its html is tracked.'),
+    tracking: trackingSchema.describe('Tracking applied to its html.'),
     recipients: z.array(recipientSchema),
   })
   .meta({ id: 'Message' });
@@ -111,7 +111,6 @@ const addressOf = (body: MessageHead | null, recipientId: string): string | null
 const serializeHeld = ({ held }: Recipient): SerializedMessage['recipients'][number]['held'] =>
   held === null ? null : { reason: held.reason, since: held.since, until: held.until };
 
-/** What lists show of a recipient. */
 export const listedRecipient = (recipient: Recipient): ListedRecipient => ({
   id: recipient.id,
   kind: recipient.kind,

@@ -10,22 +10,27 @@ export const organizationSchema = z.strictObject({
   id: z.string(),
   object: z.literal('organization'),
   name: z.string(),
-  contact: z.string().nullable().describe('Where the service writes to the organization; null: nowhere.'),
+  contact: z
+    .string()
+    .nullable()
+    .describe('Address for mail from the service to the organization; null: no mail is sent.'),
   content_retention_days: z.int(),
   default_analysis: z.enum(ANALYSIS_POLICIES),
   html_validation: z
     .strictObject({ api: htmlRule, compat: htmlRule, smtp: htmlRule })
-    .describe('Which html is accepted, by the entry of the message: valid html alone, or any that a browser shows.'),
+    .describe('Html accepted by the API and by SMTP: valid html only, or any that a browser can show.'),
   timezone: z.string(),
-  session_idle_minutes: z.int().describe('After this long without a request a session of a member is over.'),
-  session_hours: z.int().describe('After this long it is over however often it is used.'),
+  session_idle_minutes: z.int().describe('A member’s session ends after this many minutes without a request.'),
+  session_hours: z.int().describe('A member’s session ends after this many hours even if it is used.'),
   contents_allowed_to: z
     .array(maskedRoleSchema)
-    .describe('Roles that see addresses, subjects and bodies of mail although by themselves they do not.'),
+    .describe('Roles that may see addresses, subjects and bodies of mail, which are otherwise hidden from them.'),
   rate_limit_ceilings: rateLimitsSchema.nullable(),
   legal_hold_since: timeSchema()
     .nullable()
-    .describe('Since when nothing is removed, by its age or by an erasure; null: there is no legal hold.'),
+    .describe(
+      'Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold.',
+    ),
   created_at: timeSchema(),
 });
 

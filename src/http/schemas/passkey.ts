@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Passkey } from '../../domain/member/member.ts';
 import { timeSchema } from './envelope.ts';
 
-/** Passkeys of members, and what browsers send of them. */
+/** Passkeys of members, and the WebAuthn responses that browsers send. */
 
 /** An authenticator's answer has a kilobyte; credential ids have 1,023 bytes at most (WebAuthn §5.8.3). */
 const CHARACTERS_MAX = 8_000;
@@ -19,8 +19,8 @@ export const passkeySchema = z
   .strictObject({
     id: z.string(),
     object: z.literal('passkey'),
-    credential_id: z.string().describe('As browsers and authenticators call it.'),
-    synced: z.boolean().describe('It is kept on more than one device.'),
+    credential_id: z.string().describe('Credential id that browsers and authenticators use (WebAuthn).'),
+    synced: z.boolean().describe('The passkey is synced between devices.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Passkey' });
@@ -39,14 +39,14 @@ export const challengeSchema = z
   .strictObject({
     object: z.literal('challenge'),
     challenge: z.string().describe('base64url, to be signed.'),
-    rp_id: z.string().describe('Name of the host that passkeys are for.'),
+    rp_id: z.string().describe('Relying party id: the host name that passkeys are bound to.'),
     expires_at: timeSchema(),
   })
   .meta({ id: 'Challenge' });
 
 export type SerializedChallenge = z.infer<typeof challengeSchema>;
 
-/** What `navigator.credentials.get` answered. */
+/** Response of `navigator.credentials.get`. */
 export const assertionSchema = z.strictObject({
   credential_id: base64url('The `id` of the credential.'),
   client_data: base64url('Its `response.clientDataJSON`.'),

@@ -7,22 +7,22 @@ const codes = Object.keys(ERROR_CATALOGUE) as readonly ErrorCode[]; // the keys 
 const place = (what: string) => z.number().int().nullable().describe(what);
 
 const problemSchema = z.strictObject({
-  field: z.string().describe('As in `details` of the error.'),
+  field: z.string().describe('Field name, as in `details` of the error.'),
   sentence: z.string(),
   pointer: z
     .string()
     .nullable()
-    .describe('Where the field is in the body (RFC 6901), or what it is missing in; null: it is not there.'),
-  line: place('Of the body as it was sent, from 1; null: it is not there, or too far behind to be looked for.'),
-  column: place('In that line, from 1, in UTF-16 code units.'),
-  start: place('Offset in `body.text` at which it is shown; null: it is not shown.'),
+    .describe('JSON Pointer (RFC 6901) to the field, or to the object that lacks it; null: not in the body.'),
+  line: place('Line in the body as sent, from 1; null: not in the body, or too far into it to be located.'),
+  column: place('Column in that line, from 1, in UTF-16 code units.'),
+  start: place('Offset in `body.text` where it starts; null: it is not shown.'),
   end: place('Offset after it.'),
 });
 
 const principal = {
-  key_id: z.string().nullable().describe('The API key that asked; null: it was no key.'),
-  member_id: z.string().nullable().describe('The member that asked; null: it was no member.'),
-  auditor_id: z.string().nullable().describe('The auditor that asked; null: it was no auditor.'),
+  key_id: z.string().nullable().describe('API key that sent the request; null: not an API key.'),
+  member_id: z.string().nullable().describe('Member who sent the request; null: not a member.'),
+  auditor_id: z.string().nullable().describe('Auditor who sent the request; null: not an auditor.'),
 };
 
 export const refusedRequestSchema = z
@@ -32,45 +32,49 @@ export const refusedRequestSchema = z
     at: timeSchema(),
     ...principal,
     method: z.string(),
-    route: z.string().nullable().describe('As documented, `/v1/messages/:id`; null: there is no such path.'),
-    path: z.string().describe('As asked for, without the query. What may be more than an id or a word is `***`.'),
+    route: z.string().nullable().describe('Documented route, such as `/v1/messages/:id`; null: unknown path.'),
+    path: z
+      .string()
+      .describe('Requested path, without the query. Segments that may be more than an id or a word are `***`.'),
     status: z.number().int(),
     code: z.enum(codes),
     message: z.string(),
-    problems: z.array(problemSchema).describe('The first 20 of the error’s `details`, and where JSON ends being JSON.'),
+    problems: z
+      .array(problemSchema)
+      .describe('The first 20 of the error’s `details`, or the place where the JSON becomes invalid.'),
     client_address: z
       .string()
       .nullable()
-      .describe('Where the request came from; shown to the key that sent it and to live keys with `admin`.'),
+      .describe('IP address of the request; shown to the key that sent it and to live keys with `admin`.'),
     user_agent: z.string().nullable(),
     duration_ms: z.number().int(),
     count: z
       .number()
       .int()
       .describe(
-        'Requests that this one stands for: above 1 for those over a rate limit or too many at once, which are counted by ' +
-          'the minute.',
+        'Number of requests that this entry represents. Above 1 for requests over a rate or concurrency limit, which are ' +
+          'counted per minute.',
       ),
   })
   .meta({ id: 'RequestRefusal' });
 
 export const shownRefusedRequestSchema = refusedRequestSchema
   .extend({
-    meaning: z.string().describe('What the code means, whatever the request.'),
-    remedy: z.string().describe('What to do about it.'),
+    meaning: z.string().describe('General meaning of the code.'),
+    remedy: z.string().describe('How to fix it.'),
     body: z
       .strictObject({
         text: z
           .string()
           .describe(
-            'At most 4 kB. Names, numbers and words of the API; every other text is `***` with its length, and addresses ' +
-              'are `***` with their domain.',
+            'At most 4 kB. It shows names, numbers and words of the API. All other text is replaced by `***` and its length, ' +
+              'and addresses by `***` and their domain.',
           ),
-        formatted: z.boolean().describe('It was sent in one line, and is shown in many.'),
-        cut: z.boolean().describe('There was more.'),
+        formatted: z.boolean().describe('True if the body was sent on one line and is shown on several.'),
+        cut: z.boolean().describe('True if the body was longer.'),
       })
       .nullable()
-      .describe('null: there was none, it was not kept, or it is not shown to the role of the member who asks.'),
+      .describe('null: the request had no body, it was not stored, or the requesting member’s role may not see it.'),
   })
   .meta({ id: 'ShownRequestRefusal' });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a search finds. `messages` and `tag` are filters of the list of messages. */
+/** Types of search results. `messages` and `tag` are filters of the list of messages. */
 export const FOUND_TYPES = [
   'message',
   'messages',
@@ -21,8 +21,8 @@ export const FOUND_TYPES = [
 export const foundSchema = z
   .strictObject({
     type: z.enum(FOUND_TYPES),
-    id: z.string().nullable().describe('null: a list, and no single resource.'),
-    title: z.string().describe('A name, a subject, a type of event, or what a list holds.'),
+    id: z.string().nullable().describe('null: the result is a list.'),
+    title: z.string().describe('A name, a subject, an event type or a description of the list.'),
     path: z.string().describe('Path in this API that reads it.'),
   })
   .meta({ id: 'SearchResult' });

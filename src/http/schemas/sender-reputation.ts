@@ -18,7 +18,9 @@ const limitsSchema = z.strictObject({
 const measuredSchema = shareSchema.extend({
   limits: limitsSchema
     .nullable()
-    .describe('Percent from which the level is `warned`, `slowed` and `paused`. null: this service does not judge it.'),
+    .describe(
+      'Percentages at which the level becomes `warned`, `slowed` and `paused`. null: this service does not evaluate it.',
+    ),
 });
 export type SerializedMeasured = z.infer<typeof measuredSchema>;
 
@@ -56,6 +58,8 @@ export const organizationReputationSchema = z.strictObject({
   ...reputationFields,
   bulk_mail_paused_since: timeSchema()
     .nullable()
-    .describe('Since when somebody has paused all live bulk mail, whatever the level is; null: nobody has.'),
+    .describe(
+      'Time when all live bulk mail was paused by request, independently of the level; null: not paused by request.',
+    ),
 });
 export type SerializedOrganizationReputation = z.infer<typeof organizationReputationSchema>;

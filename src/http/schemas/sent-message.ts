@@ -21,7 +21,7 @@ export const analysisSchema = z
   })
   .meta({ id: 'Analysis' });
 
-/** Of what a template makes: findings name the place in the template too. */
+/** Analysis of a rendered template. Findings also point to the place in the template. */
 export const templateAnalysisSchema = analysisSchema
   .extend({
     findings: z
@@ -31,7 +31,7 @@ export const templateAnalysisSchema = analysisSchema
             source: z
               .strictObject({ field: z.string(), line: z.int().min(1), column: z.int().min(1) })
               .nullable()
-              .describe('The place in the template, `html` or `locales.de.html`; null: it cannot be told.'),
+              .describe('Place in the template, such as `html` or `locales.de.html`; null: unknown.'),
           })
           .meta({ id: 'TemplateFinding' }),
       )
@@ -68,7 +68,7 @@ export const sentMessageSchema = z
   .strictObject({
     ...messageHeadSchemas,
     status: acceptedStatus,
-    /** Of a scheduled message: the time to send it. */
+    /** Time to send a scheduled message. */
     scheduled_at: timeSchema().optional(),
     recipients: z.array(
       z.strictObject({ id: z.string(), address: z.string(), kind: recipientKindSchema, status: acceptedStatus }),
@@ -105,7 +105,7 @@ const REFUSED_MAX = 499;
 /** Index of the message in the request. */
 const index = z.int().min(0);
 
-/** As the response to a single send, with its HTTP status. */
+/** The response to a single send, with its HTTP status. */
 const sentItemSchema = sentMessageSchema.extend({ index, http_status: z.literal(ACCEPTED) });
 const refusedItemSchema = errorSchema.extend({
   index,

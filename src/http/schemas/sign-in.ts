@@ -24,7 +24,7 @@ export type SerializedOidcTransaction = z.infer<typeof oidcTransactionSchema>;
 const CODE_CHARACTERS_MAX = 8_000;
 const SHORT_CHARACTERS_MAX = 500;
 
-/** As the provider sent it in the query of the address that it led back to. */
+/** Query parameters of the identity provider's redirect. */
 export const oidcAnswerSchema = z.strictObject({
   code: z.string().min(1).max(CODE_CHARACTERS_MAX),
   state: z.string().min(1).max(SHORT_CHARACTERS_MAX),
@@ -69,9 +69,9 @@ export const signInMethodsSchema = z
       .nullable()
       .describe('null: no domain of this service may send mail.'),
     oidc: z
-      .strictObject({ host: z.string().describe('Of its issuer.') })
+      .strictObject({ host: z.string().describe('Host of its issuer.') })
       .nullable()
-      .describe('The identity provider; null: there is none.'),
+      .describe('The identity provider; null: not configured.'),
   })
   .meta({ id: 'SignInMethods' });
 export type SignInMethods = z.infer<typeof signInMethodsSchema>;

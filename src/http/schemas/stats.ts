@@ -29,7 +29,7 @@ const rates = z
   .strictObject(
     Object.fromEntries(RATES.map((name) => [name, rate(name)])) as Record<StatsRate, ReturnType<typeof rate>>,
   )
-  .describe('Of the metrics asked for.');
+  .describe('Values of the requested metrics.');
 
 const row = { ...counts, rates, latency_ms: latency };
 

@@ -36,10 +36,10 @@ export const suppressionSchema = z
     address: z.string().nullable().describe('null once it is erased.'),
     environment: environmentSchema,
     status,
-    scope: scope.describe('What is kept back, by all entries that are in force.'),
-    reason: reason.describe('Of the strongest entry, as is `expires_at`.'),
+    scope: scope.describe('Mail that is blocked by the active entries together.'),
+    reason: reason.describe('Reason of the strongest entry, which also determines `expires_at`.'),
     expires_at: timeSchema().nullable(),
-    entries: z.array(entrySchema).describe('All that is on record, oldest first; what was taken back stays.'),
+    entries: z.array(entrySchema).describe('All recorded entries, oldest first, including withdrawn ones.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Suppression' });
@@ -58,7 +58,7 @@ export const suppressionCheckSchema = z.strictObject({
   address: z.string(),
   suppressed: z
     .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
-    .describe('Of mail that is about no topic; `entries` of the suppression name the topics.'),
+    .describe('For mail without a topic. `entries` of the suppression name the topics.'),
   opted_in: z.array(z.string()).describe('Ids of topics that its owner has opted in to, on the page or by you.'),
   suppression: suppressionSchema.nullable().describe('All that is known of the address; null: nothing.'),
 });

@@ -5,7 +5,7 @@ import { VARIABLE_TYPES } from '../../domain/template/variables.ts';
 import { timeSchema } from './envelope.ts';
 import { templateAnalysisSchema } from './sent-message.ts';
 
-/** What clients see of templates. */
+/** Templates as shown to clients. */
 
 const templateFields = {
   id: z.string(),
@@ -58,7 +58,7 @@ export const templateSchema = z
   .strictObject({
     object: z.literal('template'),
     ...templateFields,
-    content: contentSchema.describe('Of the draft, or of the newest version where there is no draft.'),
+    content: contentSchema.describe('Content of the draft or, if there is no draft, of the newest version.'),
   })
   .meta({ id: 'Template' });
 export type SerializedWholeTemplate = z.infer<typeof templateSchema>;

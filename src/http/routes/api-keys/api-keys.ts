@@ -173,7 +173,7 @@ export const rotateKeyRoute = endpoint(
       '`expires_at`).',
     body,
     examples: {
-      'An hour for whoever uses the old value': { grace_period_minutes: 60 },
+      'Keep the old value for an hour': { grace_period_minutes: 60 },
       'At once': { grace_period_minutes: 0, revoke_previous: true },
     },
     answer: rotatedKeySchema,

@@ -15,7 +15,7 @@ import { readRequestFacts } from './request-facts.ts';
 
 /** Every secret that a key ever had, and what was sent with it. */
 
-/** What a secret is shown with. */
+/** Data needed to serialize a secret. */
 interface SecretContext {
   /** ISO 8601. */
   readonly now: string;

@@ -27,10 +27,10 @@ const RANGE_CHARACTERS_MAX = 49;
 
 /** Fields of creating and of updating a key. */
 export const keyFields = {
-  name: line(NAME_CHARACTERS_MAX).describe('What the key is for, for people.'),
+  name: line(NAME_CHARACTERS_MAX).describe('Human-readable purpose of the key.'),
   permissions: atMost(PERMISSIONS_MAX, z.array(permissionSchema).min(1))
     .transform((permissions) => [...new Set(permissions)])
-    .describe('What the key may do. Only `admin` includes others.'),
+    .describe('Permissions of the key. Only `admin` includes others.'),
   allowed_cidrs: atMost(
     RANGES_MAX,
     z

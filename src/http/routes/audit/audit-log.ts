@@ -58,7 +58,7 @@ const facetsOf = ({ actor, key_id: key, domain_id: domain, type }: Query): reado
     type === undefined ? '' : `type:${type}`,
   ].filter((facet) => facet !== '');
 
-/** Where the events of a message stand in the log; none: there is no such message, or it is another organization's. */
+/** Log positions of a message's events; empty if the message does not exist or belongs to another organization. */
 const positionsOf = async ({ context }: HttpDependencies, tree: string, id: string): Promise<readonly Position[]> => {
   const events = isId('msg', id) ? await readWholeStream(context.store, messageStream(id)) : [];
   return events.filter((event) => treeOf(event) === tree).map(({ position }) => position);

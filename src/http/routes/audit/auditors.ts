@@ -44,7 +44,7 @@ const serializeAuditor = (auditor: NamedAuditor, now: string): z.infer<typeof au
 const NAME_CHARACTERS_MAX = 100;
 
 const body = z.strictObject({
-  name: shownLine(NAME_CHARACTERS_MAX).describe('Who it is.'),
+  name: shownLine(NAME_CHARACTERS_MAX).describe('Name of the auditor.'),
   email: bareAddress.nullable().default(null).describe('One email address without a name; null: none.'),
   expires_at: timeParameter().describe('When the token ends (ISO 8601). Latest: the expiry of the requesting key.'),
   contents: z.boolean().default(false).describe('Whether contents of mail are disclosed to them too.'),

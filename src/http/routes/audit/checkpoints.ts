@@ -97,7 +97,8 @@ export const createCheckpointRoute = endpoint(
   'POST /v1/audit/checkpoints',
   {
     summary: 'Sign a checkpoint now',
-    description: 'Of all events so far. One is signed by itself every minute while there are new events.',
+    description:
+      'Covers all events so far. A checkpoint is also signed automatically every minute while there are new events.',
     answer: auditCheckpointSchema,
   },
   async ({ caller: { organizationId: tree }, origin }, { deps }) => {

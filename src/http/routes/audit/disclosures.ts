@@ -25,15 +25,15 @@ const partSchema = z.strictObject({
   leaf: z
     .string()
     .nullable()
-    .describe('What is hashed: `[salt, name, value]` as canonical JSON; null: it was removed.'),
-  hash: z.string().describe('Of the leaf (RFC 9162), in base64.'),
+    .describe('The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed.'),
+  hash: z.string().describe('Hash of the leaf (RFC 9162), in base64.'),
   removed: z
     .strictObject({ reason: z.enum(['expired', 'erased']), at: timeSchema(), erasure_id: z.string().nullable() })
     .nullable(),
 });
 
 const boundPartSchema = z
-  .strictObject({ root: z.string().describe('As the event says it, in base64.'), part: partSchema })
+  .strictObject({ root: z.string().describe('Root hash recorded in the event, in base64.'), part: partSchema })
   .nullable();
 
 const disclosureSchema = z
@@ -41,11 +41,16 @@ const disclosureSchema = z
     object: z.literal('audit_disclosure'),
     event_id: z.string(),
     leaf_index: z.number().int(),
-    content_root: z.string().nullable().describe('As the event says it, in base64; null: it is bound to no content.'),
+    content_root: z
+      .string()
+      .nullable()
+      .describe('Root hash of the content recorded in the event, in base64; null: the event has no content.'),
     parts: z.array(partSchema).describe('In the order in which the root is made of them (RFC 9162).'),
-    reply: boundPartSchema.describe('What the mail server said, `reply`: the root is its hash. null: it said nothing.'),
+    reply: boundPartSchema.describe(
+      'Reply of the mail server, `reply`: the root is its hash. null: there was no reply.',
+    ),
     origin: boundPartSchema.describe(
-      'Who asked for it, `client`: address and user agent. The root is its hash. null: that is not kept of such requests.',
+      'Origin of the request, `client`: address and user agent. The root is its hash. null: not recorded for such requests.',
     ),
   })
   .meta({ id: 'AuditDisclosure' });

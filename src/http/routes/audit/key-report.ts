@@ -25,10 +25,10 @@ type MakingSecret = Extract<KeyHistoryEvent, { readonly type: 'KeyCreated' | 'Ke
 const isMakingSecret = (event: KeyHistoryEvent): event is MakingSecret =>
   event.type === 'KeyCreated' || event.type === 'KeyRotated';
 
-/** Of a key that has had more, the last so many. */
+/** Newest secrets that a report includes. */
 const SECRETS_MAX = 100;
 
-/** What was sent with each secret that an event made. @param made oldest first. */
+/** Messages sent with each secret that an event created. @param made oldest first. */
 const sendsOf = async (deps: HttpDependencies, id: string, made: readonly MakingSecret[]): Promise<Report['sends']> => {
   const first = Math.max(1, made.length - SECRETS_MAX + 1);
   await readYourWrites(deps, ['messages']);

@@ -20,7 +20,7 @@ import {
   reportQuery,
 } from './reports.ts';
 
-/** Of a longer life of a message the beginning, and the end with what is left. */
+/** A longer history is cut in the middle: it keeps this many first events and fills the rest with the last. */
 const FIRST_EVENTS = 50;
 
 const boundedTo = (all: readonly Happening[]): readonly Happening[] =>

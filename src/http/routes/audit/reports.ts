@@ -16,7 +16,7 @@ import { REPORT_POLICY, reportHtml } from '../../serialize/reports/report-html.t
 import { reportPdf } from '../../serialize/reports/report-pdf.ts';
 import { readRequestFacts } from '../api-keys/request-facts.ts';
 
-/** The proof of each takes a query and some 2 ms. More is not read by anybody. */
+/** Each event's proof costs a query and about 2 ms. Higher: slow reports that are too long to read. */
 export const EVENTS_MAX = 150;
 
 const MEDIA_TYPES = {
@@ -61,7 +61,7 @@ export const answerReport = (
   return reportHtml(report);
 };
 
-/** Whose it is. */
+/** The organization that the report belongs to. */
 export const organizationFact = async (
   { context }: HttpDependencies,
   { organizationId }: Caller,
@@ -77,7 +77,7 @@ export interface Told {
 
 type Place = Pick<Report['events'][number], 'leaf_index' | 'proof'>;
 
-/** Where an event is in the tree, and its proof in the first `size` leaves. */
+/** An event's index in the tree, and its proof in the first `size` leaves. */
 const placeOf = async (
   { readModels: { audit } }: HttpDependencies,
   tree: string,

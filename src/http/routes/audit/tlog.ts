@@ -56,7 +56,7 @@ export const getTlogCheckpointRoute = endpoint(
   },
 );
 
-/** Of a tile in a tree of so many leaves: how many hashes or entries there are. */
+/** Number of hashes or entries in a tile of a tree with `size` leaves. */
 const widthOf = ({ level, tile }: TileName, size: number): number =>
   Math.min(TILE_WIDTH, Math.floor(size / TILE_WIDTH ** (level === 'entries' ? 0 : level)) - tile * TILE_WIDTH);
 
@@ -118,7 +118,7 @@ export const getTlogPolicyRoute = ({ server, deps, auth, operationId }: RouteCon
       : { signing: null, former: null };
     if (signing === null) throw new DomainError('not_found', 'audit log not found');
     const keys = former === null ? [signing.key] : [former, signing.key];
-    // A key is replaced by a checkpoint of both: nobody is hurt by the one before.
+    // Both keys sign the checkpoint that replaces a key, so keeping the former one in the policy is safe.
     reply.type('text/plain; charset=utf-8').header('cache-control', 'public, max-age=300');
     return policyText({ ...deps.witnessPolicy, logs: keys.map(({ vkey }) => parseVerifierKey(vkey)) });
   });

@@ -56,8 +56,8 @@ const isAt = (domain: string): Holds => {
 };
 
 /**
- * What is not found by an index; null: nothing is asked of that kind. Tags and addresses are gone once the contents of a
- * message have expired, and its events then match no such filter.
+ * Filters that no index supports; null if the request has none. Tags and addresses are removed when the contents of a
+ * message expire, and its events then match no such filter.
  */
 export const furtherFilter = ({ message_id, tag, recipient_domain }: EventFilters): Holds | null => {
   const all: Holds[] = [];

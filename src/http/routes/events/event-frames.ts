@@ -19,7 +19,7 @@ const liveFrameOf = (live: LiveEvent): string => {
   return frame;
 };
 
-/** As the caller may see it. */
+/** The event's frame, masked as the caller's permissions require. */
 export const liveFrameFor = (caller: Caller, live: LiveEvent): string =>
   seesContents(caller)
     ? liveFrameOf(live)

@@ -30,9 +30,9 @@ const END_NOTICED_MS = 16_000;
 const EARLY_MS = 5;
 /** Many proxies cut connections that are idle for 30 s. The live feed wakes streams every 15 s. */
 const HEARTBEAT_MS = 14_000;
-/** Held for a reader in this process, beside the socket's own buffer and one batch. */
+/** Buffer per reader in this process, in addition to the socket's own buffer and one batch. */
 const BUFFERED_BYTES_MAX = 16_384;
-/** Waiting time that clients are told to keep before they connect again. */
+/** Delay that clients must wait before they reconnect (`retry`). */
 const RECONNECT_MS = 2_000;
 
 export const EVENT_STREAM = 'text/event-stream';
@@ -83,7 +83,7 @@ export interface StreamContext extends Pick<RouteContext, 'deps' | 'closing'> {
 
 type StreamCall = Call<unknown, EventFilters & { readonly after?: string | undefined }>;
 
-/** What a stream has sent and how it goes on. */
+/** Progress of a stream. */
 interface Reader {
   /** Everything up to here has been sent. */
   cursor(): FeedCursor;
@@ -162,7 +162,7 @@ export const openEventStream = async (streams: StreamContext, call: StreamCall):
 
   const wake = (): void => {
     woken.resolve();
-    // Called at least every 15 s, also while the reader takes nothing.
+    // Called at least every 15 s, even if the reader has stalled.
     if (!isTaken && system.monotonicMs() - sentMs > STALLED_MS_MAX) stream?.destroy();
   };
   const watch = await readers.watch(call.caller, wake);
@@ -194,7 +194,7 @@ export const openEventStream = async (streams: StreamContext, call: StreamCall):
     woken = Promise.withResolvers<void>();
   };
 
-  /** What to send; empty where there is nothing and the stream was not silent for long. */
+  /** The frames to send, or a heartbeat after a long silence; otherwise empty. */
   const framesFor = (text: string, cursor: FeedCursor): string =>
     text === '' && system.monotonicMs() - sentMs >= HEARTBEAT_MS ? heartbeatOf(cursor) : text;
 

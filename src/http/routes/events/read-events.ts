@@ -38,14 +38,14 @@ const query = z.strictObject({
   ...filterParameters,
   billed_from: billedDay('Only events of messages that are billed, for this day (UTC) or a later one.'),
   billed_to: billedDay('Only events of messages that are billed, for a day (UTC) before this one.'),
-  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait for an event where there is none.'),
+  wait: integerParameter(0, WAIT_SECONDS_MAX).default(0).describe('Seconds to wait if there are no events yet.'),
 });
 type Query = z.output<typeof query>;
 type EventsCall = Call<unknown, Query>;
 
-const DESCRIPTION = `Every page is oldest first. \`after=${START}\` begins with the first event there is; without \`after\` the page
-holds the newest events. Either way \`next_cursor\` leads to what comes after the page, always, and \`has_more\` says whether
-there is something already: pass it as \`after\`, with \`wait\` where there is nothing yet. Events are kept for ever.
+const DESCRIPTION = `Every page is oldest first. \`after=${START}\` begins with the first event; without \`after\` the page
+contains the newest events. \`next_cursor\` is always present: pass it as \`after\` to get the following events.
+\`has_more\` says whether there are any yet; if not, use \`wait\`. Events are kept forever.
 
 The feed has no gaps: events are in the order of the log, and a cursor is good for ever. Each event has an \`id\` that never
 changes; one that is read again after a fault has the same \`id\`.

@@ -46,8 +46,8 @@ export const inviteMemberRoute = endpoint(
       `(\`DELETE /v1/members/:id\`). An organization has at most ${MEMBERS_MAX} members.`,
     body: z.strictObject({
       email: bareAddress.describe('One email address without a name.'),
-      name: shownLine(NAME_CHARACTERS_MAX).optional().describe('Who it is. Default: the address.'),
-      role: roleSchema.describe('What they may do.'),
+      name: shownLine(NAME_CHARACTERS_MAX).optional().describe('Name of the member. Default: the address.'),
+      role: roleSchema.describe('Role of the member.'),
     }),
     examples: { 'A developer': { email: 'ann@example.net', name: 'Ann', role: 'developer' } },
     answer: memberSchema.extend({ link: linkSchema }).meta({ id: 'InvitedMember' }),
@@ -87,7 +87,7 @@ export const changeMemberRoute = endpoint(
   {
     summary: 'Give a member another role',
     description: `${ROLES} It holds for open sessions within a second. The last owner who has signed in stays one.`,
-    body: z.strictObject({ role: roleSchema.describe('What they may do from now on.') }),
+    body: z.strictObject({ role: roleSchema.describe('New role of the member.') }),
     examples: { 'Now an owner': { role: 'owner' } },
     answer: memberSchema,
   },

@@ -84,7 +84,7 @@ export const startOidcRoute = publicEndpoint(
   },
 );
 
-/** What this browser began. @throws {DomainError} `oidc_invalid`. */
+/** The sign-in transaction that this browser started. @throws {DomainError} `oidc_invalid`. */
 const requireTransaction = ({ auth, deps }: RouteContext, request: FastifyRequest, state: string): OidcTransaction => {
   const [cookie = '', ...others] = cookiesIn(request, OIDC_COOKIE, isSecure(request, auth.publicUrl));
   const transaction = others.length > 0 ? null : readTransaction(deps.trackingKeys, cookie, auth.system.now());

@@ -30,7 +30,7 @@ const requireParty = ({ auth }: RouteContext, { socket }: Pick<FastifyRequest, '
   );
 };
 
-/** What an answer of an authenticator has to fit: made for this service, and for a challenge of this browser. */
+/** Expected values of an authenticator's response: our origin, and a challenge issued to this browser. */
 export const expectedIn = (route: RouteContext, request: FastifyRequest) => {
   const { auth, deps } = route;
   const [browser, ...others] = cookiesIn(request, BROWSER_COOKIE, isSecure(request, auth.publicUrl));
@@ -149,7 +149,8 @@ export const removeMemberPasskeyRoute = endpoint(
   'DELETE /v1/members/:id/passkeys/:passkey',
   {
     summary: 'Remove a passkey of a member',
-    description: 'Of a device that is lost. It signs in no more; end the open sessions of the member as well.',
+    description:
+      'Use it for a lost device. The passkey can no longer sign in; end the open sessions of the member as well.',
   },
   async ({ origin, id: memberId, request }, { deps }) => {
     const { passkey: passkeyId } = request.params as { readonly passkey: string }; // of the path

@@ -25,7 +25,7 @@ export const provePresenceRoute = endpoint(
     if (calling === undefined) throw new Error('the route is for members alone');
     await consumeSignInLimit(auth, 'sign-in', request.ip);
     const { member, proof, counter } = await prove(route, body, request);
-    // Somebody else's is neither taken nor spent.
+    // Another member's proof is rejected and not used up.
     if (member.memberId !== memberId) throw proof.kind === 'link' ? linkInvalid() : passkeyInvalid();
     const kept = await keepOrigin(deps, { ...origin, environment: null }, request);
     await provePresence(deps.context, kept, { sessionId: calling.sessionId, memberId, proof, counter });

@@ -70,10 +70,10 @@ const requireSecure = (hostname: string, secure: boolean): void => {
   );
 };
 
-/** Who somebody is, and what proved it. */
+/** An authenticated member and the proof they presented. */
 interface Proven extends MemberOfOrganization {
   readonly proof: Proof;
-  /** Of a passkey. */
+  /** Signature counter of the passkey. */
   readonly counter?: number | undefined;
 }
 
@@ -91,7 +91,7 @@ const proveByLink = async ({ auth }: RouteContext, token: string, address: strin
   };
 };
 
-/** @throws {DomainError} `passkey_invalid`, `invalid_request` there are none at this address, `unavailable`. */
+/** @throws {DomainError} `passkey_invalid`; `invalid_request` if this address cannot use passkeys; `unavailable`. */
 const proveByPasskey = async (
   route: RouteContext,
   sent: z.infer<typeof assertionSchema>,
@@ -138,7 +138,7 @@ const isOne = ({ token, passkey, oidc, membership }: Proofs): boolean =>
   [token, passkey, oidc, membership].filter((each) => each !== undefined).length === 1;
 const oneOf = (others: string) => ({ message: `must be sent, or ${others} instead of it`, path: ['token'] });
 
-/** What proves who somebody is. A provider may know somebody since long ago: that shows nobody to be present. */
+/** Proof of recent authentication. A provider's session may be old, so signing in there does not prove it. */
 export const proofBody = proofFields.refine(isOne, oneOf('passkey'));
 
 /** 32 bytes. */
@@ -181,7 +181,7 @@ const proveToSignIn = async (
   return oidc === undefined ? prove(route, others, request) : proveByOidc(route, oidc, { request, reply });
 };
 
-/** Of a session that was asked for in this way: whoever lacks the key of this service cannot know it. */
+/** Session value derived from the request id. It cannot be guessed without the key of this service. */
 const sessionValue = ([{ bytes }]: TrackingKeys, asked: string): string =>
   formatSecret('session', keyedBytes(bytes, 'session value', asked));
 
@@ -226,7 +226,8 @@ export const getSessionRoute = endpoint(
   'GET /v1/session',
   {
     summary: 'Read who asks',
-    description: 'Who a key or a session belongs to, and what it may do. A key that may only send may ask too.',
+    description:
+      'Returns the owner and the permissions of the key or session that sends the request. Any key may use it.',
     answer: sessionSchema,
   },
   ({ caller }, route) => serializeSession(route, caller),

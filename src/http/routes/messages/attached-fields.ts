@@ -52,7 +52,7 @@ export const alternatives = atMost(
     .max(ALTERNATIVES_MAX),
 );
 
-/** Messages are written as they are, in one piece, and looked through twice: 10 ms for all of them. */
+/** Attached messages are copied unchanged and scanned twice, which takes 10 ms at this size. */
 export const MESSAGE_BASE64_MAX = 6_000_000;
 
 interface AttachedMessages {

@@ -15,9 +15,9 @@ import { atMost } from '../../validation/fields.ts';
 import { findMessages, type MessageFilters, messageFilters } from './find-messages.ts';
 import { loadMessage } from './messages.ts';
 
-/** Cancels many messages: those that are named, or those that match and wait. */
+/** Cancels many messages: those listed by id, or waiting ones that match a filter. */
 
-/** Of one request. More: it takes longer than clients wait. Fewer: more requests for the same. */
+/** Messages per request. Higher: slower than clients wait. Lower: more requests for the same work. */
 const CANCELLED_MAX = 500;
 /**
  * Messages that cost as much of the limit as one request. Higher: a key cancels far more than it may send. Lower: it
@@ -26,7 +26,7 @@ const CANCELLED_MAX = 500;
 const MESSAGES_PER_REQUEST = 25;
 /** Each takes a connection from other requests. */
 const CONCURRENCY = 4;
-/** Of a message that can still be called back; one that is being sent may become so. */
+/** Statuses in which a message can be cancelled, now or once the current attempt is deferred. */
 const WAITING = ['accepted', 'scheduled', 'deferred'] as const satisfies readonly RecipientStatus[];
 
 const { message_id: _, secret: __, template_version: ___, status: ____, ...filters } = messageFilters();
@@ -38,7 +38,7 @@ const filterSchema = z
 const body = z
   .strictObject({
     ids: atMost(CANCELLED_MAX, z.array(z.string())).optional().describe(`At most ${CANCELLED_MAX} messages.`),
-    filter: filterSchema.optional().describe('As `GET /v1/messages` takes them.'),
+    filter: filterSchema.optional().describe('Filters of `GET /v1/messages`.'),
     dry_run: z.boolean().default(false).describe('Says which would be, and cancels nothing.'),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
@@ -76,7 +76,7 @@ interface Matched {
 
 type Filter = z.output<typeof filterSchema>;
 
-/** What is found tells what was sent to whom. @throws {DomainError} `permission_missing`. */
+/** Matches reveal which mail was sent to whom. @throws {DomainError} `permission_missing`. */
 const requireMayFind = (caller: Caller, filter: Filter): void => {
   if (!allows(caller.permissions, 'read'))
     throw new DomainError(
@@ -160,10 +160,11 @@ export const cancelMessagesRoute = endpoint(
   {
     summary: 'Cancel many messages',
     description:
-      `Those that are named, or up to ${CANCELLED_MAX} that match a filter and wait. Each is cancelled as if alone: one that ` +
-      'is being sent or has ended is told in `data`, and stops no other. Repeating it changes nothing more. A filter needs ' +
-      `the permission \`read\` beside \`send\`. Every ${MESSAGES_PER_REQUEST} messages cost one of the limit \`send\`, ` +
-      'with `dry_run` too: a key with a low limit cancels fewer in one request.',
+      `Cancels the listed messages, or up to ${CANCELLED_MAX} waiting messages that match a filter. Each is cancelled ` +
+      'separately: one that is being sent or has ended is reported in `data` and does not stop the others. Repeating the ' +
+      'request has no further effect. A filter needs the permission `read` in addition to `send`. ' +
+      `Every ${MESSAGES_PER_REQUEST} messages use one request of the limit \`send\`, with \`dry_run\` too: a key with a ` +
+      'low limit can cancel fewer in one request.',
     body,
     examples: { 'What waits for a domain': { filter: { recipient_domain: 'example.net' }, dry_run: true } },
     answer,

@@ -45,7 +45,7 @@ const address = z
 /** RFC 5321 §4.2, RFC 3463, or both as replies have them. */
 const SMTP_CODE = /^(?<code>[2-5]\d\d)?(?: (?=[245]))?(?<enhanced>[245]\.\d{1,3}\.\d{1,3})?$/;
 
-/** By what messages are found, all of it on indexes. */
+/** Filters of the list of messages. All are backed by indexes. */
 export const messageFilters = () => ({
   status: z.enum(RECIPIENT_STATUSES).optional().describe('Status of the whole message.'),
   to: address.optional().describe('The address of one of its recipients.'),

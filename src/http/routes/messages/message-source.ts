@@ -28,8 +28,9 @@ export const previewMessageRoute = endpoint(
   {
     summary: 'Preview a message as a page',
     description:
-      'Its html, or its text, in a document of its own that runs, posts and loads nothing: images of its own attachments ' +
-      'are in it, links open a new window. Looking at it counts as nothing. Reading it is put on record.',
+      'The html or the text in a sandboxed document, which cannot run scripts, submit forms or load remote content. ' +
+      'Images from its own attachments are included, and links open a new window. Viewing is not counted as an ' +
+      'opening, but it is recorded in the audit log.',
     query: z.strictObject({ images: imagesField }),
     answer: pageSchema,
     mediaType: 'text/html',

@@ -85,7 +85,7 @@ const body = z.strictObject({
     .array(message)
     .min(1)
     .max(BATCH_MESSAGES_MAX)
-    .describe('Each as in a single send; each counts as one request.'),
+    .describe('Messages, each with the body of a single send. Each uses one request of the rate limit.'),
   mode: z
     .enum(['strict', 'partial'])
     .default('strict')
@@ -134,7 +134,7 @@ const createSenderReader = ({ deps, auth }: RouteContext, caller: Caller) => {
   };
 };
 
-/** Validates each message by itself: its send command or its error. One that is refused already is its error. */
+/** Validates each message on its own: its send command or its error. Errors found earlier are returned as they are. */
 const readAll = (
   route: RouteContext,
   caller: Caller,
@@ -208,10 +208,10 @@ const EXAMPLES = {
   'Each on its own': { messages: [SEND_EXAMPLES['To one recipient']], mode: 'partial' as const },
 };
 
-const DESCRIPTION = `Each message is the body of a send and costs one of the limit; more messages than the whole limit are 422
-\`batch_exceeds_limit\`, whatever is left of it. \`strict\`: one that is refused
-refuses all, and nothing is sent; \`details\` names \`messages[3].to\`. \`partial\`: each stands alone, and the answer is
-202 even where all are refused. It is not one transaction: after a 503 the same request with the same
+const DESCRIPTION = `Each message is the body of a send and uses one request of the limit. More messages than the whole limit are 422
+\`batch_exceeds_limit\`, even if the limit is unused. \`strict\`: one invalid message
+rejects the batch and nothing is sent; \`details\` names \`messages[3].to\`. \`partial\`: each is accepted or rejected
+separately, and the response is 202 even if all are rejected. It is not one transaction: after a 503 the same request with the same
 \`Idempotency-Key\` completes it.`;
 
 export const sendBatchRoute = endpoint(

@@ -57,7 +57,7 @@ export const sendBody = z.strictObject({
       'More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or ' +
         '`References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, ' +
         '`DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service ' +
-        'writes; and `Reply-To` or `List-Unsubscribe` beside the field of that name.',
+        'writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name.',
     ),
   tags: tags.default([]).describe('Labels to find messages by.'),
   metadata: metadata

@@ -30,7 +30,7 @@ export const sendRequestBody = sendBody.extend({
   template: template
     .optional()
     .describe(
-      'What subject, html and text are rendered from, instead of those. Rendered now: later versions change nothing.',
+      'Template that replaces subject, html and text. It is rendered now: later versions do not change the message.',
     ),
 });
 export type SendRequestBody = z.output<typeof sendRequestBody>;

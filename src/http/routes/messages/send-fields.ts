@@ -45,7 +45,7 @@ export const unsubscribe = z.union(
   SENTENCE,
 );
 
-/** What is tracked of one message, where it is not as the domain has it. */
+/** Tracking of one message. Fields override the domain's defaults. */
 export const tracking = z
   .strictObject({
     opens: z.boolean().optional().describe('An invisible image in the html tells that it was loaded.'),
@@ -65,7 +65,7 @@ export const tracking = z
 const HEADER_CHARACTERS_MAX = 16_000;
 /** RFC 5322 §2.1.1 bounds a line, and a word cannot be folded. */
 const HEADER_WORD_CHARACTERS_MAX = 998;
-/** Of all headers. Postfix accepts 100 kB, sendmail 32 kB by default. */
+/** Limit for all headers together. Postfix accepts 100 kB, sendmail 32 kB by default. */
 const HEADERS_CHARACTERS_MAX = 64_000;
 /** In one field. */
 const MAILBOXES_MAX = 100;
@@ -214,5 +214,5 @@ export const topic = z
   .max(ID_CHARACTERS_MAX)
   .optional()
   .describe(
-    'Id of the topic that it is about, which recipients can refuse by itself; `unsubscribe` is then `managed` when absent.',
+    'Id of the topic of the message. Recipients can unsubscribe from one topic only; `unsubscribe` then defaults to `managed`.',
   );

@@ -57,7 +57,7 @@ export const senderOf = (keyCache: KeyCache, caller: Caller, from: string | unde
 
 /**
  * Facts about the key's domain for an analysis, from the key cache, not the DNS. The cache catches up before a domain
- * counts as unverified. A test key's domain needs no verification: its mail never leaves.
+ * is considered unverified. A test key's domain needs no verification: its mail never leaves.
  */
 export const domainFactsFor = async (
   keyCache: KeyCache,
@@ -119,7 +119,7 @@ export const sendRequestOf = async (
   };
 };
 
-/** As `sendRequestOf`, with what the message's template makes of it. */
+/** Like `sendRequestOf`, but renders the message's template. */
 export const completeRequestOf = async (
   route: Pick<RouteContext, 'deps' | 'auth'>,
   caller: Caller,

@@ -14,11 +14,11 @@ import type { Sentences } from '../../pages/locales/en.ts';
 import type { Sender } from '../../pages/page.ts';
 import { TOPICS_MAX } from '../topics.ts';
 
-/** What the pages behind the unsubscribe link of a mail know of it. */
+/** Facts about a mail for the pages behind its unsubscribe link. */
 
 export type Context = Pick<HttpDependencies, 'context' | 'readModels'>;
 
-/** What the pages of a link show. */
+/** Content of the pages behind a link. */
 export interface Shown {
   readonly recipient: LinkedRecipient;
   readonly sender: Sender;
@@ -53,7 +53,7 @@ export const openLink = async (deps: Context, { token, locale }: PageCall): Prom
   return { recipient, sender, topic: about, say: locale.say, token };
 };
 
-/** That mail of the sender can be about, in the order in which they were made. */
+/** Topics of the sender, oldest first. */
 export const topicsOf = async (
   { readModels }: Context,
   { message: { state } }: LinkedRecipient,

@@ -85,7 +85,7 @@ const save = async (
   }
   if (action !== 'save') throw new DomainError('invalid_request', 'the form must hold action=save');
   const [seen, wanted] = [textsOf(form, SHOWN_FIELD), textsOf(form, CHOSEN_FIELD)];
-  // What was not shown stays as it is, and what is no topic of the sender is nothing.
+  // Topics that the form did not show stay unchanged. Ids that are not topics of the sender are ignored.
   const offered = topics.filter(({ topicId }) => seen.has(topicId));
   const ticked = new Set(offered.flatMap(({ topicId }) => (wanted.has(topicId) ? [topicId] : [])));
   await savePreferences(context, recipient, request, { topics: offered, wanted: ticked });

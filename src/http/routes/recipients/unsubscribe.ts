@@ -20,7 +20,7 @@ const ACTIONS = ['yes', 'all', 'again'] as const;
 /** Posted by mail programs (RFC 8058 §3.1). */
 const ONE_CLICK = { name: 'List-Unsubscribe', value: 'One-Click' } as const;
 
-/** Longer keeps somebody waiting who only wants to unsubscribe. */
+/** Longer: recipients wait although they only want to unsubscribe. */
 const LINK_MS_MAX = 1_000;
 
 /** Whether there is something to choose; not while the read models are away. */
@@ -112,11 +112,11 @@ export const unsubscribeRecipientRoute = page(
   {
     summary: 'Unsubscribe, or subscribe again',
     description:
-      'What mail programs post for their user (RFC 8058), and what the page behind the link does. ' +
-      'The sender is told by the event `message.unsubscribed`, ' +
-      'and the address is suppressed: for the topic of a message that is about one, else for bulk mail where the message ' +
-      'was, for all mail otherwise. `all` is for all mail like it whatever the topic, `again` takes it back. ' +
-      'The same a second time changes nothing.',
+      'Posted by mail programs for their user (RFC 8058), and by the page behind the link. ' +
+      'The sender gets the event `message.unsubscribed`, ' +
+      'and the address is suppressed: for the topic of the message if it has one, else for bulk mail if the message ' +
+      'was bulk mail, else for all mail. `all` suppresses all mail of the same kind regardless of topic, `again` undoes it. ' +
+      'Repeating the request has no further effect.',
     body: posted,
     examples: {
       'By a mail program': { [ONE_CLICK.name]: ONE_CLICK.value },

@@ -10,8 +10,8 @@ import { requireContent } from '../../schemas/message-content.ts';
 
 /**
  * `View in browser`: the body of a mail as its recipient got it, and nothing of its headers, so that no other recipient is
- * named. It is a stranger's html: it runs and posts nothing, and has an origin of its own. Looking at it counts as nothing;
- * its links are those of the recipient's copy, with the same tokens.
+ * named. The html is untrusted: it is sandboxed without scripts and forms, in an origin of its own. Viewing it is not
+ * counted as an opening. Its links are those of the recipient's copy, with the same tokens.
  */
 
 const POLICY = [

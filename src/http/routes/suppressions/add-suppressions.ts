@@ -29,14 +29,14 @@ export const suppressionFields = {
   scope: z
     .enum(SUPPRESSION_SCOPES)
     .default('all')
-    .describe('What is kept from the address: everything, messages of one `stream`, or of one topic.'),
+    .describe('Mail to block: everything, messages of one `stream`, or messages of one topic.'),
   topic_id: z
     .string()
     .refine((id) => isId('top', id), 'is not the id of a topic')
     .optional()
     .describe('Of a scope `topic`.'),
   expires_at: timeField().nullable().default(null).describe('When it may be sent to again; null: never.'),
-  note: text(NOTE_CHARACTERS_MAX).nullable().default(null).describe('What speaks for it.'),
+  note: text(NOTE_CHARACTERS_MAX).nullable().default(null).describe('Evidence for the suppression.'),
 };
 
 /** Each mailbox once; the first spelling is kept. */
@@ -45,7 +45,7 @@ export const distinct = (addresses: readonly string[]): readonly string[] =>
 
 /** Each costs a read and an append. Larger lists are imported. */
 const ADDRESSES_MAX = 1000;
-/** As many addresses of the greatest length. */
+/** Fits the maximum number of addresses at their maximum length. */
 const BODY_BYTES_MAX = 500_000;
 const DEADLINE_MS = 30_000;
 

@@ -14,7 +14,7 @@ import { idOfAddress, visibleDomain } from './suppressions.ts';
 
 /** Each costs a read and an append. */
 const OPT_INS_MAX = 1000;
-/** As many addresses of the greatest length. */
+/** Fits the maximum number of addresses at their maximum length. */
 const OPT_IN_BYTES_MAX = 500_000;
 const OPT_IN_DEADLINE_MS = 30_000;
 /** A few sentences. */
@@ -22,7 +22,7 @@ const EVIDENCE_CHARACTERS_MAX = 2000;
 
 const optIns = z.strictObject({
   addresses: atMost(OPT_INS_MAX, z.array(addressField()).min(1).max(OPT_INS_MAX)).describe(
-    'Of those who asked for it.',
+    'Addresses of people who opted in.',
   ),
   evidence: text(EVIDENCE_CHARACTERS_MAX)
     .nullable()
@@ -106,8 +106,8 @@ const optInSchema = z
     object: z.literal('topic_opt_in'),
     topic_id: z.string(),
     address: z.string().nullable().describe('null once it is erased.'),
-    by: z.enum(['recipient', 'sender']).describe('Who said so: the owner of the address, on a page, or you.'),
-    evidence: z.string().nullable().describe('What you gave with it.'),
+    by: z.enum(['recipient', 'sender']).describe('Source of the opt-in: `recipient` on a page, or `sender` (you).'),
+    evidence: z.string().nullable().describe('Evidence that you supplied.'),
     message_id: z.string().nullable().describe('The message by whose link the recipient opted in.'),
     recipient_id: z.string().nullable(),
     opted_in_at: timeSchema(),

@@ -112,7 +112,7 @@ export const readSuppressionRows = async (
   };
 };
 
-/** Ten thousand rows with short notes. Longer lists take several files. */
+/** Fits ten thousand rows with short notes. Longer lists need several files. */
 const BODY_BYTES_MAX = 1_000_000;
 /** At most as many characters as bytes. */
 const CSV_CHARACTERS_MAX = BODY_BYTES_MAX;
@@ -125,8 +125,8 @@ const body = z.strictObject({
     .min(1)
     .max(CSV_CHARACTERS_MAX)
     .describe(
-      `The file as text, ${SUPPRESSION_ROWS_MAX} rows at most. Its first row names the columns: \`address\`, and as wanted \`scope\`, ` +
-        '`reason`, `expires_at`, `note` and, for a scope `topic`, `topic_id`.',
+      `The file as text, ${SUPPRESSION_ROWS_MAX} rows at most. Its first row names the columns: \`address\`, and optionally \`scope\`, ` +
+        '`reason`, `expires_at`, `note` and, for scope `topic`, `topic_id`.',
     ),
 });
 

@@ -105,7 +105,7 @@ const loadVisible = async (deps: HttpDependencies, caller: Caller, id: string) =
   return { suppression: visible, revision };
 };
 
-/** What lists are filtered by; null: by no address. */
+/** Suppression id of the `address` filter; null if the request has no such filter. */
 export const idOfAddress = async (
   { context: { secrets } }: Pick<HttpDependencies, 'context'>,
   { organizationId, environment }: Caller,

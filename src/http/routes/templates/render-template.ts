@@ -19,7 +19,7 @@ import { localeField, variablesField } from './template-fields.ts';
 /** Values of lists and objects. */
 const BOUNDS = bodyOf(500_000);
 
-/** The message that a rendered template would be, for an analysis; to nobody. */
+/** A draft message without recipients, so that a rendered template can be analysed. */
 const draftOf = ({ subject, html, text }: RenderedTemplate, { domain }: Caller): MessageDraft => ({
   from: { address: `template@${domain.name}` },
   recipients: [{ address: `recipient@${domain.name}`, kind: 'to' }],

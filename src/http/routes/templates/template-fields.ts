@@ -5,7 +5,7 @@ import { VARIABLE_TYPES, type Variable } from '../../../domain/template/variable
 import { serializeContent } from '../../schemas/template.ts';
 import { atMost, line, text } from '../../validation/fields.ts';
 
-/** What clients write into templates. */
+/** Template fields in requests. */
 
 const SUBJECT_CHARACTERS_MAX = 998;
 const PREHEADER_CHARACTERS_MAX = 1_000;
@@ -78,7 +78,7 @@ const fields = {
   layout: alias
     .nullable()
     .describe('Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication.'),
-  format: z.enum(TEMPLATE_FORMATS).describe('What `html` is written in.'),
+  format: z.enum(TEMPLATE_FORMATS).describe('Language of `html`.'),
   inline_css: z.boolean().describe('Whether publishing writes styles into the elements that they concern.'),
   variables: atMost(VARIABLES_MAX, z.array(variable).refine(uniqueNames, 'must not name a variable twice')).describe(
     'Every variable that the parts use, at most 100.',

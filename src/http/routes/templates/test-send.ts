@@ -18,7 +18,7 @@ import { localeField, variablesField } from './template-fields.ts';
 
 /** Values of lists and objects. */
 const BOUNDS = bodyOf(500_000);
-/** Of the people who look at a template before it is published. */
+/** Enough for the people who review a template before it is published. */
 const RECIPIENTS_MAX = 10;
 const MARK = '[Test] ';
 

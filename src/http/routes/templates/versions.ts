@@ -77,7 +77,7 @@ export const getTemplateVersionRoute = endpoint(
 export const compareTemplateVersionsRoute = endpoint(
   'GET /v1/templates/:id/versions/:version/diff',
   {
-    summary: 'What changed between two versions of a template',
+    summary: 'Compare two versions of a template',
     query: z.strictObject({
       with: z
         .string()

@@ -54,7 +54,7 @@ export const replayWebhookRoute = (route: RouteContext): void => {
     {
       summary: 'Post events of the past again',
       description:
-        'Of the events of that time, those that the webhook subscribes to and filters by now, at most 100 a second. They keep ' +
+        'Posts the events of that time that match the webhook’s current subscription and filters, at most 100 a second. They keep ' +
         'their ids; `webhook-replay` names the replay. A webhook has one replay at a time. It goes on after a restart, and ' +
         'waits while the webhook is disabled.',
       body,

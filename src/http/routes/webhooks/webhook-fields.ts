@@ -26,7 +26,7 @@ const FAMILIES = [...new Set(CUSTOMER_EVENT_TYPES.map((type) => `${type.slice(0,
 const WANTED: readonly string[] = [...CUSTOMER_EVENT_TYPES, ...FAMILIES];
 
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-/** What the service writes itself, verifiers read in place of it, or is about the connection (RFC 9110 §7.6.1). */
+/** Headers that the service sets, that verifiers read instead, or that concern the connection (RFC 9110 §7.6.1). */
 const RESERVED =
   /^(?:webhook-.*|svix-.*|content-.*|proxy-.*|host|user-agent|date|expect|connection|keep-alive|te|trailer|transfer-encoding|upgrade)$/;
 const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

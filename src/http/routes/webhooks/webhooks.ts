@@ -185,8 +185,8 @@ export const updateWebhookRoute = (route: RouteContext): void => {
     {
       summary: 'Change, enable or disable a webhook',
       description:
-        'Fields that are absent stay as they are; `filters` and `headers` are replaced whole. Events that happened while it ' +
-        'was disabled are not posted by themselves: replay them.',
+        'Absent fields stay unchanged; `filters` and `headers` are replaced as a whole. Events that happened while the webhook ' +
+        'was disabled are not posted automatically: replay them.',
       body: changes,
       examples: {
         'Another address': { url: 'https://example.com/hooks/v2' },
@@ -265,7 +265,7 @@ export const pingWebhookRoute = endpoint(
   'POST /v1/webhooks/:id/ping',
   {
     summary: 'Post an event to a webhook, to see whether it answers',
-    description: 'A `webhook.ping` is posted to this endpoint alone, whatever it subscribes to.',
+    description: 'Posts a `webhook.ping` to this endpoint only, even if it does not subscribe to it.',
     answer: pingedWebhookSchema,
     etag: false,
   },

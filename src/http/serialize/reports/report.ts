@@ -28,7 +28,7 @@ export const reportSchema = z
           last_at: timeSchema().nullable(),
         }),
       )
-      .describe('Of a key, up to now: what was sent with each of its last 100 secrets, the newest first.'),
+      .describe('For a key: messages sent so far with each of its last 100 secrets, newest first.'),
     left_out: z.string().nullable().describe('Which events are not here, and where they are; null: none.'),
     events: z
       .array(
@@ -39,14 +39,14 @@ export const reportSchema = z
           address: z
             .string()
             .nullable()
-            .describe('Where the request came from; null: it was none, or that is no longer kept.'),
+            .describe('IP address of the request; null: there was no request, or its address is no longer stored.'),
           request_id: z.string().nullable(),
           type: z.string(),
           event_id: z.string(),
           leaf_index: z.number().int().nullable().describe('In the audit log; null: it is not there yet.'),
           proof: z
             .strictObject({
-              leaf: z.string().describe('What is hashed: a line of canonical JSON (RFC 8785).'),
+              leaf: z.string().describe('The hashed data: a line of canonical JSON (RFC 8785).'),
               hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3) in `checkpoint`, in base64.'),
             })
             .nullable()
