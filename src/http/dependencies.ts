@@ -29,7 +29,7 @@ export interface LoopWork {
   readonly requestId: string;
 }
 
-/** Where this process takes mail by SMTP. */
+/** An address on which this process accepts mail by SMTP. */
 export interface SubmissionServer {
   readonly host: string;
   readonly port: number;
@@ -37,7 +37,7 @@ export interface SubmissionServer {
   readonly tls: 'none' | 'starttls' | 'implicit';
 }
 
-/** What the API is built on. The caller that opened these closes them after the server. */
+/** Dependencies of the API. The caller that opened them closes them after the server. */
 export interface HttpDependencies {
   readonly context: CommandContext;
   readonly readModels: ReadModels;
@@ -66,7 +66,7 @@ export interface HttpDependencies {
   readonly providerOf?: (domain: string) => Promise<string>;
   /** Addresses of its mail servers; absent: unknown. */
   readonly serversOf?: (domain: string) => Promise<readonly string[]>;
-  /** What erasures removed, or would. */
+  /** Counts of items that erasures removed or would remove. */
   readonly retention: Pick<Retention, 'erasureProgress' | 'countErasable'>;
   readonly logger: Logger;
   /** The log for the key cache, on a connection of its own if the engine has one. Default: `context.store`. */
@@ -75,15 +75,15 @@ export interface HttpDependencies {
   readonly trustedProxies: readonly string[];
   /** Open files that the process may have. Absent: any number. */
   readonly descriptors?: number;
-  /** Where members may sign in; null: at none. */
+  /** Provider with which members may sign in; null: none. */
   readonly identityProvider: IdentityProvider | null;
   /** Prove tracked links. */
   readonly trackingKeys: TrackingKeys;
   /** Rates from which the bulk mail of a sender is restricted. */
   readonly sendingLimits: ReputationLimits;
-  /** Who cosigns checkpoints, and how many must. */
+  /** Witnesses that cosign checkpoints, and how many must. */
   readonly witnessPolicy: Policy;
-  /** Of this service. */
+  /** Version of this service. */
   readonly version: string;
   /** URL at which clients reach this service; for the OpenAPI document. */
   readonly publicUrl: string;
@@ -91,7 +91,7 @@ export interface HttpDependencies {
   readonly submissionServers: readonly SubmissionServer[];
   /** Readiness probes by name; each rejects if its dependency is unavailable. */
   readonly probes: Readonly<Record<string, () => Promise<unknown>>>;
-  /** What `GET /v1/service` asks for the health of each part. */
+  /** Health of each part, for `GET /v1/service`. */
   readonly health: HealthParts;
   /** Notified of each stage of a request; absent: event loop delay is not measured. */
   readonly eventLoop?: { touch(work: LoopWork): void };

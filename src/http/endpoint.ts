@@ -26,7 +26,7 @@ import { nulProblems } from './validation/fields.ts';
 import { detailsOf, type Problem, parseBody, problemsIn } from './validation/problems.ts';
 import { dateFieldsOf, readDates } from './validation/zoned-dates.ts';
 
-/** What a route is registered with. */
+/** Context with which a route is registered. */
 export interface RouteContext {
   readonly server: FastifyInstance;
   readonly deps: HttpDependencies;
@@ -187,7 +187,7 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     await requirePresence(auth, rule, { caller, id, body: read.body, callerNow: () => callerNow('up to the log') });
     const origin = await keptOriginOf(deps, rule, caller, request);
     const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
-    // As they are now: a handler that waits checks again who asks.
+    // Use the current permissions: a handler that waits re-authenticates the caller.
     const shown = shownTo(request.caller ?? caller, rule, body);
     return definition.large === undefined ? shown : jsonAnswer(reply, shown);
   };

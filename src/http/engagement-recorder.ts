@@ -6,10 +6,10 @@ import type { TrackedCopy } from '../domain/tracking/tracking-token.ts';
 import { type Logger, mapConcurrently, withTimeout } from '../lib/async/async.ts';
 
 /**
- * Records openings and clicks behind the answers to their requests, which wait for nothing. What a recipient does is
- * buffered for some seconds, so that a filter that follows every link is told from a person, and recorded at once; what is
- * repeated within a minute is counted and recorded once more at its end. Bounded: when the log is away for long, what does
- * not fit is lost, and counted. A process that is killed loses what it has buffered.
+ * Records openings and clicks in the background, so that their requests are answered without waiting. What a recipient
+ * does is buffered for a few seconds, to distinguish a filter that follows every link from a person, and then recorded.
+ * Repeats within a minute are counted and recorded once at its end. The buffer is bounded: if the log is down for long,
+ * engagements that do not fit are dropped and counted. A process that is killed loses its buffer.
  */
 
 type Engagement = RecordEngagement['engagements'][number];
@@ -42,13 +42,13 @@ export const ENGAGEMENT_TIMES = {
 const KEPT_MAX = 20_000;
 /** Their appends share commits. */
 const CONCURRENCY = 16;
-/** Of closing: the process has 10 s to end. */
+/** Longest time to flush when closing: the process has 10 s to end. */
 const CLOSE_MS_MAX = 4_000;
 
-/** What one recipient did. */
+/** Buffered engagements of one recipient. */
 interface Buffered extends TrackedCopy {
   dueMs: number;
-  /** By what makes them alike. */
+  /** Keyed by the facts that make two engagements alike. */
   readonly engagements: Map<string, Engagement>;
 }
 
@@ -68,7 +68,7 @@ export const createEngagementRecorder = ({
 }: EngagementRecorderOptions): EngagementRecorder => {
   const { system } = context;
   const buffered = new Map<string, Buffered>();
-  /** What was recorded within the last minute, and when that is over, by recipient and likeness. In the order of time. */
+  /** Ends of the minutes after recorded engagements, by recipient and likeness, in order of time. */
   const recent = new Map<string, number>();
   let kept = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -118,7 +118,7 @@ export const createEngagementRecorder = ({
     }
   };
 
-  /** What could not be recorded is tried again, unless that would change nothing. */
+  /** Keeps an engagement that could not be recorded for another try, unless a retry cannot succeed. */
   const keepOrLose = (copy: Buffered, error: unknown): void => {
     const { messageId } = copy;
     const isLost = isFatal(error);
@@ -140,7 +140,7 @@ export const createEngagementRecorder = ({
     }
   };
 
-  /** All but what is repeated within its minute: that stays, whatever else the recipient does meanwhile. */
+  /** Takes everything except repeats within their minute. Those stay, even if the recipient does something else. */
   const take = (copy: Buffered, untilMs: number): Buffered => {
     const all = [...copy.engagements];
     const staying = all.filter(([like]) => againMs(copy, like) > untilMs);

@@ -6,7 +6,7 @@ interface Waiting {
   readonly response: ServerResponse;
 }
 
-/** As many of the shortest requests as one read can hold. Only a failed pause exceeds it. */
+/** The number of shortest requests that fit into one read. Exceeded only if pausing failed. */
 const WAITING_MAX = 5_000;
 
 /**

@@ -69,7 +69,7 @@ export const cursorFrom = (after: ListCursor | null, latest: string): ListCursor
   return after === null || after.createdAt > start.createdAt ? start : after;
 };
 
-/** As it was, a list may have another order, and cursors of its own. */
+/** A list read at a past moment may have another order, so its cursors have another name. */
 const nameThen = (list: string, at: string | undefined): string => (at === undefined ? list : `${list}@`);
 
 interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
@@ -90,9 +90,9 @@ interface ListDefinition<Item extends z.ZodType, Filters extends z.ZodRawShape>
 type ListBy<Filters extends z.ZodRawShape> = z.output<z.ZodObject<Filters>> & {
   readonly limit: number;
   readonly after: ListCursor | null;
-  /** Read as it was: the page has what is deleted now, and the route reads streams up to the moment. */
+  /** The list is read at a past moment: it includes items deleted since, and the route reads streams up to the moment. */
   readonly withDeleted: boolean;
-  /** As it was: nothing that was there was made later. ISO 8601; null: as it is. */
+  /** Latest creation time of items in a list read at a past moment (ISO 8601); null: the current list. */
   readonly latest: string | null;
 };
 

@@ -30,7 +30,7 @@ export interface MetricsServerOptions {
   readonly registry: Registry;
   /** null: this process runs no projections. */
   readonly lag: ReadModels['lag'] | null;
-  /** Of this service. */
+  /** Version of this service. */
   readonly version: string;
 }
 

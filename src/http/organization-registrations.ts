@@ -56,7 +56,7 @@ import {
   releaseOrganizationSendingRoute,
 } from './routes/sender-reputation.ts';
 
-/** What an organization asks about itself, in the order of the OpenAPI document: its log, people, settings and captured mail. */
+/** Routes about an organization itself, in the order of the OpenAPI document: log, people, settings and captured mail. */
 export const ORGANIZATION_REGISTRATIONS: Readonly<Record<string, Registration>> = {
   listAuditLogRoute,
   listCheckpointsRoute,

@@ -7,8 +7,8 @@ import { createCohort } from '../lib/async/async.ts';
  */
 export const REQUESTS_MAX = 32;
 /**
- * What a body without `Content-Length` is taken for, and what is reserved for it at first; then as much as a small body, then
- * the route's maximum. Higher refuses clients that send small bodies this way.
+ * Assumed size of a body without `Content-Length`, and its first reservation; then as much as a small body, then the
+ * route's maximum. Higher: clients that send small bodies this way are refused.
  */
 export const UNANNOUNCED_BYTES = 16_000;
 

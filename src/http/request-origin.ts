@@ -12,7 +12,7 @@ const actorOf = ({ keyId, secret, auditor, member }: Caller): Pick<Origin, 'acto
   return auditor === undefined ? { actor: `key:${keyId}`, secret } : { actor: `auditor:${keyId}` };
 };
 
-/** What events record of a request, whoever it is of. @param request with an id `req_…` and the client's address. */
+/** Request facts that all events record. @param request with an id `req_…` and the client's address. */
 export const requestOrigin = ({ id, ip }: Pick<FastifyRequest, 'id' | 'ip'>) => ({
   sourceClass: addressClassOf(ip),
   requestId: id,
@@ -51,7 +51,7 @@ export const keepOrigin = async (
   return { ...origin, originId, originRoot: rootOfPart(originPart(client)) };
 };
 
-/** As `originOf`; of an audited request address and user agent are kept too. */
+/** Like `originOf`, and also stores address and user agent of an audited request. */
 export const keptOriginOf = async (
   deps: Pick<HttpDependencies, 'requestOrigins' | 'context'>,
   rule: GuardedRoute,

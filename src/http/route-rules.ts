@@ -1,4 +1,4 @@
-/** What routes require of a key, and the parts that rows of the route table (`route-table.ts`) are put together from. */
+/** Requirements of routes, and the building blocks of rows in the route table (`route-table.ts`). */
 
 import type { Permission } from '../domain/api-key/events.ts';
 import type { Environment } from '../domain/environment.ts';
@@ -7,9 +7,9 @@ import type { Role } from '../domain/member/events.ts';
 import type { ActionKind } from '../domain/rate-limits.ts';
 import type { Vendor } from './compat/vendors.ts';
 
-/** What a route requires of a key, and which rate limit it counts against. */
+/** A route's required permission and rate limit. */
 export interface GuardedRoute {
-  /** `any`: whatever the key may do. */
+  /** `any`: every key, regardless of its permissions. */
   readonly permission: Permission | 'any';
   /** Roles of the members who may use it, instead of those that hold `permission`. Keys need `permission`. */
   readonly roles?: readonly Role[];
@@ -27,8 +27,9 @@ export interface GuardedRoute {
   /** It answers, or asks for, contents of mail that nothing can be masked in: members who see none are refused. */
   readonly contents?: true;
   /**
-   * What its answer has of mail. `none`: nothing, so that members who see no contents are shown it as it is, people and
-   * proofs among it. `masked`: it may be a stream, in which nothing is left to mask for them. Absent: it is masked.
+   * Contents of mail in the response. `none`: there are none, so members who may not see contents get it unmasked,
+     * including people and proofs. `masked`: the route has masked them already, which also allows a stream. Absent: the
+     * response is masked for them.
    */
   readonly mail?: 'none' | 'masked';
   /** Its `from` and `to` are a range of times or sizes, and tell nothing of mail. */
@@ -51,7 +52,7 @@ export interface GuardedRoute {
   readonly presence?: 'always' | 'ofAdminKeys' | 'unlessFirst';
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
-  /** Of another service's published client: answers and errors have that service's shape, and no document names it. */
+  /** For the client of another service: responses and errors have that service's shape, and the API documents omit the route. */
   readonly compat?: Vendor;
   /** The key comes in this header instead of `Authorization`. In lower case. */
   readonly tokenHeader?: string;
@@ -66,9 +67,9 @@ export interface PublicRoute {
   readonly errors: readonly ErrorCode[];
   /** The response holds a secret and must not be cached. */
   readonly secret?: true;
-  /** For people: errors are pages too. */
+  /** A page for people: errors are pages too. */
   readonly page?: true;
-  /** Of the dashboard, which is no operation of the API. */
+  /** Belongs to the dashboard and is not an operation of the API. */
   readonly dashboard?: true;
 }
 

@@ -6,7 +6,7 @@ import type { PartName, PartStatus, SerializedService, ServiceParts } from './sc
  * that hangs is `unknown` and holds no other up. It is not asked again before it has answered.
  */
 
-/** What is known of a part. */
+/** Facts and problems of a part. */
 export interface Found<Facts> {
   /** null: this service, or this process, has no such part. */
   readonly facts: Facts | null;

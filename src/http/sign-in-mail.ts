@@ -41,7 +41,7 @@ export interface PasskeyOfMember {
 
 /** Each reads the vault and appends twice for a member, and does nothing for others. */
 const CONCURRENCY = 2;
-/** Of an address and a request each. Fewer refuse people while the log is slow. */
+/** Waiting requests, each with an address. Lower: people are refused while the log is slow. */
 const WAITING_MAX = 1_000;
 
 const PARAGRAPH = 'style="margin:0 0 16px"';

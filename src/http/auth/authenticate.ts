@@ -36,7 +36,7 @@ declare module 'fastify' {
   }
 }
 
-/** What authentication is made of; one for all listeners of the process. */
+/** Dependencies of authentication, shared by all listeners of the process. */
 export interface AuthContext {
   readonly keyCache: KeyCache;
   readonly catchUpLimit: CatchUpLimit;
@@ -70,7 +70,7 @@ const REAUTHENTICATE_AFTER_MS = 100;
 /** Catching up with the log takes less, unless the log is unavailable. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Rule of paths without a route: they count as reads. */
+/** Rule for paths without a route: they use the limit for reads. */
 export const NOWHERE = { kind: 'read' } as const;
 
 /** The message is the specification's (§7); details say what is wrong with a header that holds no key. */
@@ -134,7 +134,7 @@ const findWorking = async (
   return (await sessionActivity.isIdle(session, idleMsOf(limits))) ? null : found;
 };
 
-/** Notes that a credential was used. What a page asks by itself is no use of a session: it is over in the end. */
+/** Records the use of a credential. Automatic requests of a page do not keep a session alive. */
 const noteUse = (
   { usageMarks, sessionActivity, system }: Pick<AuthContext, 'usageMarks' | 'sessionActivity' | 'system'>,
   { holder, secretHash }: Credential,
@@ -248,7 +248,7 @@ export const reauthenticate = async (
   if (request.isLate) throw new TimedOut('the request was answered before it was done');
   if (upToLog) await auth.keyCache.catchUp();
   else if (isRecent(auth, authenticated)) return authenticated.caller;
-  // It waits by itself, and counted when it came.
+  // The request was counted when it arrived, and re-authenticating is not an action of the user.
   const again = await authenticate(auth, { ...authenticated.presented, isUnattended: true }, request.ip);
   request.caller = again.caller;
   request.authenticated = again;

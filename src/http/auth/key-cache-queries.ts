@@ -15,13 +15,13 @@ import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain
 import { isVerified } from '../../domain/sending-domain/sending-domain.ts';
 import type { Holder } from './secret-index.ts';
 
-/** What requests ask of the key cache. */
+/** Lookups in the key cache during requests. */
 export interface KeyCacheQueries {
   /** @param environment that a member asks for. @returns null: the session's member was removed. */
   callerOf(holder: Holder, environment: Environment): Caller | null;
   /** The member and their link with this hash of a token (SHA-256, hex); undefined: none. */
   memberOfLink(linkHash: string): MemberWithLink | undefined;
-  /** undefined: there is none, or they were removed. */
+  /** undefined: unknown or removed. */
   memberOf(memberId: string): MemberOfOrganization | undefined;
   /** All members, by organization. What is unchanged is the same object. */
   members(): ReadonlyMap<string, Members>;
@@ -38,9 +38,9 @@ export interface KeyCacheQueries {
   domainNamed(organizationId: string, name: string | null): Caller['domain'] | undefined;
   /** Highest rate limits that keys of the organization may have; null: no ceilings. */
   ceilingsOf(organizationId: string): RateLimits | null;
-  /** Empty: there is no such organization. */
+  /** Empty if the organization does not exist. */
   organizationNameOf(organizationId: string): string;
-  /** What the organization decides for itself. */
+  /** Settings that the organization controls. */
   settingsOf(organizationId: string): Omit<OrganizationSettings, 'name'>;
   /** Whether the organization has such a key and it holds `admin`. */
   isAdminKey(organizationId: string, keyId: string): boolean;

@@ -11,7 +11,7 @@ import type { System } from '../../lib/async/async.ts';
  * so that no number of requests fills anything, and no other browser can end what this one began.
  */
 
-/** For whoever has to look for a second factor. Longer: a stolen answer can be used for longer. */
+/** Time to sign in with a second factor. Longer: a stolen response stays usable for longer. */
 export const TRANSACTION_SECONDS = 600;
 
 const EXPIRY_BYTES = 6;
@@ -56,8 +56,8 @@ export const isSameText = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
 /**
- * Where the provider leads back to: a screen of the dashboard, which posts what the provider said.
- * @param port on which the request came: that of this machine may have been chosen by it.
+ * Redirect URI: a screen of the dashboard, which posts the provider's response.
+ * @param port port of the request. It replaces port 0 in the public URL, with which the system chose a port.
  */
 export const redirectUriOf = (publicUrl: string, port: number | undefined): URL => {
   const url = withHostName(new URL(`${publicUrl}/dashboard/sign-in/oidc`));

@@ -13,7 +13,7 @@ interface Parts {
 const nameIn = (body: StoredBody | undefined): readonly string[] =>
   body?.kind === 'contact' && body.member !== undefined ? [body.member.name] : [];
 
-/** Those who have signed in, the longest known first. A refusal is no less one while the vault is away: then there are none. */
+/** Names of owners who have signed in, earliest first. Empty if the vault is down: the refusal is sent without names. */
 export const createOwnersOf =
   ({ keyCache, contents, logger }: Parts) =>
   async (organizationId: string): Promise<readonly string[]> => {

@@ -14,11 +14,11 @@ import type { System } from '../../lib/async/async.ts';
  * is added once.
  */
 
-/** Who passkeys are for (WebAuthn §5.4.2). */
+/** The relying party that passkeys are bound to (WebAuthn §5.4.2). */
 export interface RelyingParty {
   /** Name of the host. */
   readonly id: string;
-  /** Of pages that may use them. */
+  /** Origins of pages that may use them. */
   readonly origins: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export const relyingPartyOf = (publicUrl: string, port: number | undefined): Rel
   return protocol === 'https:' || hostname === 'localhost' ? { id: hostname, origins: [origin] } : null;
 };
 
-/** For whoever looks for the phone or types a PIN. Longer: a stolen answer can be used for longer. */
+/** Time to find the phone or type a PIN. Longer: a stolen response stays usable for longer. */
 export const CHALLENGE_SECONDS = 300;
 
 const EXPIRY_BYTES = 6;
@@ -85,7 +85,7 @@ interface Expected {
   readonly isExpected: (challenge: string) => boolean;
 }
 
-/** What a browser answers to `navigator.credentials.create`; all base64url. */
+/** Response of `navigator.credentials.create`; all fields are base64url. */
 export interface Registration {
   readonly credentialId: string;
   readonly clientData: string;
@@ -105,7 +105,7 @@ const isWithoutCertificates = (
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);
 };
 
-/** @returns null: it is no passkey for this service, or whoever made it was not verified. */
+/** @returns null if it is not a passkey for this service, or its user was not verified. */
 export const verifyRegistration = async (
   { credentialId: id, clientData: clientDataJSON, attestationObject }: Registration,
   { party, isExpected }: Expected,
@@ -135,11 +135,11 @@ export const verifyRegistration = async (
       isSynced: credentialBackedUp,
     };
   };
-  // The library throws whatever is wrong with what it is given.
+  // The library throws for any invalid input.
   return read().catch(() => null);
 };
 
-/** What a browser answers to `navigator.credentials.get`; all base64url. */
+/** Response of `navigator.credentials.get`; all fields are base64url. */
 export interface Assertion {
   readonly credentialId: string;
   readonly clientData: string;
@@ -148,7 +148,7 @@ export interface Assertion {
 }
 
 export interface VerifiedAssertion {
-  /** That was signed. */
+  /** The signed challenge. */
   readonly challenge: string;
   /** Signatures so far; 0: the authenticator does not count. */
   readonly counter: number;

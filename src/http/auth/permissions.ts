@@ -7,7 +7,7 @@ import type { GuardedRoute } from '../route-rules.ts';
 import { maskText } from '../serialize/mask-contents.ts';
 import { isSafe } from './presented.ts';
 
-/** What a principal may do, and what it may see. */
+/** Checks of what a principal may do and see. */
 
 /** Whether addresses, subjects and bodies of mail are shown. */
 export const seesContents = ({ member, auditor }: Caller): boolean =>
@@ -15,16 +15,16 @@ export const seesContents = ({ member, auditor }: Caller): boolean =>
 
 /** Parameters that would tell by what is found what is masked in it. */
 const CONTENT_FILTERS = ['to', 'from', 'subject', 'address', 'metadata', 'q'];
-/** Of a route whose `from` and `to` are a range. */
+/** Parameters that are a time range on some routes, where `from` is not a sender. */
 const RANGE = ['from', 'to'];
-/** What this service made itself is no guess of an address: `Message-ID`. */
+/** Allowed although masked: this service creates `Message-ID`s, so matching one confirms no guess. */
 const MADE_HERE = 'message_id';
 
 const holdsAddress = (value: unknown): boolean =>
   [value].flat().some((one) => typeof one === 'string' && maskText(one) !== one);
 
 /**
- * What is masked in answers cannot be looked for: whether something is found would confirm a guess.
+ * Masked values cannot be used as filters: a match would confirm a guess.
  * @param query parameters, or the fields of a filter.
  * @throws {DomainError} `permission_missing`.
  */
@@ -85,7 +85,7 @@ const ownersInWords = (owners: readonly string[]): string => {
 };
 
 interface Lacking {
-  /** What the role lacks. */
+  /** The missing permission, as a reason. */
   readonly why: string;
   /** Names of those who can help. */
   readonly owners: readonly string[];
@@ -105,7 +105,7 @@ interface Asking {
   readonly owners: readonly string[];
 }
 
-/** What a member is kept from whatever their permissions say. @throws {DomainError} `permission_missing`. */
+/** Restrictions of a member's role that override their permissions. @throws {DomainError} `permission_missing`. */
 const requireWithinRole = (
   { role, withoutContents, safeMethodsOnly }: CallingMember,
   required: Requirement,
@@ -118,7 +118,7 @@ const requireWithinRole = (
     throw wrongRole(role, rolesFor(required, method), { why: 'sees no contents of mail', owners, isAllowable: true });
 };
 
-/** What somebody lacks who is no member. @throws {DomainError} `permission_missing`. */
+/** Requires the kind of principal that a route allows. @throws {DomainError} `permission_missing`. */
 const requireKind = ({ auditor, member }: Caller, required: Requirement): void => {
   const { auditors, contents, membersOnly, operatorsOnly } = required;
   if (auditor !== undefined && auditors !== true)

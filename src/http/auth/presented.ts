@@ -3,17 +3,17 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { type Environment, environmentSchema } from '../../domain/environment.ts';
 import type { Carrier } from './secret-index.ts';
 
-/** What a request presents to prove who asks: a key or a token in `Authorization`, or the session of a member in a cookie. */
+/** Credentials in a request: a key or a token in `Authorization`, or the session of a member in a cookie. */
 
 export interface Presented {
   readonly carrier: Carrier;
-  /** null: there is none, or it cannot be one. */
+  /** null: absent or malformed. */
   readonly value: string | null;
-  /** What is wrong with the header; null: nothing. */
+  /** Problem with the header; null: none. */
   readonly problem: 'is required' | 'is malformed' | null;
-  /** That a member asks for. Keys have their own. */
+  /** Environment that a member requests. Keys have a fixed one. */
   readonly environment: Environment;
-  /** A page asked by itself: nobody did anything for it. */
+  /** The page sent the request automatically, without an action of the user. */
   readonly isUnattended: boolean;
   /** Why the request is refused once it is known who asks; null: it is not. */
   readonly refusal: DomainError | null;
@@ -21,14 +21,14 @@ export interface Presented {
 
 const BEARER = /^bearer +(\S+) *$/i;
 
-/** @param authorization the header field; undefined: there is none. */
+/** @param authorization the header field; undefined: absent. */
 export const presentedBearer = (authorization: string | undefined): Presented => {
   const value = BEARER.exec(authorization ?? '')?.[1] ?? null;
   const problem = value !== null ? null : authorization === undefined ? 'is required' : 'is malformed';
   return { carrier: 'bearer', value, problem, environment: 'live', isUnattended: false, refusal: null };
 };
 
-/** A key in a header of its own. @param value undefined: there is none. */
+/** A key in a header of its own. @param value undefined: absent. */
 export const presentedToken = (value: string | readonly string[] | undefined): Presented =>
   presentedBearer(typeof value === 'string' ? `Bearer ${value}` : undefined);
 
@@ -36,7 +36,7 @@ type Asked = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' |
 
 /**
  * Whether browsers reach this service by TLS, at this process or at a proxy before it. Without it there are sessions on
- * loopback only, and their cookie has neither `Secure` nor the prefix that requires it: Safari takes them nowhere else.
+ * loopback only, and their cookie has neither `Secure` nor the prefix that requires it, because Safari rejects both there.
  */
 export const isSecure = ({ protocol }: Pick<Asked, 'protocol'>, publicUrl: string): boolean =>
   protocol === 'https' || publicUrl.startsWith('https:');
@@ -59,7 +59,7 @@ const nameOf = (cookie: CookieName, secure: boolean): string => (secure ? `__Hos
 export const cookieOf = (cookie: CookieName, secure: boolean, value: string, seconds: number): string =>
   `${nameOf(cookie, secure)}=${value}; HttpOnly; ${secure ? 'Secure; ' : ''}SameSite=${sameSiteOf(cookie)}; Path=/; Max-Age=${seconds}`;
 
-/** Values of a cookie; more than one: somebody else has set another. */
+/** Values of a cookie. More than one means that another site or page has set one too. */
 export const cookiesIn = (
   { headers: { cookie: sent = '' } }: Pick<Asked, 'headers'>,
   cookie: CookieName,
@@ -83,7 +83,7 @@ const ownOrigins = ({ protocol, host }: Asked, publicUrl: string): readonly (str
 
 /**
  * A browser says of each request who caused it (Fetch Metadata, `Sec-Fetch-Site`), and one that does not says the origin.
- * What says neither is no page of this service.
+ * A request with neither header does not come from a page of this service.
  * @throws {DomainError} `cross_site_request`.
  */
 export const requireSameOrigin = (request: Asked, publicUrl: string): void => {
@@ -93,7 +93,7 @@ export const requireSameOrigin = (request: Asked, publicUrl: string): void => {
   throw new DomainError('cross_site_request', 'with a session, changes are asked for by pages of this service alone');
 };
 
-/** Takes the environment out of the query, where it is nothing that the route knows. @returns null: it is none. */
+/** Removes the environment from the query, because route schemas do not declare it. Default: `live`. @returns null if invalid. */
 const takeEnvironment = ({ query }: Asked): Environment | null => {
   const asked = query as { environment?: unknown };
   if (asked.environment === undefined) return 'live';

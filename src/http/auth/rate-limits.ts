@@ -75,7 +75,7 @@ export const consumeRateLimit = async (
   });
 };
 
-/** Nobody has more tokens than they mistype. Higher: more guesses, each a catch-up with the log at most. */
+/** Enough for mistyped tokens. Higher: more guesses, each of which may need a catch-up with the log. */
 const SIGN_INS_MAX = 20;
 
 /**

@@ -5,13 +5,13 @@ import type { KeyCacheProjection, KeyChange, KeyEntry } from '../../domain/key-c
 import type { ExistingSession } from '../../domain/member/session.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 
-/** Whose secret it is. */
+/** Owner of a secret. */
 export type Holder =
   | { readonly kind: 'key'; readonly key: ExistingApiKey; readonly number: number }
   | { readonly kind: 'auditor'; readonly auditor: ExistingAuditor }
   | { readonly kind: 'session'; readonly session: ExistingSession };
 
-/** Where a request carries a secret: that of a session is no bearer token, and a key in a cookie is none. */
+/** Part of a request that carries a secret. Sessions are accepted in cookies only, keys and tokens as bearer tokens only. */
 export type Carrier = 'bearer' | 'cookie';
 
 /** A secret that a client may present. */
@@ -20,7 +20,7 @@ export interface Credential {
   readonly carrier: Carrier;
   /** SHA-256, hex. */
   readonly secretHash: string;
-  /** When it stops working by itself (ISO 8601); null: never. */
+  /** Expiry (ISO 8601); null: never. */
   readonly endsAt: string | null;
   /** Networks that it may be used from; none: any. */
   readonly ranges: readonly AddressRange[];
@@ -82,7 +82,7 @@ export const createSecretIndex = (projection: KeyCacheProjection): SecretIndex =
   const replaceKey = ({ before, after }: KeyChange): void =>
     replace(before === undefined ? NONE : ofKey(before), ofKey(after));
 
-  /** Of an auditor or a session, whichever has the id. */
+  /** Credentials of the auditor or the session with this id. */
   const othersOf = (id: string): readonly Credential[] => {
     const auditor = projection.auditors.get(id);
     const session = projection.sessions.get(id);

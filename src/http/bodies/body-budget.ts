@@ -15,7 +15,7 @@ export interface BodyBudget {
    * @returns null: no memory available; nothing is reserved.
    */
   reserve(organizationId: string, bytes: number, how: How): Promise<Reservation | null>;
-  /** As `reserve`, without waiting. */
+  /** Like `reserve`, but without waiting. */
   reserveNow(organizationId: string, bytes: number): Reservation | null;
   /** Bytes reserved now. */
   held(): number;
@@ -28,7 +28,7 @@ export interface How {
 
 /** When memory is no longer wanted: the client is gone, or the body is refused. */
 export interface Ended {
-  /** Made where somebody waits: most bodies find memory at once. */
+  /** Created on first use, because most bodies get memory without waiting. */
   signal(): AbortSignal;
   isNow(): boolean;
   abort(): void;

@@ -6,8 +6,8 @@ import { createJsonStructure } from './json-structure.ts';
 
 /**
  * Scans JSON as its bytes arrive and refuses it at the first byte that breaks a bound, so that nothing too deep, too
- * wide or too long is ever parsed. Contents of attachments are taken out on the way, so that the parser never sees
- * megabytes in one piece. A body of 2 kB costs 8 µs.
+ * wide or too long is ever parsed. Contents of attachments are removed during the scan, so that the parser never sees
+  * a string of megabytes. A body of 2 kB costs 8 µs.
  */
 export interface JsonBounds {
   readonly bytesMax: number;
@@ -26,9 +26,9 @@ export interface BoundedJson {
   /** The value; undefined for an empty body. @throws {DomainError} by the catalogue. */
   end(): Promise<unknown>;
   heldBytes(): number;
-  /** Of what was added so far, as it was sent. */
+  /** The bytes added so far, as they were sent. */
   readonly sent: SentJson;
-  /** Lets go of what was added, but for the beginning. */
+  /** Releases the added bytes except for the beginning. */
   release(): void;
 }
 
@@ -36,7 +36,7 @@ export interface BoundedJson {
 export interface SentJson {
   /** UTF-8, with markers in the place of those contents; valid until more is added. */
   beginning(): { readonly bytes: Buffer; readonly isWhole: boolean };
-  /** @returns how many bytes stood in the place of this text, if it is such a marker. */
+  /** @returns the number of bytes that this marker replaced; undefined if the text is not a marker. */
   contentBytes(text: string): number | undefined;
 }
 
@@ -105,7 +105,7 @@ export const createBoundedJson = (bounds: JsonBounds, marker: string): BoundedJs
   const structure = createJsonStructure(valuesMax);
   const rest = createBytes();
   const contents: string[] = [];
-  /** Of the contents, as they were sent. */
+  /** Sizes of the contents as sent. */
   const sentBytes: number[] = [];
   let received = 0;
   let contentBytes = 0;

@@ -13,7 +13,7 @@ declare module 'fastify' {
     /** Error from reading the body; the handler throws it. */
     bodyRefusal: DomainError | null;
     bodyReservation: Reservation | null;
-    /** The body as it was sent, as far as it was read; null: there is none. */
+    /** The part of the body that was read, as it was sent; null: no body. */
     sentJson: SentJson | null;
   }
   interface FastifyContextConfig {
@@ -32,7 +32,7 @@ export const bodyOf = (bytesMax: number): JsonBounds => ({ bytesMax, restBytesMa
 
 const DEFAULT_BOUNDS = bodyOf(BODY_BYTES_MAX);
 
-/** Such a body waits for memory only if its pieces are at least this large: they are held one by one meanwhile. */
+/** Smallest chunk for which a body may wait for memory: chunks are held one by one during the wait. */
 const PIECE_BYTES_MIN = 512;
 /** With the time below, 25 MB at 4 Mbit/s. Slower clients hold memory that others wait for. */
 const BYTES_PER_MS_MIN = 600;
@@ -78,7 +78,7 @@ interface Reading {
   /** Reserves more memory if needed for so many bytes; null: not needed, or pointless. */
   widen(received: number, pieceBytes: number): Promise<DomainError | null> | null;
   readonly deadlineMs: number;
-  /** Of bodies that have arrived. */
+  /** The cohort of requests whose bodies have arrived. */
   readonly arrived: Cohort;
 }
 

@@ -3,7 +3,7 @@ import { notJson } from './content-string.ts';
 
 /** A batch needs five. Each level costs a stack frame when the value is walked. */
 const DEPTH_MAX = 16;
-/** As many as the longest list of addresses. Bounds the work per item of any list. */
+/** The longest list of addresses. Bounds the work per item of any list. */
 const MEMBERS_MAX = 1_000;
 /** The longest valid name, 256 characters, with each one escaped. */
 const NAME_BYTES_MAX = 2_000;

@@ -3,12 +3,12 @@ import type { Problem } from '../validation/problems.ts';
 
 /**
  * Rules by which fields of another service's API become those of a send of ours. A field that cannot be honoured is a
- * problem; none is dropped unless it asks for nothing.
+ * problem. A field is ignored only if it has no effect.
  */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What is made of a field. */
+/** Our fields for a field of theirs, and the problems with it. */
 export interface Taken {
   readonly fields?: Fields;
   readonly problems?: readonly Problem[];
@@ -36,10 +36,10 @@ export const refused =
   (remedy: string): FieldRule =>
   (_, path) => ({ problems: [problemAt(path, remedy)] });
 
-/** Asks for nothing here, or for what happens anyway. */
+/** Ignores a field that has no effect here or requests the default behaviour. */
 export const ignored: FieldRule = () => ({});
 
-/** Refused unless its value asks for nothing. */
+/** Refuses a field unless its value has no effect. */
 export const refusedUnless =
   (asksNothing: (value: unknown) => boolean, remedy: string): FieldRule =>
   (value, path) =>
@@ -57,8 +57,8 @@ const ruleOf = (rules: FieldRules, name: string): FieldRule =>
   (Object.hasOwn(rules, name) ? rules[name] : undefined) ?? UNKNOWN;
 
 /**
- * Translates each field by its rule. `null` is what clients write for nothing.
- * @param at path of what the fields are in, with its dot; empty: the body.
+ * Translates each field by its rule. Clients send `null` for an unset field.
+ * @param at path of the containing object, with a trailing dot; empty: the body.
  */
 export const takeFields = (sent: Fields, rules: FieldRules, at = ''): Required<Taken> => {
   const given = Object.entries(sent).filter(([, value]) => value !== null && value !== undefined);
@@ -72,7 +72,7 @@ export const takeFields = (sent: Fields, rules: FieldRules, at = ''): Required<T
 /** Larger lists are refused as they are: none of their items is looked at. */
 const ITEMS_MAX = 100;
 
-/** A list of objects, each translated by rules; what is none is left for the validation to complain of. */
+/** A list of objects, each translated by rules. Other values are kept, and the validation reports them. */
 export const listOf =
   (ours: string, rules: FieldRules, complete: (item: Fields) => Fields = (item) => item): FieldRule =>
   (value, path) => {
@@ -98,6 +98,6 @@ export const takeDisposition: FieldRule = (value, path) =>
     ? { fields: { disposition: value } }
     : refused('must be attachment or inline')(value, path);
 
-/** Quoted, so that whatever is in a name is only a name. */
+/** Quotes the name, so that special characters in it are not parsed as syntax. */
 export const mailboxText = (address: string, name: string | undefined): string =>
   name === undefined || name === '' ? address : `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;

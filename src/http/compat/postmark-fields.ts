@@ -32,7 +32,7 @@ const divided = (text: string): readonly string[] => {
   return each.map((one) => one.trim()).filter((one) => one !== '');
 };
 
-/** Several mailboxes in one string, as in a header; an empty one names nobody. */
+/** Several mailboxes in one string, as in a header. An empty string is an empty list. */
 const mailboxList =
   (name: string): FieldRule =>
   (value) => {
@@ -122,7 +122,7 @@ const isNumber = (value: unknown): value is number => Number.isSafeInteger(value
 
 const TEMPLATE_FIELDS: FieldRules = {
   ...COMMON,
-  // As an import names them.
+  // Imported templates have these aliases.
   TemplateId: (value) => ({ fields: { template: { id: isNumber(value) ? String(value) : value } } }),
   TemplateAlias: (value) => ({ fields: { template: { id: typeof value === 'string' ? aliasOf(value) : value } } }),
   TemplateModel: (value) => ({ fields: { template: { variables: value } } }),

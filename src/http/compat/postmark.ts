@@ -16,11 +16,11 @@ import { requireMessages, requireObject, sendMany, sendOne, type Translate } fro
 import { postmarkError } from './vendors.ts';
 
 /**
- * What the npm package `postmark` asks for (version 5):
+ * Endpoints for the npm package `postmark` (version 5):
  * `new ServerClient(key, { requestHost: '<this service>/compat/postmark', useHttps })`. The key comes in a header of its own.
  */
 
-/** As it was asked, null where nothing was. */
+/** Echoes a field of the request, or null if it is absent. */
 const asked = (sent: unknown, name: 'To' | 'Cc' | 'Bcc'): Fields => {
   const value = typeof sent === 'object' && sent !== null ? Reflect.get(sent, name) : undefined;
   return typeof value === 'string' && value !== '' ? { [name]: value } : {};
@@ -64,7 +64,7 @@ const batchBounds = (before: readonly (string | null)[]): JsonBounds => ({
   contentsAt: [...before, null, 'Attachments', null, 'Content'],
 });
 
-/** Each message is told by itself, in its place. */
+/** Returns one result per message, in the order of the request. */
 const sendEach = async (
   route: RouteContext,
   call: Call<unknown, unknown>,
@@ -106,7 +106,7 @@ export const sendPostmarkTemplateBatchRoute = endpoint(
 
 type Shown = SerializedMessage['recipients'][number];
 
-/** Of a recipient as it is now; null: nothing happened to it yet. */
+/** The event for a recipient's current status; null: no event yet. */
 const eventOf = ({ address, status, smtp, reason, updated_at: ReceivedAt }: Shown): object | null => {
   const of = { Recipient: address ?? '', ReceivedAt };
   const reply = smtp?.text ?? reason ?? '';

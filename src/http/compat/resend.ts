@@ -19,8 +19,8 @@ import { as, type FieldRule, type FieldRules, listOf, mailboxText, refused, take
 import { type PathNames, requireMessages, sendMany, sendOne, type Translate } from './translate.ts';
 
 /**
- * What the npm package `resend` asks for (version 6): `new Resend(key, { baseUrl: '<this service>/compat/resend' })`.
- * Its fields have our names, but for few.
+ * Endpoints for the npm package `resend` (version 6): `new Resend(key, { baseUrl: '<this service>/compat/resend' })`.
+ * Most of its fields have our names.
  */
 
 const ATTACHMENT: FieldRules = {
@@ -31,7 +31,7 @@ const ATTACHMENT: FieldRules = {
   path: refused('is not fetched: send what the file holds in content, as base64'),
 };
 
-/** As an import names them. */
+/** Imported templates have these aliases. */
 const takeTemplate: FieldRule = (value) => ({
   fields: {
     template: isSent(value) && typeof value.id === 'string' ? { ...value, id: aliasOf(value.id) } : value,
@@ -131,13 +131,13 @@ const EVENTS: Readonly<Record<RecipientStatus, LastEvent>> = {
   expired: 'failed',
 };
 
-/** What recipients did counts more than that it reached them. */
+/** Actions of recipients take precedence over delivery. */
 const lastEventOf = ({ status, recipients }: SerializedListedMessage): LastEvent => {
   for (const mark of ['complained', 'clicked', 'opened'] as const) if (recipients.some((one) => one[mark])) return mark;
   return EVENTS[status];
 };
 
-/** null: there are none. */
+/** null if the list is empty. */
 const addressesOf = ({ recipients }: SerializedListedMessage, kind: 'to' | 'cc' | 'bcc'): readonly string[] | null => {
   const found = recipients.flatMap((one) => (one.kind === kind ? [one.address ?? ''] : []));
   return found.length === 0 ? null : found;

@@ -38,7 +38,7 @@ const mailbox =
     return { fields: { [name]: text }, problems };
   };
 
-/** Of a list of ours. */
+/** Longest list that our API accepts. */
 const MAILBOXES_MAX = 100;
 
 const mailboxes =
@@ -146,7 +146,7 @@ const TRACKING_SETTINGS: FieldRules = {
 
 const SUBSTITUTIONS_REMEDY = 'is not offered: use template_id with dynamic_template_data';
 
-/** Of all messages of a request. */
+/** Rules for the fields that all messages of a request share. */
 export const SHARED: FieldRules = {
   from: mailbox('from'),
   subject: as('subject'),
@@ -167,7 +167,7 @@ export const SHARED: FieldRules = {
   batch_id: refused('is not offered: cancel messages with POST /v1/messages/cancel, by a tag or by their ids'),
 };
 
-/** Of one message. */
+/** Rules for the fields of one message. */
 export const PERSONALIZATION: FieldRules = {
   from: mailbox('from'),
   to: mailboxes('to'),

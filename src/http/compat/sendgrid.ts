@@ -9,11 +9,11 @@ import { PERSONALIZATION, SENDGRID_NAMES, SHARED } from './sendgrid-fields.ts';
 import { requireMessages, requireNone, requireObject, sendMany } from './translate.ts';
 
 /**
- * What the npm package `@sendgrid/mail` asks for (version 8): `client.setDefaultRequest('baseUrl', '<this service>/compat/sendgrid/')`
- * after `setApiKey`. Each personalization is one message; all of them are accepted, or none.
+ * Endpoint for the npm package `@sendgrid/mail` (version 8): `client.setDefaultRequest('baseUrl', '<this service>/compat/sendgrid/')`
+ * after `setApiKey`. Each personalization is one message; either all of them are accepted or none.
  */
 
-/** What a personalization says counts more than what is said for all; headers and arguments are put together. */
+/** A personalization's fields take precedence over shared ones; headers and arguments are merged. */
 const combined = (shared: Fields, own: Fields): Fields => ({
   ...shared,
   ...own,
@@ -25,7 +25,7 @@ const combined = (shared: Fields, own: Fields): Fields => ({
   ),
 });
 
-/** Of all texts and names in a value; its depth and size were bounded when it was read. */
+/** Total length of all texts and names in a value, whose depth and size were bounded when it was read. */
 const charactersIn = (value: unknown): number => {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 1;
@@ -65,7 +65,7 @@ export const sendSendgridMailRoute = endpoint(
     const shared = takeFields(rest, SHARED);
     requireNone(shared.problems);
     const sent = await sendMany(route, call, {
-      // As if each had come in a request of its own.
+      // Store each message as if it had been sent in a request of its own.
       messages: people.map((one) => (isSent(one) ? { ...rest, personalizations: [one] } : one)),
       strict: true,
       translate: (_, index) => {

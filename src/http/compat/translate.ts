@@ -80,7 +80,7 @@ interface Vendored {
   readonly names: PathNames;
 }
 
-/** Validates a translated message; what could not be translated is told with what is wrong with the rest. */
+/** Validates a translated message. Problems of translation and validation are reported together. */
 const readTranslated = async (
   route: RouteContext,
   caller: Call<unknown, unknown>['caller'],
@@ -129,7 +129,7 @@ export const requireMessages = (messages: unknown, field: string): readonly unkn
 const MESSAGE = /^messages\[(\d+)\]\.?/;
 
 interface Batch extends Pick<AcceptBatch, 'strict'> {
-  /** As they came. */
+  /** The messages as received. */
   readonly messages: readonly unknown[];
   readonly translate: (sent: Fields, index: number) => Required<Taken>;
   readonly names: PathNames;

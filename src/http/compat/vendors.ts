@@ -1,13 +1,13 @@
 import { ERROR_STATUSES, type ErrorBody } from '../errors/error-response.ts';
 
-/** The services whose published clients work with this one, and how each is told of an error. */
+/** The services whose published clients work with this one, and the shape of errors that each client expects. */
 
 export const VENDORS = ['resend', 'postmark', 'sendgrid'] as const;
 export type Vendor = (typeof VENDORS)[number];
 
 const PREFIX = /^\/compat\/([a-z]+)(?:[/?]|$)/;
 
-/** Whose client asks; null: none's. @param url path, with or without a query. */
+/** Vendor whose client sends the request; null: none. @param url path, with or without a query. */
 export const vendorOf = (url: string): Vendor | null => {
   const name = PREFIX.exec(url)?.[1];
   return VENDORS.find((vendor) => vendor === name) ?? null;
@@ -20,7 +20,7 @@ export interface VendorAnswer {
   readonly body: object;
 }
 
-/** Of the sentences about fields; more fill a log line without helping. */
+/** Sentences about fields in an error. More would fill a log line without helping. */
 const SENTENCES_MAX = 20;
 
 const sentencesOf = ({ details = {}, message }: Told): readonly string[] => {
@@ -33,7 +33,7 @@ const isMissingKey = ({ details = {} }: Told): boolean =>
     .flat()
     .some((sentence) => sentence.startsWith('Authorization is required'));
 
-/** What its clients compare `error.name` with, and the statuses that differ from ours (its page of errors). */
+/** Values that its clients compare `error.name` with, and the statuses that differ from ours (its page of errors). */
 const RESEND_NAMES: Readonly<Partial<Record<Told['code'], readonly [name: string, status?: number]>>> = {
   unauthorized: ['validation_error'],
   permission_missing: ['restricted_api_key'],
@@ -116,7 +116,7 @@ export const postmarkError = (
   return { status, body: { ErrorCode, Message: postmarkSentence(told) } };
 };
 
-/** What a sentence is about; null: the request as a whole. */
+/** One error per sentence, with its field; null: the request as a whole. */
 const sendgridErrors = ({ details = {}, message }: Told) => {
   const errors = Object.entries(details).flatMap(([field, sentences]) =>
     sentences.map((sentence) => ({ message: sentence, field, help: null })),

@@ -6,16 +6,16 @@ import { deserialize, serialize } from 'node:v8';
 import type { Metafile } from 'esbuild';
 
 /**
- * Bundles the dashboard from `src/dashboard`. The same sources make the same bytes and names on every instance. Bundling
- * takes 0.2 to 0.5 s of a child process, which is stopped afterwards; what it made is kept beside the compiled modules, and
- * later starts read it unless a source has changed.
+ * Bundles the dashboard from `src/dashboard`. The same sources produce the same bytes and names on every instance.
+ * Bundling takes 0.2 to 0.5 s in a child process, which is stopped afterwards. The output is stored next to the compiled
+ * modules, and later starts reuse it unless a source has changed.
  */
 
 const SOURCES = fileURLToPath(new URL('../../dashboard/', import.meta.url));
 const ENTRY = 'main';
-/** Sees that another file is missing. Stands alone, so that versions have it under one name. */
+/** Detects that another file is missing. A file of its own, so that its name is the same in all versions. */
 const WATCH = 'files';
-/** Where browsers find what is bundled. */
+/** URL path of the bundled files. */
 export const ASSETS_PATH = '/dashboard/assets';
 
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/dashboard', import.meta.url));
@@ -26,7 +26,7 @@ export interface Bundle {
   readonly watch: string;
   readonly script: string;
   readonly style: string;
-  /** What the script imports: without being named in the page it is asked for only once the script has come. */
+  /** Modules that the script imports. The page names them, or browsers would request them only after the script. */
   readonly imported: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface Kept {
 interface Source {
   readonly path: string;
   readonly bytes: number;
-  /** Of its last change, ms. */
+  /** Time of the last change, ms. */
   readonly changed: number;
 }
 

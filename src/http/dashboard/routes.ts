@@ -24,7 +24,7 @@ const POLICY = [
   "trusted-types 'none'",
 ].join('; ');
 
-/** Asked for again: another version of the service may stand behind the same address. */
+/** Browsers must revalidate: after a deployment the same address may serve another version. */
 const PAGE_CACHING = 'no-cache';
 /** A year. Names change with the contents. */
 const ASSET_CACHING = 'public, max-age=31536000, immutable';

@@ -6,7 +6,7 @@ import { fr } from './locales/fr.ts';
 import { ja } from './locales/ja.ts';
 
 export interface Locale {
-  /** Of `lang` and `Content-Language` (RFC 5646). */
+  /** Language tag for `lang` and `Content-Language` (RFC 5646). */
   readonly tag: string;
   readonly say: Sentences;
 }
@@ -21,7 +21,7 @@ export const LOCALES: readonly Locale[] = [
   { tag: 'ja', say: ja },
 ];
 
-/** The wanted language that there are sentences of; English where there is none. @param header `Accept-Language`. */
+/** The first accepted language that is available, otherwise English. @param header `Accept-Language`. */
 export const localeFor = (header: string | undefined): Locale => {
   for (const range of acceptedIn(header)) {
     const found = LOCALES.find(({ tag }) => tag === range.split('-')[0]);
@@ -30,6 +30,6 @@ export const localeFor = (header: string | undefined): Locale => {
   return ENGLISH;
 };
 
-/** A sentence with its blanks filled in, `{sender}` and `{topic}`; what stands in a value is no blank. */
+/** Fills in the placeholders of a sentence, `{sender}` and `{topic}`. Placeholders inside values are not replaced. */
 export const fill = (sentence: string, values: Readonly<Record<string, string>>): string =>
   sentence.replace(/\{(\w+)\}/g, (blank, name: string) => values[name] ?? blank);

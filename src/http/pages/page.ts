@@ -35,9 +35,9 @@ export interface Page {
   readonly title: string;
   /** Plain text, as is everything here. */
   readonly paragraphs: readonly string[];
-  /** Absent: nobody can be named. */
+  /** Absent: the sender is unknown. */
   readonly sender?: Sender;
-  /** What the last post came to. */
+  /** Result of the last post. */
   readonly notice?: string;
   readonly choices?: { readonly legend: string; readonly of: readonly Choice[] };
   /** The first is the main one. */
@@ -80,8 +80,8 @@ const ACCENT_DARK = '#7fb0ff';
 const accent = (color: string): string => `--accent: ${color}; --on-accent: ${textColorOn(color)};`;
 
 /**
- * The border of a button can be told from either background, whatever the sender's colour. Japanese has no spaces: lines end
- * between phrases, where the browser knows them, and never before small kana.
+ * The border keeps a button visible on either background and in any colour of the sender. Japanese has no spaces: lines
+ * break between phrases, if the browser supports it, and never before small kana.
  */
 const styleFor = (color: string | null): string => `
 :root { color-scheme: light dark; --back: #ffffff; --text: #222222; --quiet: #555555; --line: #767676; ${accent(color ?? ACCENT_LIGHT)} }

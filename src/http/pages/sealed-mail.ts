@@ -19,11 +19,11 @@ const policyOf = (hasImages: boolean): string =>
     "frame-ancestors 'self'",
   ].join('; ');
 
-/** What connects to other hosts before a policy is asked, or would lead links elsewhere. It becomes an unknown element. */
+/** Elements that connect to other hosts before the policy applies, or change the target of links. They are renamed to unknown elements. */
 const ELEMENTS_LEFT_OUT = /<(?=(?:link|base|meta|i?frame|object|embed)[\s/>])/gi;
-/** As far as one goes, so that each character is read once. */
+/** Matches a URL to its end, so that each character is read once. */
 const URLS = /https?:\/\/[^\s"'<>()]+/gi;
-/** In the URL of our own image that tells of an opening, in whatever mail it came here. */
+/** Path of our own open pixel, also in forwarded mail. */
 const OPEN_PIXEL = /\/o\/[\w-]{16,}/i;
 const DOCTYPE = /^\s*<!doctype[^>]*>/i;
 /** Links leave the frame. */

@@ -14,7 +14,7 @@ export type Described = Omit<RefusedRequest, 'count'> & {
 
 type Refusal = ErrorBody['error'];
 
-/** Of the details; more do not fit on a screen. */
+/** Problems shown of a refusal. More do not fit on a screen. */
 const PROBLEMS_MAX = 20;
 const SENTENCE_CHARACTERS_MAX = 300;
 const USER_AGENT_CHARACTERS_MAX = 512;
@@ -29,7 +29,7 @@ interface Told {
   readonly ofName: boolean;
 }
 
-/** What follows the path that a sentence begins with: `to[1] must be …`. Names may have spaces. */
+/** The text after the path with which a sentence begins: `to[1] must be …`. Names may contain spaces. */
 const PREDICATE = /(?::| (?:must|is|are|has|have|was|were|cannot|can|may|needs|names)\b)/;
 
 /** A sentence begins with the path of what it is about, or is about the whole field. */
@@ -77,7 +77,7 @@ const placed = (place: Place | undefined): Omit<RefusedField, 'field' | 'sentenc
         end: place.marked?.end ?? null,
       };
 
-/** Of the field, or, of one that is missing, of what it should be in. */
+/** Place of the field or, if it is missing, of the object that should contain it. */
 const placeOf = ({ path, ofName }: Told, { places, names }: RedactedBody): Place | undefined => {
   const own = ofName ? (names.get(path) ?? places.get(path)) : places.get(path);
   const outer = outerPaths(path).find((one) => places.has(one));
@@ -100,7 +100,7 @@ const withoutNames = (field: RefusedField): RefusedField => ({
       .join('/') ?? null,
 });
 
-/** Where a body ends being JSON; none: it is, or that is not why it was refused. */
+/** Place where the JSON becomes invalid; empty if the request was refused for another reason. */
 const faultIn = ({ code }: Refusal, body: RedactedBody | null): readonly RefusedField[] =>
   code !== 'invalid_json' || body === null || body.fault === null
     ? []
@@ -128,14 +128,14 @@ const domainOf = ({ member, auditor, domain }: Caller): string | null =>
 
 export interface DescribedRequest {
   readonly request: FastifyRequest;
-  /** Of an answer that was sent. */
+  /** The reply, already sent. */
   readonly reply: FastifyReply;
   readonly at: Date;
   /** Whether the body is read and shown. */
   readonly withBody: boolean;
 }
 
-/** What is recorded of a refused request. */
+/** The record of a refused request. */
 export const describeRefusal = (refusal: Refusal, caller: Caller, described: DescribedRequest): Described => {
   const { request, reply, at } = described;
   const told = toldIn(refusal);

@@ -5,15 +5,14 @@ import { createRuler, createShownText, type Marked } from './shown-text.ts';
 import { type Fault, type Token, walkJson } from './walk-json.ts';
 
 /**
- * Shows a refused body without what it says: its structure, names, numbers and words of the API stay; all other texts
- * become `***`, addresses keep their domain, and contents of attachments are gone. What is not known to be harmless is
- * masked, so that a field that nobody thought of gives nothing away. Where fields stand in the body as it was sent is
- * found in the same pass.
+ * Redacts a refused body: its structure, names, numbers and words of the API stay; all other texts become `***`, addresses
+ * keep their domain, and contents of attachments are removed. Anything not known to be harmless is masked, so that an
+ * unforeseen field reveals nothing. The same pass locates fields in the body as it was sent.
  */
 
-/** Where something stands in the body as it was sent. */
+/** A place in the body as it was sent. */
 export interface Place {
-  /** RFC 6901; null: it is no member. */
+  /** JSON Pointer (RFC 6901); null: not a member. */
   readonly pointer: string | null;
   /** Both from 1; columns in UTF-16 code units. */
   readonly line: number;
@@ -32,7 +31,7 @@ export interface RedactedBody {
   readonly places: ReadonlyMap<string, Place>;
   /** The names of members that were asked for. */
   readonly names: ReadonlyMap<string, Place>;
-  /** Where it ends being JSON. */
+  /** The place where the JSON becomes invalid. */
   readonly fault: (Place & Pick<Fault, 'expected'>) | null;
   /** Parsed; those whose domains are shown. */
   readonly addresses: readonly string[];
@@ -47,7 +46,7 @@ const READ_CHARACTERS_MAX = 400;
 const NUMBER_CHARACTERS_MAX = 24;
 
 const MASK = '***';
-/** Whatever is in these is the customer's own. */
+/** Fields whose contents are entirely the customer's own. */
 const PRIVATE =
   /(?:^|[.\]])(?:metadata|variables|headers|tags|data|Metadata|Headers|Tag|TemplateModel|custom_args|categories|dynamic_template_data|substitutions|sections)(?:[.[]|$)/;
 /** The last name of a path. */
@@ -61,7 +60,7 @@ const SIGNS = { '{': 'open', '[': 'open', '}': 'close', ']': 'close', ',': 'sepa
 const masked = (count: number, what: string): string =>
   JSON.stringify(count === 0 ? '' : `${MASK} (${count} ${what}${count === 1 ? '' : 's'})`);
 
-/** What a path is in, from the inside: `to[1].address` is in `to[1]` and in `to`. */
+/** Containers of a path, innermost first: `to[1].address` is in `to[1]` and in `to`. */
 export const outerPaths = (path: string): readonly string[] => {
   const outer: string[] = [];
   let end = Math.max(path.lastIndexOf('.'), path.lastIndexOf('['));
@@ -156,7 +155,7 @@ export const redactBody = (sent: SentJson, asked: readonly string[]): RedactedBo
   const ruler = createRuler(text);
   const { places, names, note, isDone } = createPlaces(text, asked);
 
-  /** A marker is shorter than what stood in its place. */
+  /** A marker is shorter than the text that it replaced. */
   const measure = (token: Token): void => {
     if (token.kind !== 'string' || token.end - token.at > READ_CHARACTERS_MAX) return;
     const raw = text.slice(token.at + 1, token.end - 1);

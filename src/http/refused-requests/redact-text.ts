@@ -2,11 +2,11 @@
 
 const MASK = '***';
 
-/** A sign that stands in every address, as it is typed, in full width, and as URLs and HTML write it. */
+/** The at sign of an address: typed, in full width, and as encoded in URLs and HTML. */
 const AT_SIGN = /@|\uff20|\ufe6b|%(?:25)*40|&#64;|&#x40;|&commat;/i;
-/** What sentences quote of contents. */
+/** Quoted contents in sentences. */
 const QUOTED = /"[^"]*"?/g;
-/** What follows the host may be a secret. */
+/** URLs after the host, where a secret may be. */
 const URL_PATHS = /(https?:\/\/[^\s/?#]+)[/?#]\S*/gi;
 /** API keys, tokens and secrets of webhooks. */
 const SECRETS = /(?:ob_[a-z]+|whsec)_\S+/g;

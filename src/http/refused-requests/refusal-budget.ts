@@ -2,15 +2,15 @@ import { LRUCache } from 'lru-cache';
 import type { System } from '../../lib/async/async.ts';
 
 /**
- * How many refused requests of an organization are recorded with their bodies, in this process: enough for somebody who
- * makes requests by hand or by tests, and never a row for each request of a flood. What goes beyond is counted.
+ * Limits how many refused requests of an organization this process records with their bodies: enough for requests made by
+ * hand or by tests, but not a row for each request of a flood. Requests above the limit are counted.
  */
 export interface RefusalBudget {
   /** @returns false: it is beyond the budget. */
   take(organizationId: string): boolean;
 }
 
-/** A bucket that fills by itself. */
+/** A token bucket. */
 interface Rate {
   readonly capacity: number;
   readonly perMs: number;
@@ -22,9 +22,9 @@ const SECOND_MS = 1_000;
 const IN_A_SECOND: Rate = { capacity: 20, perMs: 5 / SECOND_MS };
 /** Some 10 MB a day for each organization. */
 const IN_A_DAY: Rate = { capacity: 2_000, perMs: 2_000 / DAY_MS };
-/** Of all organizations together. */
+/** Limit for all organizations together. */
 const OF_ALL: Rate = { capacity: 50, perMs: 25 / SECOND_MS };
-/** An organization that is forgotten begins with a full bucket. */
+/** An evicted organization starts again with a full bucket. */
 const ORGANIZATIONS_MAX = 10_000;
 
 interface Bucket {

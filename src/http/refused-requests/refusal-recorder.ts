@@ -11,25 +11,26 @@ import { type Described, describeRefusal } from './describe-refusal.ts';
 import { createRefusalBudget } from './refusal-budget.ts';
 
 /**
- * Records refused requests of known principals behind their answers, which wait for nothing and never fail for it. Each is
- * one row, within the budget of its organization; beyond it, and for every request over a rate limit, those alike in
- * principal, route and code within a minute are one row that counts them and has no body. Bounded: while the database is
- * away, what does not fit is lost, and counted. A process that is killed loses a second.
+ * Records refused requests of authenticated principals in the background, so that responses neither wait nor fail because
+ * of it. Each request is one row within the budget of its organization. Above the budget, and for every request over a
+ * rate limit, requests of the same principal, route and code within a minute share one row with a count and no body. The
+ * buffer is bounded: while the database is down, requests that do not fit are dropped and counted. A process that is
+ * killed loses the last second.
  */
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The error that a refused request was answered with. */
     refusal: ErrorBody['error'] | null;
-    /** Whose credential it was that may not be used like this. */
+    /** Owner of a credential that was refused for this use. */
     refusedCaller: Caller | null;
   }
 }
 
 export interface RefusalRecorder {
-  /** Notes an answered request, if it was refused and somebody known sent it. */
+  /** Notes an answered request if it was refused and its principal is known. */
   note(request: FastifyRequest, reply: FastifyReply): void;
-  /** Writes what is noted, as far as the database takes it in time. */
+  /** Writes the noted requests within a time-out. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
@@ -53,7 +54,7 @@ const ALIKE_MS = 60_000;
 /** Rows a minute of an organization beyond its budget; of all, the memory for them. */
 const ALIKE_PER_ORGANIZATION_MAX = 20;
 const ALIKE_MAX = 5_000;
-/** Of a flush that somebody waits for, and of closing. */
+/** Longest wait for a flush, also when closing. */
 const WAIT_MS_MAX = 2_000;
 
 /** A row that stands for many requests. */
@@ -160,7 +161,7 @@ export const createRefusalRecorder = ({
     await refusedRequests.record(await Promise.all(batch.map(digested)));
   };
 
-  /** What the database will never take is not offered again. */
+  /** Drops a batch that the database rejects; keeps it if the database is unavailable. */
   const keepOrLose = (batch: typeof waiting, error: unknown): void => {
     const kept = isUnavailable(error) ? batch.slice(0, Math.max(0, KEPT_MAX - waiting.length)) : [];
     waiting = [...kept, ...waiting];

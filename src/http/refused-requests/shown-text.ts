@@ -6,7 +6,7 @@ export interface Marked {
   readonly end: number;
 }
 
-/** Of the shown text. */
+/** Maximum length of the shown text. */
 const SHOWN_CHARACTERS_MAX = 4_000;
 const INDENT = '  ';
 
@@ -14,7 +14,7 @@ const INDENT = '  ';
 export const createRuler = (text: string) => {
   let line = 1;
   let lineStart = 0;
-  /** What the line is longer than shown, because of contents that were taken out. */
+  /** Characters of the line that are not shown because contents were removed. */
   let missing = 0;
   const endFrom = (start: number): number => {
     const next = text.indexOf('\n', start);
@@ -41,7 +41,7 @@ export const createRuler = (text: string) => {
   };
 };
 
-/** The shown text, up to its bound. @param formatted breaks lines by itself, and takes no space from what was sent. */
+/** Builds the shown text up to its limit. @param formatted inserts line breaks and indentation, and ignores the original white space. */
 export const createShownText = (formatted: boolean) => {
   let text = '';
   let cut = false;

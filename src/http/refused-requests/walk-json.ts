@@ -9,21 +9,21 @@ export interface Token {
   /** Offsets in UTF-16 code units. */
   readonly at: number;
   readonly end: number;
-  /** Of a name, a value or an opening bracket: `to[1].address`, as details name it; empty: the whole text. */
+  /** Path of a name, a value or an opening bracket, as in details: `to[1].address`; empty: the whole text. */
   path(): string;
-  /** RFC 6901, of the same. */
+  /** The same as a JSON Pointer (RFC 6901). */
   pointer(): string;
 }
 
 export interface Fault {
   readonly at: number;
-  /** What JSON has in its place: `a colon`. */
+  /** The expected token: `a colon`. */
   readonly expected: string;
 }
 
 /** Deeper ones are refused before they are parsed. */
 const DEPTH_MAX = 20;
-/** As in details of errors. */
+/** The same limit as in details of errors. */
 const NAME_CHARACTERS_MAX = 100;
 
 const SPACE = /[ \t\n\r]+/y;
@@ -34,9 +34,9 @@ const WORD = /true|false|null/y;
 
 interface Frame {
   readonly isMap: boolean;
-  /** Of the container itself. */
+  /** Path of the container itself. */
   readonly path: string;
-  /** Of the current member. */
+  /** Name of the current member. */
   name: string;
   index: number;
 }
@@ -72,7 +72,7 @@ const pathOf = (frame: Frame | undefined): string => {
 const stepOf = ({ isMap, name, index }: Frame): string =>
   isMap ? name.replaceAll('~', '~0').replaceAll('/', '~1') : String(index);
 
-/** What begins a value that is neither a string nor a container. */
+/** Tokens of values that are neither strings nor containers. */
 const PLAIN: readonly (readonly [Token['kind'], RegExp])[] = [
   ['number', NUMBER],
   ['word', WORD],

@@ -4,18 +4,19 @@ import { requirePeriod } from '../../domain/billing/period.ts';
 import type { ClosedInvoice } from '../../projections/invoices.ts';
 
 /**
- * An invoice as PDF, a table on as many A4 pages as it takes. pdfkit is loaded with the first. The same invoice has the
- * same bytes. Its font has the letters of Western Europe (WinAnsi); others are shown as `?`, and ids stand beside names.
+ * Renders an invoice as PDF: a table on as many A4 pages as needed. pdfkit is loaded for the first one. The same invoice
+ * always has the same bytes. The font covers Western European letters (WinAnsi); others are shown as `?`, so ids are
+ * printed with names.
  */
 
-/** Whom it is for. */
+/** The organization that the invoice is for. */
 export interface InvoicedOrganization {
   readonly organizationId: string;
   readonly name: string;
 }
 
 const MARGIN = 50;
-/** Of A4, in points. */
+/** Right edge on A4, in points. */
 const RIGHT = 595 - MARGIN;
 const LAST_Y = 760;
 const LINE_HEIGHT = 18;
@@ -33,7 +34,7 @@ const KINDS = {
 
 const UNPRINTABLE = /[^\x20-\x7e\u00a1-\u00ff\u20ac\u2013\u2014\u2018-\u201e\u2022\u2026]/gu;
 
-/** What the font can show of a text. */
+/** The text in characters that the font has. */
 export const printable = (text: string, charactersMax = NAME_CHARACTERS_MAX): string =>
   text.normalize('NFC').replace(UNPRINTABLE, '?').slice(0, charactersMax);
 

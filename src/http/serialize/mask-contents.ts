@@ -1,9 +1,8 @@
 /**
- * Answers as members see them who may see no contents of mail. Addresses keep their domain. What people or other servers
- * wrote is withheld whatever is in it, as it may name a mailbox without an address: subjects, bodies, metadata, the text
- * of SMTP replies, the evidence of suppressions, what webhooks were sent and answered, what was wrong with a request. What
- * remains of a reply is its code, its enhanced status and its category. Everything is masked by one pass over the whole answer, so that no route
- * can forget it.
+ * Masks responses for members who may not see contents of mail. Addresses keep their domain. Texts written by people or
+ * other servers are withheld entirely, because they may identify a mailbox without an address: subjects, bodies, metadata,
+ * texts of SMTP replies, evidence of suppressions, bodies and responses of webhooks, problems with a request. A reply
+ * keeps its code, its enhanced status and its category. One pass masks the whole response, so that no route can forget it.
  */
 
 import type { StoredHead } from '../../domain/ports/contents.ts';
@@ -16,20 +15,20 @@ const WRITTEN: ReadonlySet<string> = new Set(['subject', 'filename', 'body', 'me
 /** The name of a mailbox, beside its address. Resources have names of their own. */
 const isName = (name: string, of: object): boolean => name === 'name' && 'address' in of && !('object' in of);
 
-/** Where a link in mail leads; resources have URLs of their own. */
+/** True for the target of a link in mail. URLs of resources are not masked. */
 const isLink = (name: string, of: object): boolean => name === 'url' && !('object' in of);
 
-/** What a mail server said, or what is wrong with fields of a request whose names are anybody's: beside its code. */
+/** Fields masked in objects with a `code`: texts of mail servers, and problems that contain field names of the request. */
 const BESIDE_CODE: ReadonlySet<string> = new Set(['text', 'problems']);
 const isAboutCode = (name: string, of: object): boolean => BESIDE_CODE.has(name) && 'code' in of;
 
 const isWritten = (name: string, of: object): boolean =>
   WRITTEN.has(name) || isName(name, of) || isLink(name, of) || isAboutCode(name, of);
 
-/** What ends a local part that is not quoted, read backwards (RFC 5322 §3.2.3, and what sentences put around addresses). */
+/** Characters that end an unquoted local part, read backwards (RFC 5322 §3.2.3, and punctuation around addresses). */
 const DELIMITERS: ReadonlySet<string> = new Set(' \t\r\n<>()[],;:"\\');
 
-/** Where the local part begins that a text ends with, in time that is linear in its length. */
+/** Start of the local part at the end of a text, found in linear time. */
 const localPartAt = (text: string): number => {
   let start = text.length;
   if (!text.endsWith('"')) {

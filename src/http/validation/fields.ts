@@ -140,7 +140,7 @@ const isTimeZone = (text: string): boolean => {
   }
 };
 
-/** A time zone by its IANA name; offsets are none. */
+/** A time zone by its IANA name; offsets are rejected. */
 export const timeZone = () => z.string().refine(isTimeZone, 'must be a time zone by its IANA name, Europe/Berlin');
 
 /** Value of a message header: HTAB is white space there (RFC 5322 §2.2.2) and is sent as a space. */

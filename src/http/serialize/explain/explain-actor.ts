@@ -1,4 +1,4 @@
-/** Who did what an event records, in words. Members have names, which only the vault holds. */
+/** Describes the actor of an event in words. Names of members are stored only in the vault. */
 
 /** `key`, `member`, `recipient`, `worker`, `operator` or `service`, and which. */
 export interface Actor {

@@ -2,7 +2,7 @@ import type { MessageEvent } from '../../../domain/events.ts';
 import type { ClientFamily, MachineReason } from '../../../domain/tracking/client.ts';
 import type { StepFacts, StepType, View } from './explanation.ts';
 
-/** Openings and clicks as sentences: of people, and of machines with the reason why they are taken for such. */
+/** Describes openings and clicks in sentences: by people, or by machines with the reason for that classification. */
 
 type Opened = Extract<MessageEvent, { readonly type: 'RecipientOpened' }>['data'];
 type Clicked = Extract<MessageEvent, { readonly type: 'RecipientClicked' }>['data'];

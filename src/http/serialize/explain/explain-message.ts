@@ -105,9 +105,9 @@ export interface Known extends Waiting {
   readonly message: ExistingMessage;
   /** All of its stream. */
   readonly happenings: readonly Happening[];
-  /** At least those that `quotedIn` names; what is missing is gone. */
+  /** At least the contents that `quotedIn` names. Missing ones have been removed. */
   readonly contents: LoadedContents;
-  /** Who acted on it. */
+  /** People who acted on it. */
   readonly people: People;
   readonly circumstances: Circumstances;
   readonly deliveries: readonly WebhookDelivery[];

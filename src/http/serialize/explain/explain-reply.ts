@@ -3,7 +3,7 @@ import type { TlsPolicy } from '../../../lib/smtp/smtp.ts';
 import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
 import { atTime, type View } from './explanation.ts';
 
-/** What a mail server replied, when, and how the connection was secured, in words. */
+/** Describes a mail server's reply, its time and the security of the connection in words. */
 
 const WHERE: Readonly<Record<ReplyStage, string>> = {
   connect: 'on connecting',
@@ -40,7 +40,7 @@ export const quoteOf = (smtp: SerializedSmtp): string => {
   return said === '' ? '' : `: ${said}`;
 };
 
-/** Who spoke: nothing leaves in the test environment. */
+/** The server that replied. In the test environment nothing is sent, so it is the simulation. */
 export const speakerOf = ({ message }: View, { mx, address }: SerializedSmtp): string => {
   if (message.environment === 'test') return 'The simulation of the test environment';
   if (mx === null) return 'The mail server';
@@ -57,7 +57,7 @@ export const securityOf = ({ message }: View, { code, tls, cipher, policy }: Ser
   return ` The connection was ${how}, by ${cipher === null ? tls : `${tls} with ${cipher}`}.`;
 };
 
-/** What comes after a wait. */
+/** The next step after a wait. */
 export const nextOf = (nextAttemptAt: string, expiresAt: string): string =>
   nextAttemptAt < expiresAt
     ? `It is tried again at ${atTime(nextAttemptAt)}.`

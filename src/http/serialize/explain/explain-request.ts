@@ -6,15 +6,15 @@ import type { VerificationMethod } from '../../../domain/sending-domain/events.t
 import { actorOf, byWhom, memberInWords } from './explain-actor.ts';
 import { atTime, type ExplainedStep, type StepFacts, type StepType, type View } from './explanation.ts';
 
-/** What came before acceptance: the request, who asked, and the checks. */
+/** Describes the steps before acceptance: the request, its sender and the checks. */
 
 /** Facts from the time of acceptance; null: no longer known. */
 export interface Circumstances {
   readonly keyName: string | null;
   readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
-  /** Of the template that it was rendered from; null: of none. */
+  /** Alias of the template that it was rendered from; null: no template or no alias. */
   readonly templateAlias: string | null;
-  /** It had HTML, which is always checked. */
+  /** True if it had HTML, which is always checked. */
   readonly hadHtml: boolean;
   readonly analysis: ToldAnalysis | null;
   /** About the html, of the analysis or of the check. */
@@ -36,7 +36,7 @@ const domainSentence = ({ message: { accepted, environment } }: View, { verifica
   return `The domain ${fromDomain} was allowed to send; its verification is not on record.`;
 };
 
-/** Of a member, who has no key, the id is their own. */
+/** Members have no key: `keyId` is then the id of the member. */
 const isMember = ({ accepted }: ExistingMessage): boolean => isId('mbr', accepted.keyId);
 
 const keySentence = ({ message, people }: View, { keyName }: Circumstances): string => {

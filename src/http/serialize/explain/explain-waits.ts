@@ -42,7 +42,7 @@ export interface Waiting {
 type Why = Omit<ExplainedWait, 'recipient'>;
 type Deferred = Extract<Happening, { readonly type: 'RecipientDeferred' }>['data'];
 
-/** Due mail normally starts within a second or two. Shorter would alarm for nothing. */
+/** Due mail normally starts within a second or two. Shorter: false alarms. */
 const UNUSUAL_MS = 60_000;
 
 const SUSPENDED: Readonly<Record<Exclude<Suspension['reason'], 'recipient_domain'>, string>> = {

@@ -9,9 +9,9 @@ import {
 } from '../../../projections/events/serialize-events.ts';
 import type { Actor, People } from './explain-actor.ts';
 
-/** What an explanation consists of, and a message as its explanation sees it. */
+/** The parts of an explanation, and the view of a message that it is built from. */
 
-/** What a step can be; a reader that meets a new one still has its sentence. */
+/** Types of steps. Clients can show the sentence of a type that they do not know. */
 export const STEP_TYPES = [
   'requested',
   'key_checked',
@@ -138,7 +138,7 @@ export interface Explanation {
   readonly waiting_because: readonly ExplainedWait[];
   /** In the order in which they happened. */
   readonly steps: readonly ExplainedStep[];
-  /** What was omitted, and where to find it; null: nothing. */
+  /** Omitted events, and where to find them; null: none. */
   readonly left_out: string | null;
 }
 
@@ -147,10 +147,10 @@ export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', 
 
 export type Happening = RecordedEvent<MessageEvent>;
 
-/** Fifty recipients with three days of attempts have 650 events: more than that is not read by anybody, nor quickly. */
+/** Fifty recipients with three days of attempts have 650 events. That is too long to read and slow to build. */
 export const FIRST_EVENTS = 100;
 const LAST_EVENTS = 300;
-/** Of a long life the beginning and the end. */
+/** Keeps the beginning and the end of a long history. */
 export const explained = (happenings: readonly Happening[]): readonly Happening[] =>
   happenings.length <= FIRST_EVENTS + LAST_EVENTS
     ? happenings
@@ -179,7 +179,7 @@ export interface View {
   recipientOf(id: string): ExplainedRecipient;
   /** Some recipients in words: addresses while they are kept, ids after that. */
   nameOf(ids: readonly string[]): string;
-  /** Of these recipients, each once. */
+  /** Distinct domains of these recipients. */
   domainsOf(ids: readonly string[]): readonly string[];
   smtpOf(facts: SmtpFacts): SerializedSmtp;
   /** Address of a link; null: it has expired. @param linkId of its contents. */

@@ -10,7 +10,7 @@ import { aboutReport, proofSentence, type Report, sendSentence } from './report.
  */
 
 const MARGIN = 50;
-/** Of A4, in points. */
+/** Position of the footer on A4, in points. */
 const FOOT_Y = 842 - MARGIN + 15;
 /** An event that begins lower goes on the next page: most take four lines. */
 const EVENT_Y_MAX = 842 - MARGIN - 60;
@@ -21,7 +21,7 @@ const TEXT_CHARACTERS_MAX = 2_000;
 
 const shown = (text: string): string => printable(text, TEXT_CHARACTERS_MAX);
 
-/** What a reader compares, by what it is. */
+/** Texts for the reader to compare, by label. */
 const signedTexts = ({ checkpoint }: Report): Readonly<Record<string, string>> =>
   checkpoint === null
     ? {}

@@ -5,8 +5,8 @@ import { byWhom, type People } from '../explain/explain-actor.ts';
 import { atTime } from '../explain/explanation.ts';
 
 /**
- * What became of one key or message, for somebody who has never seen this service: a sentence for each event, who did it,
- * and the proof that it is in the log. `report-html`, `report-pdf` and `reportRows` show the same.
+ * The history of one key or message, for readers who do not know this service: a sentence for each event, its actor, and
+ * the proof that it is in the log. `report-html`, `report-pdf` and `reportRows` show the same.
  */
 
 export const reportSchema = z
@@ -81,7 +81,7 @@ export const actorSentence = (
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** What was sent with a secret, in a sentence. */
+/** Describes the messages sent with a secret in a sentence. */
 export const sendSentence = ({ secret, last4, messages, recipients, ...at }: Report['sends'][number]): string => {
   const name = `Secret number ${secret}, which ends in ${last4},`;
   if (at.first_at === null || at.last_at === null) return `${name} sent nothing.`;
@@ -98,7 +98,7 @@ const ABOUT = {
   message: 'The service takes a message from a program and hands it to the mail servers of its recipients.',
 } satisfies Record<Report['type'], string>;
 
-/** What a reader has to know who has never seen this service. */
+/** Introduction for readers who do not know this service. */
 export const aboutReport = ({ type }: Report): string =>
   `${ABOUT[type]} All that happens is an event in a log that is only added to; its events are numbered from 0.`;
 
