@@ -7,13 +7,13 @@ import { limitsOf, type RetryOptions, type Tried, withRetries } from './retry.ts
 
 /** Sends requests: tries, time-outs, answers. */
 
-/** What the functions of `api/resources.ts` call. */
+/** Functions that `api/resources.ts` calls to send requests. */
 export interface Call {
   /** @throws {OutboxError} or the reason of the signal. */
   json<Answer>(operation: Operation, options?: Options): Promise<Answer>;
-  /** Of answers that are no JSON: read its `text()` or its stream `body`. @throws {OutboxError} */
+  /** For responses that are not JSON: read `text()` or the stream `body`. @throws {OutboxError} */
   response(operation: Operation, options?: Options): Promise<Response>;
-  /** Asks when it is awaited or iterated. */
+  /** Sends its requests when it is awaited or iterated. */
   list<Item, Page extends object>(operation: Operation, options?: Options): List<Item, Page>;
 }
 
@@ -29,14 +29,14 @@ export interface Attempt {
   readonly requestId: string | null;
   /** null: it succeeded. */
   readonly error: unknown;
-  /** Milliseconds until the next try; null: there is none. */
+  /** Milliseconds until the next try; null: no further try. */
   readonly retryInMs: number | null;
 }
 
 export interface Configuration extends RetryOptions {
   /** `ob_live_…` or `ob_test_…` */
   readonly apiKey: string;
-  /** Where the service answers, such as `https://mail.example.com`. */
+  /** URL of the service, such as `https://mail.example.com`. */
   readonly baseUrl: string;
   /** Default: the global one. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -108,7 +108,7 @@ interface Try<Answer> {
 const isRedirect = (cause: unknown): boolean =>
   cause instanceof TypeError && /redirect/i.test(`${cause.message} ${cause.cause}`);
 
-/** What is wrong at the bottom of it: `fetch failed` says nothing. */
+/** The innermost cause, because `fetch failed` explains nothing. */
 const reasonOf = (cause: unknown): string => {
   const { cause: inner, code, message } = Object(cause) as Partial<Error & { readonly code: unknown }>;
   if (inner instanceof Error) return reasonOf(inner);
@@ -134,7 +134,7 @@ const failureOf = (
 
 /** One request and its answer. @throws {OutboxError} */
 const attempt = async <Answer>(one: Try<Answer>): Promise<Answered<Answer>> => {
-  // Called by itself: that of a browser throws when it is called as a function of something.
+  // Call `fetch` without a receiver: in browsers it throws when called as a method of another object.
   const { fetch, request, signal } = one;
   const deadline = createDeadline(one.timeoutMs, signal);
   const { body, fault } = one.body.make();

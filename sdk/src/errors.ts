@@ -30,7 +30,7 @@ export class TimedOutError extends ConnectionError {
   override name = 'TimedOutError';
 }
 
-/** What the service, or a proxy before it, answered. */
+/** An error response from the service, or from a proxy in front of it. */
 export interface Refusal {
   readonly status: number;
   /** `unknown` where a proxy answered in the place of the service. */

@@ -58,7 +58,7 @@ async function* framesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Fram
   }
 }
 
-/** What a body brings. The time runs while it is waited for, and not while the reader works. */
+/** Chunks of a body. The time-out runs while it waits for data, not while the reader works. */
 async function* chunksOf(body: ReadableStream<Uint8Array>, silence: Deadline): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();
   const next = (): ReturnType<typeof reader.read> => {
@@ -79,7 +79,7 @@ const waitAfter = (error: unknown, tried: number): number => {
   return wait;
 };
 
-/** Where the feed ends now, so that nothing between two connections is missed. */
+/** Cursor of the current end of the feed, so that no event between two connections is missed. */
 const endOfFeed = async (call: Call, signal: AbortSignal | undefined): Promise<string> => {
   const query = { limit: 1 };
   const page = await call.json<ReadEventsAnswer>({ method: 'GET', path: '/v1/events', query }, { signal });
@@ -134,7 +134,7 @@ export async function* streamEvents(
   const asked = { ...others, types: typeof types === 'object' ? types.join(',') : types };
   let cursor = after ?? (await endOfFeed(call, signal));
 
-  /** What the frames of one connection tell; the cursor goes with them. */
+  /** Events of one connection. Each moves the cursor. */
   async function* untilCut(): AsyncGenerator<StreamedEvent> {
     for await (const { id, type, data } of connection({ call, query: { ...asked, after: cursor }, options })) {
       const events = data === '' || type === 'end' ? [] : [eventOf(data)];

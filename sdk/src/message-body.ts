@@ -14,7 +14,7 @@ export type Attachment = Omit<JsonAttachment, 'content'> & {
 
 export type SendMessage = Omit<SendMessageRequest, 'attachments'> & {
   readonly attachments?: readonly Attachment[] | undefined;
-  /** A React element, rendered into `html`: by `react-dom`, or as the client was told (`renderReact`). */
+  /** A React element, rendered into `html` by `react-dom` or by the client's `renderReact`. */
   readonly react?: unknown;
 };
 
@@ -109,7 +109,7 @@ async function* textAndFiles(texts: readonly string[], blobs: readonly Blob[]): 
   }
 }
 
-/** @param fail is told of a file that cannot be read. */
+/** @param fail receives the error if a file cannot be read. */
 const streamOf = (chunks: AsyncGenerator<Uint8Array>, fail: (fault: unknown) => void): ReadableStream<Uint8Array> =>
   new ReadableStream({
     async pull(controller) {
@@ -141,7 +141,7 @@ export interface Body {
 
 const constantly = (body: RequestInit): Body => ({ make: () => ({ body, fault: () => undefined }) });
 
-/** @throws {TypeError} what no JSON can hold, and an attachment that is none. */
+/** @throws {TypeError} for values that JSON cannot represent, and for invalid attachments. */
 export const encodeBody = async (body: unknown, render: RenderReact = byReactDom): Promise<Body> => {
   if (typeof body !== 'object' || body === null) return constantly({});
   const files = createFiles();

@@ -12,7 +12,7 @@ export type Outbox = {
   readonly [Name in Exclude<keyof Resources, 'events' | 'webhooks'>]: ReturnType<Resources[Name]>;
 } & {
   readonly events: ReturnType<Resources['events']> & {
-    /** Events as they happen; resumes by itself over every cut. Ends with the loop or the signal. */
+    /** Events as they happen. Reconnects automatically and resumes after the last event. Ends with the loop or the signal. */
     stream(query?: StreamQuery, options?: StreamOptions): AsyncGenerator<StreamedEvent>;
   };
   readonly webhooks: ReturnType<Resources['webhooks']> & {

@@ -2,7 +2,7 @@ import { idempotencyKey } from './message-body.ts';
 import type { RetryOptions } from './retry.ts';
 import { isServer, VERSION } from './runtime.ts';
 
-/** What a request is made of. */
+/** Options and parts of a request. */
 
 export interface RequestOptions extends RetryOptions {
   /** Ends the request with its reason. */
@@ -15,7 +15,7 @@ export interface ChangeOptions extends RequestOptions {
 }
 
 export interface SendOptions extends RequestOptions {
-  /** Of this send, also over a restart of your program. Default: a random one, kept for all tries of one call. */
+  /** Key of this send; reuse it after a restart of your program. Default: a random key, used for all tries of one call. */
   readonly idempotencyKey?: string | undefined;
 }
 

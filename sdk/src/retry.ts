@@ -14,7 +14,7 @@ export interface RetryOptions {
 type Limits = { readonly [Name in keyof Required<RetryOptions>]: number };
 
 const DEFAULTS: Limits = { maxRetries: 4, timeoutMs: 30_000, totalTimeoutMs: 150_000 };
-/** What timers hold: longer ones end at once. */
+/** Longest delay of a timer. Longer ones fire at once. */
 export const TIMER_MS_MAX = 2_147_483_647;
 const RETRIES_MAX = 100;
 
@@ -36,7 +36,7 @@ export const limitsOf = (...given: readonly RetryOptions[]): Limits => {
 
 const RATE_LIMITED = 429;
 const TRANSIENT = [RATE_LIMITED, 500, 502, 503, 504];
-/** Of a 429 that does not say. */
+/** Wait after a 429 without `Retry-After`. */
 const RATE_LIMIT_SECONDS = 60;
 const FIRST_WAIT_MS = 500;
 const WAIT_MS_MAX = 20_000;
@@ -88,7 +88,7 @@ export interface Tried<Answer> {
   readonly tried: number;
   readonly durationMs: number;
   readonly outcome: { readonly answer: Answer } | { readonly error: unknown };
-  /** Milliseconds until the next try; null: there is none. */
+  /** Milliseconds until the next try; null: no further try. */
   readonly retryInMs: number | null;
 }
 

@@ -1,6 +1,6 @@
-/** What this package knows of where it runs: Node, Deno, Bun, or a browser. */
+/** Detects the runtime: Node, Deno, Bun or a browser. */
 
-/** Of package.json; a test compares them. */
+/** Version in package.json; a test compares them. */
 export const VERSION = '0.1.0';
 
 interface Runtime {
@@ -19,8 +19,8 @@ const runtime = globalThis as Runtime;
 export const environment = (name: string): string | undefined => runtime.process?.env?.[name];
 
 /**
- * Where a request may have a stream as its body, and a `User-Agent` of its own. Browsers and their workers send no
- * streams over HTTP/1.1, and some send the words `[object ReadableStream]`: only what is known to stream does.
+ * True if a request may have a stream as its body, and a custom `User-Agent`. Browsers and their workers cannot send
+ * streams over HTTP/1.1, and some send the text `[object ReadableStream]`, so only known runtimes stream.
  */
 export const isServer = (): boolean =>
   runtime.process?.versions?.node !== undefined && typeof runtime.document === 'undefined';

@@ -10,7 +10,7 @@ export class WebhookVerificationError extends OutboxError {
 }
 
 export interface ReceivedWebhook {
-  /** As received, before it is parsed. */
+  /** The raw body as received, not parsed. */
   readonly body: string | Uint8Array | ArrayBuffer;
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** `whsec_…`; while it is rotated, both. */
@@ -79,8 +79,8 @@ const requireTime = (timestamp: string, tolerance: number): void => {
 
 /**
  * Verifies a post and reads its event.
- * @throws {WebhookVerificationError} do not trust it, answer 400.
- * @throws {TypeError} a secret that is none, or a body that is parsed.
+ * @throws {WebhookVerificationError} if the signature is not valid: answer 400.
+ * @throws {TypeError} if the secret is malformed, or the body has been parsed already.
  */
 export const verifyWebhook = async (received: ReceivedWebhook): Promise<OutboxEvent> => {
   const { body, headers, secret, toleranceSeconds = TOLERANCE_SECONDS } = received;

@@ -15,14 +15,14 @@ import {
 import { internalOrigin, type Origin } from './context.ts';
 import { retryConflicts } from './execute.ts';
 
-/** What witnesses of an audit tree have said goes on record beside its checkpoints. */
+/** Records what witnesses of an audit tree have answered, in the stream of its checkpoints. */
 
 const workerOrigin = (tree: string): Origin =>
   internalOrigin({ actor: 'worker:ask-witnesses', organizationId: organizationOf(tree), causeId: tree });
 
 export interface NoteCosignature {
   readonly tree: string;
-  /** As it was signed. */
+  /** The note as signed. */
   readonly note: string;
   /** Verified by the caller. */
   readonly line: string;
@@ -45,9 +45,9 @@ const isContradicted = ({ last, signing }: AuditLog, { note, cosignedSize }: Not
 };
 
 /**
- * Puts on record that a witness contradicts the log, which ends the signing. It need not have been shown the newest checkpoint:
- * where one is signed all the time, it never is.
- * @returns false: the log was reopened since, or the witness knows as many leaves as were signed meanwhile: it was shown them.
+ * Records that a witness contradicts the log, which stops the signing. The witness need not have seen the newest checkpoint:
+ * while checkpoints are signed continuously, it never has.
+ * @returns false if the log was reopened since, or the number of leaves that the witness knows has been signed by now, so it was shown them.
  */
 export const noteDispute = (context: AuditContext, dispute: NoteDispute): Promise<boolean> =>
   retryConflicts(async () => {
@@ -70,9 +70,9 @@ const originAfter = (origin: string): string => {
 };
 
 /**
- * Goes on under another origin with another key, although what was signed may not be in the log any more. The key before
- * signs the first checkpoint too, so that whoever trusts it can follow.
- * @throws {DomainError} `not_found`: nothing was signed yet.
+ * Continues under a new origin with a new key, although signed events may be missing from the log. The previous key also
+ * signs the first checkpoint, so that its verifiers can follow.
+ * @throws {DomainError} `not_found`: nothing has been signed yet.
  */
 export const reopenAuditLog = (
   context: AuditContext,

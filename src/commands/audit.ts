@@ -27,7 +27,7 @@ const SEED_BYTES = 32;
 /** The end of a stream nearly always says all. */
 const END_EVENTS = 10;
 
-/** The end of a tree's stream, from an event on: checkpoints of years are not read. @returns all of it if there is none. */
+/** The end of a tree's stream from the last matching event, so that years of checkpoints are not read. @returns the whole stream if no event matches. */
 export const auditLogSince = async (
   { store }: Pick<AuditContext, 'store'>,
   tree: string,
@@ -53,13 +53,13 @@ export const auditLogAt = (events: readonly RecordedEvent[]): Loaded<AuditLog> =
 export const loadAuditLog = async (context: Pick<AuditContext, 'store'>, tree: string): Promise<Loaded<AuditLog>> =>
   auditLogAt(await auditLogSince(context, tree, ({ type }) => type === 'CheckpointSigned'));
 
-/** Who keeps the origin of checkpoints, and where trees are read. */
+/** Options for signing a checkpoint. */
 export interface SignCheckpoint {
   readonly tree: string;
   readonly trees: Pick<AuditTrees, 'size' | 'root'>;
-  /** Of the URL of this service: begins the origin of a tree that was never signed. */
+  /** Host of this service's URL. It begins the origin of a tree that was never signed. */
   readonly host: string;
-  /** Absent: nobody asked for it. */
+  /** Absent: the service signs automatically. */
   readonly origin?: Origin;
   /**
    * Signs only if the last checkpoint is about fewer leaves. The read model may not have that checkpoint yet, or have it
@@ -112,10 +112,10 @@ const requireConsistent = async ({ trees, tree }: SignCheckpoint, size: number, 
   }
 };
 
-/** Of the events about a tree; empty: it is the service's own. */
+/** Organization of the events about a tree; empty for the service's own tree. */
 export const organizationOf = (tree: string): string => (tree === 'service' ? '' : tree);
 
-/** @returns false: somebody else has appended since it was loaded. */
+/** @returns false if another writer has appended since it was loaded. */
 export const appendToAuditLog = async (
   { store, system }: AuditContext,
   tree: string,
@@ -177,9 +177,9 @@ export const signCheckpoint = async (context: AuditContext, command: SignCheckpo
 };
 
 /**
- * Gives a tree another signing key. The next checkpoint is signed by both, so that whoever trusts the one before can
- * trust this one; those after it by this one alone.
- * @returns the new key. @throws {DomainError} `not_found`: nothing was signed yet; `resource_conflict`.
+ * Replaces a tree's signing key. Both keys sign the next checkpoint, so that verifiers who trust the old key can trust the
+ * new one. Later checkpoints are signed by the new key only.
+ * @returns the new key. @throws {DomainError} `not_found`: nothing has been signed yet; `resource_conflict`.
  */
 export const rotateAuditKey = (context: AuditContext, origin: Origin, tree: string): Promise<string> =>
   retryConflicts(async () => {
@@ -216,7 +216,7 @@ export interface NoteReading {
 
 const ALL_PERCENT = 100;
 
-/** Puts on record that somebody reads what may say something about people, before it is shown. */
+/** Records the reading of personal data before the data is shown. */
 export const noteReading = async (
   { store, system, readingsPercent = ALL_PERCENT }: Pick<CommandContext, 'store' | 'system' | 'readingsPercent'>,
   origin: Origin,

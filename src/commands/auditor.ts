@@ -25,7 +25,7 @@ interface Vault {
   readonly contents: Pick<Contents, 'get'>;
 }
 
-/** What the vault holds of an auditor. */
+/** An auditor's personal data in the vault. */
 interface Contact {
   /** null: it was erased. */
   readonly name: string | null;
@@ -55,7 +55,7 @@ const auditorsOf = async (loadKeyCache: LoadKeyCache, organizationId: string): P
 
 /**
  * Adds an auditor.
- * @returns their token, which is nowhere else.
+ * @returns their token, which is not stored.
  * @throws {DomainError} `wider_than_own_key`, `too_many_auditors`, `unavailable`.
  */
 export const addAuditor = async (
@@ -106,7 +106,7 @@ const named = async (
   return auditors.map((one) => ({ ...one, ...contactIn(one, bodies.get(one.contactId)) }));
 };
 
-/** Who an auditor is. @throws {Error} the vault holds nothing of them: a fault. */
+/** Name and address of an auditor. @throws {Error} if the vault lacks them, which is a fault. */
 export const requireContact = async ({ contents }: Vault, one: ExistingAuditor): Promise<Contact> =>
   contactIn(one, (await contents.get([one.contactId])).get(one.contactId));
 

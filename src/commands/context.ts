@@ -20,9 +20,9 @@ export interface CommandContext {
   readonly system: System;
   /** Mail is captured on this machine, so domains need no verification. */
   readonly capturing: boolean;
-  /** Receives bounces. Absent: none does, and domains need no return path. */
+  /** Domain that receives bounces. Absent: bounces are not received, and domains need no return path. */
   readonly bounceDomain?: string | null;
-  /** Where tracking hosts of domains lead to; absent: the service has no name, and no domain needs one. */
+  /** Host that tracking hosts of domains point to; absent: the service has no name, and domains need no tracking host. */
   readonly trackingTarget?: string | null;
   /** Plans of the operator; absent: the built-in ones. */
   readonly plans?: Plans | undefined;
@@ -32,7 +32,7 @@ export interface CommandContext {
   readonly quotas?: SendingQuotas | undefined;
 }
 
-/** Who or what caused a command. Becomes the events' metadata. */
+/** The cause of a command: a principal or a process. It becomes the metadata of the events. */
 export interface Origin
   extends Pick<EventContext, 'secret' | 'session' | 'sourceClass' | 'originId' | 'originRoot' | 'operator'> {
   /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<job>`, `recipient:<id>`, `operator` or `service`. */

@@ -77,7 +77,7 @@ export const loadErasure = async (
   return { erasure: requireErasure(state, organizationId), revision };
 };
 
-/** Of what an erasure does by itself. */
+/** Origin of commands that a running erasure issues. */
 export const erasureOrigin = ({ erasureId, organizationId }: ExistingErasure): Origin =>
   internalOrigin({ actor: 'worker:erase-people', organizationId, causeId: erasureId });
 
@@ -116,12 +116,12 @@ export interface Endpoint {
   readonly replayIds: readonly string[];
 }
 
-/** Whose data is looked for. */
+/** The person whose data is searched. */
 export interface Person extends Pick<ExistingErasure, 'organizationId' | 'digest'> {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** What is to be removed; a message that has not ended for all recipients is waited for. */
+/** Data to remove. Messages that have not ended for all recipients are waited for. */
 export interface Found extends Pick<Going, 'contentIds' | 'recipientIds' | 'deliveryIds' | 'mail'> {
   readonly waitingMessages: number;
 }
@@ -183,7 +183,7 @@ export async function* pagesTo(
   }
 }
 
-/** What a message holds: all of it, as it was one body for all of its recipients, but who the others are. */
+/** Data in a message: the whole body, which all recipients share, but not the addresses of the others. */
 export const findInMessage = async (
   { store }: Pick<CommandContext, 'store'>,
   person: Person,
@@ -213,7 +213,7 @@ export const findInSuppressions = async ({ store }: Pick<CommandContext, 'store'
 
 /**
  * Cancels what has not been sent to the person; other recipients of the message still get theirs.
- * What is being sent at this moment ends by itself.
+ * Attempts in flight are not interrupted.
  */
 export const cancelForErased = async (context: Context, running: ExistingErasure, messageId: string): Promise<void> => {
   const { state } = await load(context.store, message, messageStream(messageId));

@@ -27,7 +27,7 @@ type Context = Pick<CommandContext, 'store' | 'system' | 'contents'>;
 /** A member with what the vault holds of them. */
 export interface NamedMember extends Member {
   readonly name: string;
-  /** null: of the first owner, whom nobody has named. */
+  /** null: the first owner, who has no address yet. */
   readonly email: string | null;
 }
 
@@ -123,7 +123,7 @@ const isSameAddress = (one: string | null, other: string | null): boolean =>
   one !== null && one.toLowerCase() === other?.toLowerCase();
 
 /**
- * Invites a person. Of two who invite the same at once, one is told so.
+ * Invites a person. If two invite the same person at once, one of them gets an error.
  * @throws {DomainError} `member_already_exists`, `too_many_members`, `resource_conflict`.
  */
 export const inviteMember = (

@@ -109,7 +109,7 @@ export interface OrganizationAtRevision extends Pick<Loaded<unknown>, 'revision'
   readonly contact: string | null;
 }
 
-/** null: there is none, or its person was erased. @throws {Error} the vault holds none: a fault. */
+/** null: no contact, or the person was erased. @throws {Error} if the vault lacks it, which is a fault. */
 const contactOf = async (
   contents: Pick<Contents, 'get'>,
   { contactId }: Pick<OrganizationSettings, 'contactId'>,
@@ -131,9 +131,9 @@ export const loadOrganization = async (
   return { organization: found, revision, contact: await contactOf(contents, found.settings) };
 };
 
-/** What is undefined stays as it is. */
+/** Changes of settings. Undefined fields stay unchanged. */
 export interface OrganizationChanges extends Omit<SettingChanges, 'contactId'> {
-  /** Parsed; null: there is none any more. */
+  /** Parsed address; null removes it. */
   readonly contact: string | null | undefined;
 }
 

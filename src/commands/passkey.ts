@@ -23,7 +23,7 @@ export const listPasskeys = async (
   requireMember((await load(store, members, membersStream(organizationId))).state, memberId).passkeys;
 
 /**
- * Adds a passkey, which whoever calls has verified.
+ * Adds a passkey. The caller has verified it.
  * @throws {DomainError} `not_found`, `too_many_passkeys`, `resource_conflict`.
  */
 export const addPasskey = async (

@@ -22,9 +22,9 @@ type Context = Pick<CommandContext, 'store' | 'system'>;
 
 export interface StartSession {
   readonly memberId: string;
-  /** What proved that it is the member; whoever calls has checked it. */
+  /** Proof of the member's identity. The caller has verified it. */
   readonly proof: Proof;
-  /** Of a passkey; default: 0, it does not count. */
+  /** Signature counter of the passkey. Default: 0, it does not count. */
   readonly counter?: number | undefined;
   /**
    * For the cookie, if it follows from the proof and from what the browser made up: the same again within minutes is
@@ -33,7 +33,7 @@ export interface StartSession {
   readonly value?: string | undefined;
 }
 
-/** A session and the value for its cookie, which is nowhere else. */
+/** A session and its cookie value, which is not stored. */
 export interface StartedSession {
   readonly session: Pick<ExistingSession, 'sessionId' | 'expiresAt'>;
   readonly value: string;
@@ -62,7 +62,7 @@ export const startSession = async (
   const secretHash = sha256Hex(value);
   const stream = sessionStream(sessionId);
   const known = await load(store, session, stream);
-  // What was used before proves nothing again, and a passkey has counted on.
+  // A used proof is not valid again, and the counter of a passkey must increase.
   if (known.state.status === 'absent')
     await execute(context, {
       aggregate: members,
@@ -81,7 +81,7 @@ export const startSession = async (
 };
 
 export interface ProvePresence extends StartSession {
-  /** Of the session whose member is present. */
+  /** Session of the member who authenticates again. */
   readonly sessionId: string;
 }
 

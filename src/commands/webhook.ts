@@ -98,7 +98,7 @@ const keepHeaders = async (
   return { names, secretId };
 };
 
-/** A refused change appended nothing that would name its secret. After any other error nobody knows. */
+/** A refused change appended no event with its secret, so the secret can go. After other errors the outcome is unknown. */
 const destroyIfRefused = async <Result>(
   { secrets }: CommandContext,
   secretId: string | undefined,
@@ -206,7 +206,7 @@ export const pingWebhook = async (context: CommandContext, origin: Origin, named
 };
 
 /**
- * Records that somebody has a delivery posted again: the deliveries themselves are in no log.
+ * Records that a delivery was posted again by request: the log does not contain deliveries.
  * @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`.
  */
 export const recordResend = async (

@@ -5,7 +5,7 @@ import type { Engines } from './open-engines.ts';
 const CHECK_DAYS_MAX = 3;
 const DAY_MS = 86_400_000;
 
-/** What the last check of the audit trees found, and what of it and of their signing is a problem. */
+/** Result of the last check of the audit trees, and problems with the trees or their signing. */
 export const auditState = async ({ context, system }: Pick<Engines, 'context' | 'system'>, disputed: number) => {
   const last = await readAuditCheck(context.secrets);
   const signing =

@@ -11,7 +11,7 @@ import { waitingProblems } from './problems.ts';
 import { openQueues } from './start-workers.ts';
 import type { EventLoopWatch } from './watch-event-loop.ts';
 
-/** What queues, PostgreSQL, Redis and the disk say of their health. */
+/** Health of queues, PostgreSQL, Redis and the disk. */
 
 export interface HealthOptions {
   readonly config: Config;
@@ -77,7 +77,7 @@ const DATABASE = `
   select current_setting('server_version') as version, pg_database_size(current_database())::float8 as size,
     (select count(*)::int from pg_stat_activity where datname = current_database()) as connections,
     current_setting('max_connections')::int as max`;
-/** Of those the server takes: beyond, a process that starts may be refused. */
+/** Share of the server's connections. Above it a starting process may be refused. */
 const CONNECTIONS_SHARE_MAX = 0.9;
 
 interface DatabaseRow {
@@ -143,7 +143,7 @@ export const redisPart = ({
   };
 };
 
-/** Of the disk. Less, and a busy day fills it. */
+/** Share of the disk. Below it a busy day can fill the disk. */
 const FREE_SHARE_MIN = 0.1;
 
 export const diskPart =

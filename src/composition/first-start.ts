@@ -160,7 +160,7 @@ const replaceValue = async (
   return value;
 };
 
-/** Nobody knows the values that a start never printed: the keys get new ones. */
+/** Replaces keys whose values were never printed, because nobody can know them. */
 const replaceUnprinted = async (
   context: CommandContext,
   directory: Directory,

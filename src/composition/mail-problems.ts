@@ -4,7 +4,7 @@ import { type Resolver, ResolverUnavailable } from '../lib/smtp/smtp.ts';
 import type { MailSettings } from './open-operator.ts';
 import { trySmarthost } from './try-smarthost.ts';
 
-/** What stops mail from leaving by direct delivery, or bounces from arriving: missing DNS names and closed ports. */
+/** Problems that prevent direct delivery or the receipt of bounces: missing DNS names and closed ports. */
 
 const SMTP_PORT = 25;
 

@@ -8,7 +8,7 @@ import type { Closers } from './lifecycle.ts';
 export interface OpenDatabase {
   readonly url: string;
   readonly secretKeys: SecretKeys;
-  /** Where the data is, for the ready block. */
+  /** Location of the data, for the ready block. */
   readonly place: string;
 }
 

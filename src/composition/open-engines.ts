@@ -101,13 +101,13 @@ export interface Engines {
   /** The vault on other connections: see `withOwnConnections`. */
   readonly vaultOn: (pool: Pool) => Pick<CommandContext, 'secrets' | 'contents'>;
   readonly contentsCodec: ContentsCodec;
-  /** Of this process's appends. */
+  /** Durations of this process's appends. */
   appendTimes(): AppendTimes;
-  /** How often contents were asked for in vain, although an event names them. */
+  /** Number of reads of contents that an event names but the vault lacks. */
   missingContents(): number;
   /** For ports that a role opens; those above are decorated already. */
   readonly decorate: PortDecorators;
-  /** Where data, log and queue are, one sentence each. */
+  /** Locations of data, log and queue, one sentence each. */
   readonly places: readonly string[];
 }
 

@@ -58,9 +58,9 @@ export const noteApiUrl = (secrets: Secrets, url: string): Promise<void> => putN
 
 /** The engines for the operator's commands, with or without a running service. */
 export interface Operator extends Engines {
-  /** Of the last started service; undefined: none has started. */
+  /** Mail settings of the last started service; undefined: none has started. */
   readonly mail: MailSettings | undefined;
-  /** Where the API that was started last is reached; undefined: none has started. */
+  /** URL of the API that was started last; undefined: none has started. */
   readonly apiUrl: string | undefined;
   close(): Promise<void>;
 }

@@ -1,11 +1,11 @@
 import type { Backlog } from '../projections/deliveries/backlog.ts';
 import type { ProjectionLag } from '../projections/progress.ts';
 
-/** What of the read models and of waiting mail an operator has to look at, without data of an organization. */
+/** Problems with read models and waiting mail for the operator, without data of an organization. */
 
 /** A read model further behind is not just busy. */
 const LAG_SECONDS_MAX = 60;
-/** As the alert in `docs/operations.md`: due mail leaves within seconds unless its destination limits it. */
+/** The threshold of the alert in `docs/operations.md`: due mail leaves within seconds unless its destination limits it. */
 const DUE_SECONDS_MAX = 300;
 
 export const readModelProblems = (models: readonly ProjectionLag[]): readonly string[] =>

@@ -80,13 +80,13 @@ export interface ReadyFacts {
   /** Secrets created at this start; null at later ones. */
   readonly firstKeys: FirstKeys | null;
   readonly capturing: boolean;
-  /** Where data, log and queue are, one sentence each. */
+  /** Locations of data, log and queue, one sentence each. */
   readonly places: readonly string[];
 }
 
 const KEY_IN_ENVIRONMENT = '$OUTBOX_KEY';
 
-/** null: there is none to print. */
+/** Sign-in link to print; null: none. */
 const linkOf = ({ baseUrl, firstKeys }: ReadyFacts): string | null =>
   firstKeys?.link == null ? null : signInUrl(baseUrl, firstKeys.link);
 

@@ -9,7 +9,7 @@ import { mailHealth } from './mail-health.ts';
 import { readModelProblems } from './problems.ts';
 import { version } from './version.ts';
 
-/** What each part of the service says of its health, for operators: `http/service-health.ts` bounds and collects it. */
+/** Health of each part of the service, for operators. `http/service-health.ts` applies time-outs and collects it. */
 
 const MINUTE_MS = 60_000;
 const SECOND_MS = 1_000;

@@ -44,7 +44,7 @@ export interface RunningApi extends RunningRole {
   readonly submissionTlsPort: number | undefined;
 }
 
-/** Of a sync of rate limits. Longer: a failing sync is logged later, while each process counts by itself. */
+/** Time-out of a sync of rate limits. Longer: a failing sync is logged later, while each process counts on its own. */
 const SYNC_TIMEOUT_MS = 1_000;
 
 /** In Redis if configured, else in a shared database; the built-in one has one process, which counts in memory. */

@@ -16,7 +16,7 @@ import type { Engines } from './open-engines.ts';
 import { followRenewals, readTls } from './tls-files.ts';
 
 export interface InboundReportParts {
-  /** Of live mail: forwards mail to the postmaster. */
+  /** Transport of live mail, which forwards mail to the postmaster. */
   readonly transport: MailTransport;
   /** Absent: no metrics. */
   readonly registry?: Registry | undefined;

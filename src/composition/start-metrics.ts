@@ -53,7 +53,7 @@ const measureDisputes = (registry: Registry, trees: () => Promise<number>): void
 const measureMissingContents = (registry: Registry, total: () => number): void => {
   new Counter({
     name: 'outbox_contents_missing_total',
-    help: 'Contents that were read in vain: neither stored nor expired',
+    help: 'Reads of contents that are missing although they have not expired',
     registers: [registry],
     collect() {
       this.reset();

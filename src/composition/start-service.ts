@@ -65,7 +65,7 @@ type First = Pick<Service, 'firstKeys' | 'noteKeysShown'>;
 
 const NOTHING_TO_SHOW: First = { firstKeys: null, noteKeysShown: async () => undefined };
 
-/** Of several processes that start at once, one prints the keys and the others wait. */
+/** If several processes start at once, one prints the keys and the others wait. */
 const firstStartOnce = async (
   { databaseUrl, context, system, closers }: Engines,
   { adminKey }: Config,

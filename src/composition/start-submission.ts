@@ -14,7 +14,7 @@ import { followRenewals, readTls, TLS_PORT_NEEDS_FILES } from './tls-files.ts';
 export interface RunningSubmission extends RunningRole {
   readonly port: number | undefined;
   readonly tlsPort: number | undefined;
-  /** As clients reach it. */
+  /** The servers as clients reach them. */
   readonly servers: readonly SubmissionServer[];
 }
 
@@ -28,14 +28,14 @@ interface Offered {
   readonly tlsPort: number | undefined;
 }
 
-/** Where clients reach what listens on this address. Without a certificate that is loopback, as nobody else is taken. */
+/** Host name under which clients reach this address. Without a certificate it is loopback, because other clients are refused. */
 const hostOffered = ({ host, publicUrl, hasTls }: Omit<Offered, 'port' | 'tlsPort'>): string | null => {
   const own = isUnspecified(host) ? '127.0.0.1' : host;
   if (!hasTls) return isLoopback(own) ? own : null;
   return publicUrl === undefined || isLoopback(host) ? own : new URL(publicUrl).hostname;
 };
 
-/** What clients can use of what listens. */
+/** Servers that clients can use. */
 export const serversOffered = ({ port, tlsPort, ...offered }: Offered): readonly SubmissionServer[] => {
   const host = hostOffered(offered);
   if (host === null) return [];

@@ -4,7 +4,7 @@ import type { TlsFiles } from '../config.ts';
 import { type Logger, StartRefused } from '../lib/async/async.ts';
 import type { TlsPair } from '../lib/smtp/smtp.ts';
 
-/** How late a renewed certificate is used. Shorter reads two small files more often, for nothing. */
+/** Delay until a renewed certificate is used. Shorter: two small files are read more often than needed. */
 const RENEWAL_CHECK_MS = 60_000;
 
 export const TLS_PORT_NEEDS_FILES = 'SUBMISSION_TLS_PORT needs TLS_CERT_FILE and TLS_KEY_FILE: set them, or unset it';
@@ -28,7 +28,7 @@ export const readTls = async (
 
 export interface FollowRenewals {
   readonly tlsFiles: TlsFiles | undefined;
-  /** As for `readTls`. */
+  /** Names of the variables, as in `readTls`. */
   readonly variables?: string;
   readonly logger: Logger;
 }
@@ -44,7 +44,7 @@ export const followRenewals = (
 ): (() => void) => {
   if (tlsFiles === undefined) return () => undefined;
   let known = '';
-  /** Of the files, or of the problem with them: once for each. */
+  /** True once for each state of the files and for each problem with them. */
   const isNew = (found: readonly string[]): boolean => {
     const before = known;
     known = found.join('\n');

@@ -89,8 +89,8 @@ const threadCpuMs = (): number => {
 };
 
 /**
- * Measures the event loop's delay and logs what held it for longer than 250 ms: the request that was the last to begin a
- * stage before the pause, other work if there is none, or the machine if the process got no processor time.
+ * Measures the event loop's delay and logs the cause of pauses longer than 250 ms: the request that was the last to begin a
+ * stage before the pause, other work if no request did, or the machine if the process got no processor time.
  */
 export const watchEventLoop = ({ system, logger, registry }: EventLoopWatchOptions): EventLoopWatch => {
   const delay =

@@ -13,7 +13,7 @@ import {
 export interface Instructions {
   /** Fields of a send body. Its schema validates their values. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** As HTTP's `Idempotency-Key`; null: none. */
+  /** Same meaning as HTTP's `Idempotency-Key`; null: none. */
   readonly idempotencyKey: string | null;
   readonly problems: readonly Problem[];
 }

@@ -55,7 +55,7 @@ const replyOf = (error: unknown, replies: (status: number) => Reply): SmtpRefusa
   return new SmtpRefusal(code, `${enhanced} ${textOf(error, body.error.message)}`);
 };
 
-/** What is wrong is not the message: the sender may not send it now. */
+/** Errors that concern the sender, who may not send now, rather than the message. */
 const OF_POLICY: ReadonlySet<string> = new Set(['domain_not_verified', 'quota_exceeded'] satisfies ErrorCode[]);
 
 /** The reply to a refused message: the HTTP status of the error as a code of RFC 5321. */

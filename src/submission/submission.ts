@@ -34,7 +34,7 @@ interface Connections {
   end(session: SMTPServerSession): void;
 }
 
-/** What the listener needs. */
+/** Options of the listener. */
 export interface Submission {
   readonly acceptsBareAddresses: true;
   readonly bounds: Readonly<Record<'max' | 'perNetwork' | 'perOrganization' | 'authMs' | 'durationMs', number>>;
@@ -56,9 +56,9 @@ const CONNECTION_MS_MAX = 3_600_000;
 const IDLE_MS = 60_000;
 /** 25 MB at 0.7 Mbit/s. Longer lets slow clients hold memory that others wait for. */
 const DATA_MS_MAX = 300_000;
-/** As for HTTP; RFC 5321 §4.5.3.2.6 has clients wait ten minutes. */
+/** The same as for HTTP. Clients wait ten minutes (RFC 5321 §4.5.3.2.6). */
 const DEADLINE_MS = 15_000;
-/** On shutdown, messages in flight are answered within it. */
+/** Time for messages in flight to be answered on shutdown. */
 const CLOSE_MS = 5_000;
 /** RFC 5321 §4.5.3.1.4 asks for 512 octets; a key in base64 and long addresses fit several times. */
 const COMMAND_BYTES_MAX = 4_096;
@@ -88,7 +88,7 @@ const principalOf = ({ user, secure }: SMTPServerSession): Principal => {
 const organizationOf = ({ user, remoteAddress }: SMTPServerSession): string =>
   user !== undefined && user !== false ? (user as Principal).organizationId : remoteAddress;
 
-/** `SIZE` of RFC 1870, which the server has checked; null: there is none. */
+/** `SIZE` (RFC 1870), checked by the server; null: absent. */
 const declaredBytes = ({ envelope: { mailFrom } }: SMTPServerSession): number | null => {
   const { SIZE: size } = (mailFrom === false ? false : mailFrom.args) || {};
   return size === undefined ? null : Number(size);

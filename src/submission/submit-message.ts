@@ -17,12 +17,12 @@ import type { MailParser } from '../lib/mime/mime.ts';
 import { SmtpRefusal } from './smtp-refusal.ts';
 import { readSubmitted, sendBodyOf } from './submitted-body.ts';
 
-/** The authenticated client of a connection. The key is kept to authenticate again: it may be revoked meanwhile. */
+/** The authenticated client of a connection. The key is kept for re-authentication, because it may be revoked. */
 export interface Principal {
   readonly key: string;
   /** IP address of the client's socket. */
   readonly address: string;
-  /** Of the key. */
+  /** Organization of the key. */
   readonly organizationId: string;
 }
 
@@ -53,9 +53,9 @@ export const authorizeMessage = async (auth: AuthContext, principal: Principal):
 export const reauthenticate = async (auth: AuthContext, principal: Principal): Promise<Caller> =>
   (await authenticateSender(auth, principal)).caller;
 
-/** What HTTP accepts, in base64 and with headers. */
+/** The maximum that HTTP accepts, in base64 and with headers. */
 export const MESSAGE_BYTES_MAX = 26_500_000;
-/** Chunks are copied into blocks: a chunk that is kept by itself costs some hundred bytes, however short it is. */
+/** Chunks are copied into blocks, because each chunk held separately costs some hundred bytes, however short it is. */
 const BLOCK_BYTES = 65_536;
 const FIRST_BLOCK_BYTES = 8_192;
 
@@ -93,7 +93,7 @@ const createBlocks = () => {
   return { add, chunks: (): readonly Uint8Array[] => [...full, block.subarray(0, used)] };
 };
 
-/** Reserves the declared size, or that of a small message. The client waits meanwhile: nothing is read. */
+/** Reserves the declared size, or that of a small message. Nothing is read from the client until then. */
 const reserveFirst = ({ bodies, organizationId, declaredBytes }: Receiving): Promise<Reservation | null> => {
   const bytes = Math.min(MESSAGE_BYTES_MAX, declaredBytes ?? SMALL_BODY_BYTES_MAX);
   return bodies.reserve(organizationId, bytes, { waits: true });
@@ -148,7 +148,7 @@ export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Re
   throw refusal ?? noRoom();
 };
 
-/** What submission shares with the API, and its parser. */
+/** Dependencies shared with the API, and the parser. */
 export interface SubmissionContext {
   readonly deps: HttpDependencies;
   readonly auth: AuthContext;
@@ -164,7 +164,7 @@ export interface SubmittedMessage {
   readonly envelope: readonly string[];
   /** The message as it arrived. */
   readonly chunks: readonly Uint8Array[];
-  /** Aborted when the client was told to try again: the message must not be accepted any more. */
+  /** Aborted when the client has been asked to try again: the message must not be accepted after that. */
   readonly late: AbortSignal;
 }
 

@@ -33,7 +33,7 @@ import { addressed, addressText, instructionsOf, isInstruction } from './header-
 export interface SubmittedBody {
   /** Body of `POST /v1/messages/send`, not validated yet. `to` may be absent: all recipients may be blind copies. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** What that body has no fields for; validated. */
+  /** Parts of the message for which the body has no fields; validated. */
   readonly beyond: BeyondBody;
   readonly idempotencyKey: string | null;
   /** Parts that cannot be sent unchanged, and other errors. */
@@ -57,7 +57,7 @@ const AT_MOST_ONCE =
 const TRACE =
   /^(?:x-received|received-spf|authentication-results|arc-(?:seal|message-signature|authentication-results)|domainkey-signature|x-google-dkim-signature)$/;
 
-/** As in the API (`send-fields.ts`). Searching for a longer one in hostile HTML takes time by the product of both. */
+/** The limit of the API (`send-fields.ts`). Searching hostile HTML for ids takes time proportional to both lengths. */
 const CONTENT_ID_CHARACTERS_MAX = 200;
 
 /** By its id (RFC 2392 §2), which is percent-encoded in a URL. */

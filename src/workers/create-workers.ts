@@ -70,27 +70,27 @@ export interface WorkersDependencies extends AuditWork {
   readonly destinations?: Destinations;
   /** Queries of the read model of due deliveries. */
   readonly timetable: Timetable;
-  /** Queries for held mail. Absent: it goes on when its time comes. */
+  /** Queries for held mail. Absent: held mail is checked again at its own times only. */
   readonly heldMail?: HeldMail;
-  /** Mail that may have left before a restore. Absent: there is none. */
+  /** True for mail that may have left before a restore. Absent: no such mail. */
   readonly isHeldAfterRestore?: (message: Message) => boolean;
   /** Queries of the read model of billing, and the operator's plans. Absent: nothing is billed. */
   readonly billing?: BillingQueries;
   readonly plans?: Plans | undefined;
   /** Query for keys that have expired. */
   readonly expiredKeys: ExpiredKeys;
-  /** What is no longer kept, and the status of messages. Absent: everything is kept. */
+  /** Retention, and the status of messages. Absent: everything is kept. */
   readonly expiring?: Pick<ExpireContents, 'retention' | 'messageStatuses' | 'onExpired'>;
-  /** What erasures of people need. Absent: they wait. */
+  /** Dependencies of erasures. Absent: erasures wait. */
   readonly erasing?: Pick<
     ErasePeople,
     'retention' | 'unfinished' | 'messagesTo' | 'endpointsOf' | 'caughtUp' | 'roundEveryMs'
   >;
   /** Outcomes of bulk mail by sender, and the limits of its reputation. Absent: reputation is not evaluated. */
   readonly senders?: { readonly counts: PageOfCounts; readonly limits: ReputationLimits };
-  /** Checks a domain's DNS records by its id. Absent: mail is captured, and there is nothing to check. */
+  /** Checks a domain's DNS records by its id. Absent: mail is captured, so domains are not checked. */
   readonly checkDomain?: (domainId: string) => Promise<void>;
-  /** Mail is captured, and domains need no verification. Absent: it leaves. */
+  /** Mail is captured, and domains need no verification. Absent: mail is sent. */
   readonly capturing?: boolean;
   readonly webhookDeliveries: WebhookDeliveries;
   /** Pages of the event feed, for replays to webhooks. Absent: they wait. */
@@ -103,7 +103,7 @@ export interface WorkersDependencies extends AuditWork {
   readonly trackingKeys: TrackingKeys;
   /** Base URL of this service for recipients, for links in their mail. */
   publicUrl(): string;
-  /** Where undelivered mail comes back to; absent: to its sender. */
+  /** Domain that receives bounces; absent: bounces go to the sender. */
   readonly bounceDomain?: string | undefined;
   readonly system: System;
   readonly logger: Logger;
@@ -113,7 +113,7 @@ export interface WorkersDependencies extends AuditWork {
   onFatal(error: unknown): void;
 }
 
-/** Everything that runs by itself, in one process. */
+/** All background jobs of a process. */
 export interface Workers {
   start(): void;
   /** Finishes or gives back what is under way, within 10 s. The dependencies stay open. */

@@ -30,7 +30,7 @@ export const createInMemoryProjections = (
 ): InMemoryProjections => {
   const filter = { categories: projections.map(({ category }) => category) };
   const { promise: caughtUp, resolve, reject } = Promise.withResolvers<void>();
-  // Nobody may wait for it.
+  // Prevents an unhandled rejection if no caller waits for it.
   caughtUp.catch(() => undefined);
   let position: Position = LOG_START;
 

@@ -105,7 +105,7 @@ const SENTENCES: Readonly<Record<SuppressionReason, string>> = {
   import: 'the address is suppressed: it was imported into the list',
 };
 
-/** What keeps the message from an address, in a sentence; null: nothing does. */
+/** Why the address is suppressed for this message, in a sentence; null: it is not. */
 const reasonOf = (state: Suppression, { accepted: { stream, topic } }: ExistingMessage, now: string): string | null => {
   const entry = strongestEntry(state, { stream, topicId: topic?.id ?? null }, now);
   if (entry !== null)
@@ -119,8 +119,8 @@ const isForced = ({ environment }: ExistingMessage, domain: string): boolean =>
   environment === 'test' && domain === SANDBOX_DOMAIN;
 
 /**
- * Which of these recipients are to be sent nothing, by what the log says at this moment, with the reason in a sentence.
- * Reads of one moment share a query.
+ * Recipients that are suppressed according to the log at this moment, each with the reason in a sentence.
+ * Concurrent reads share a query.
  */
 export const suppressedRecipients = async (
   { store, system }: Pick<CommandContext, 'store' | 'system'>,
@@ -142,9 +142,9 @@ export const suppressedRecipients = async (
 };
 
 export interface RecordAttempt {
-  /** As claimed: saves reading it again. */
+  /** The message as claimed, which saves reading it again. */
   readonly message: Loaded<ExistingMessage>;
-  /** The one that was claimed: what is read anew may be in the middle of somebody else's. */
+  /** Number of the claimed attempt. A message that is read again may be in another worker's attempt. */
   readonly attempt: number;
   readonly outcomes: readonly AttemptOutcome[];
   /** Texts of the replies that the outcomes name. */
@@ -154,8 +154,8 @@ export interface RecordAttempt {
 }
 
 /**
- * Records what the claimed attempt came to. Nothing is written when the claim was lost meanwhile.
- * @returns the message as it stands then.
+ * Records the outcome of the claimed attempt. Nothing is written if the claim has been lost.
+ * @returns the message afterwards.
  */
 export const recordAttempt = async (
   context: Pick<CommandContext, 'store' | 'system'>,

@@ -12,8 +12,8 @@ export interface BatchBody {
 /** How the messages of one batch are known when it is repeated. */
 export interface BatchIdentities {
   /**
-   * Of the message at `index`, where the one at `opener` is written first. That one stands where the key itself leads,
-   * as a single send's does: so any other request under the key meets it before it has written anything.
+   * Identity of the message at `index`, if the one at `opener` is written first. The opener's identity derives from the key
+     * alone, like that of a single send: any other request with the key conflicts with it before it has written anything.
    */
   of(index: number, opener: number): MessageIdentity;
   /** Which message of this very batch has this digest; -1: none. */

@@ -104,7 +104,7 @@ const exceeded = ({ id }: Plan, limit: number, used: number, month: Month): Doma
   );
 };
 
-/** What sends in flight may use. */
+/** Quota reserved for sends in flight. */
 export interface QuotaReservation {
   /** Why each is refused, in order; null: it is not. */
   readonly refusals: readonly (DomainError | null)[];
@@ -152,6 +152,6 @@ export const enforceQuota = async (
 export const billableOf = ({ draft }: Pick<SendRequest, 'draft'>): number =>
   draft.trial === true ? 0 : draft.recipients.length;
 
-/** A repeat of what was accepted is answered as before, whatever is used by now. */
+/** Repeats of accepted requests are answered as before, even if the quota is used up by now. */
 export const withRefusal = (request: SendRequest, refusal: DomainError | null): SendRequest =>
   refusal === null || request.refusal !== undefined ? request : { ...request, refusal };

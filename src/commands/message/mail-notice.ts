@@ -25,7 +25,7 @@ export interface MailedNotice {
   readonly idempotencyKey: string;
   /** Default: `TTL_SECONDS_DEFAULT`. */
   readonly ttlSeconds?: number;
-  /** It lets its recipient sign in: nobody else is shown what it says. */
+  /** It contains a sign-in link: its content is shown to its recipient only. */
   readonly confidential?: true;
 }
 
@@ -42,7 +42,7 @@ const draftOf = (mailed: MailedNotice, from: string): MessageDraft => ({
   from: { address: from, name: 'Outbox' },
   recipients: [{ address: mailed.to, kind: 'to' }],
   replyTo: [],
-  // RFC 3834 §5: nobody's program answers it.
+  // RFC 3834 §5: prevents automatic replies.
   headers: {
     'Auto-Submitted': 'auto-generated',
     ...(mailed.confidential === undefined ? {} : { [CONFIDENTIAL_HEADER]: 'yes' }),

@@ -1,6 +1,6 @@
 /**
- * What the recipient of a link gets and wants: all mail of the sender, and each topic by itself. The log alone is asked, so
- * that a page shows what was said a moment ago. All that a recipient says is about the own address, whatever the link says.
+ * The preferences of a link's recipient: all mail of the sender, and each topic individually. They are read from the log, so
+ * that a page shows a choice made a moment ago. Choices apply to the recipient's own address only.
  */
 import type { SuppressionEvent } from '../../domain/events.ts';
 import { hasUnsubscribed, lastUnsubscription } from '../../domain/message/unsubscribe-recipient.ts';

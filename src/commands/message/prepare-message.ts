@@ -15,12 +15,12 @@ import { inTurns, mapConcurrently, type System } from '../../lib/async/async.ts'
 import { canonicalAddress, domainOf } from '../../lib/mime/mime.ts';
 import { canonicalJson, SALT_BYTES } from '../../lib/transparency/transparency.ts';
 
-/** What a client wants sent, and what is known about it. */
+/** A client's send request with the facts about it. */
 export interface SendRequest {
-  /** Why it is refused unless it was accepted before; absent: nothing is known against it. */
+  /** Why it is refused, unless it was accepted before; absent: not refused. */
   readonly refusal?: DomainError;
   readonly draft: MessageDraft;
-  /** Of a member, who belongs to none: the domain that it is sent from. Absent: that of the caller. */
+  /** Sending domain of a request by a member, who has no domain of their own. Absent: the caller's domain. */
   readonly domain?: Caller['domain'];
   /** Absent: none was asked for. */
   readonly analysed?: {
@@ -34,7 +34,7 @@ export interface SendRequest {
   readonly topic?: ExistingTopic | DomainError;
 }
 
-/** By what a request is known, and a repeat of it where it came with an `Idempotency-Key`. */
+/** Identity of a request. A repeat with the same `Idempotency-Key` has the same identity. */
 export interface MessageIdentity {
   readonly messageId: string;
   /** Keyed digest of the request. */
@@ -91,8 +91,8 @@ const topicIn = ({ topic }: SendRequest): Pick<AcceptMessage['accepted'], 'topic
   topic === undefined || topic instanceof DomainError ? {} : { topic: { id: topic.topicId, default: topic.default } };
 
 /**
- * Each part has a salt of its own, stored beside it: were they derived from one seed, whoever has the parts that are left
- * after an erasure would have the salts of those that are gone.
+ * Each part has a salt of its own, stored with the part. If the salts were derived from one seed, the parts that remain
+ * after an erasure would reveal the salts of the erased ones.
  */
 const withSalts = async (
   { randomBytes }: System,
@@ -184,7 +184,7 @@ export const prepareMessage = async (
   };
 };
 
-/** Texts from here on are hashed by themselves, so that other requests get their turns. */
+/** Texts of at least this length are hashed in separate turns, so that other requests can run in between. */
 const LONG_CHARACTERS = 65_536;
 /** Some 0.3 ms of hashing. */
 const SLICE_CHARACTERS = 262_144;

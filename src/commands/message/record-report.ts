@@ -25,10 +25,10 @@ import { organizationSecret } from '../organization.ts';
 import { addressDigest } from '../suppression/change-suppression.ts';
 import { workerOrigin } from './attempt.ts';
 
-/** Stands in where there is no message: secrets in use are in memory as well, so a guess costs the same. */
+/** Used if the message does not exist. Secrets in use are in memory too, so that a guess takes the same time. */
 const NO_SECRET = new Uint8Array(32);
 
-/** The secret that addresses and links of a message are made with; one that nobody uses where there is no message. */
+/** Secret with which addresses and links of a message are signed; an unused secret if the message does not exist. */
 export const secretOfMessage = async (secrets: Secrets, state: Message): Promise<Uint8Array> =>
   state.status === 'absent' ? NO_SECRET : organizationSecret(secrets, state.organizationId);
 
@@ -48,7 +48,7 @@ interface Proof {
   readonly breadth: 0 | 1 | 2;
   isOurs(secret: Uint8Array): boolean;
   placesIn(state: ExistingMessage): readonly number[];
-  /** That it was in a server's hands, by what the report names the envelope by. */
+  /** Proves by the envelope id in the report that a server had the mail. */
   isEnvelope(secret: Uint8Array, id: string): boolean;
 }
 
@@ -65,7 +65,7 @@ const ofAddress = (token: ReturnToken): Proof => ({
   breadth: breadthOf(token),
   isOurs: (secret) => isReturnPath(secret, token),
   placesIn: ({ recipients }) => indexesOf(token, recipients),
-  // Of the very same copy: who had another was told of that one's envelope.
+  // The id must be that of the same copy: other recipients got another envelope id.
   isEnvelope: (secret, id) => {
     const envelope = readReturnPath(id);
     return envelope !== null && isReturnPath(secret, { ...token, purpose: 'envelope', mac: envelope.mac });
@@ -89,7 +89,7 @@ const quotedProofs = (quoted: InboundReport['quoted']): readonly Proof[] => [
   ...quoted.linkTokens.flatMap(ofLink),
 ];
 
-/** What is known of a message that an address or a link names, where that was made with its organization's secret. */
+/** Loads the message that an address or a link names, if it was signed with the secret of the message's organization. */
 const prove = async (
   { store, secrets }: Pick<CommandContext, 'store' | 'secrets'>,
   proof: Proof,
@@ -105,9 +105,9 @@ const prove = async (
 };
 
 /**
- * The message that a mail is about, by the addresses and links of ours that it came to or quotes; those first that say
- * whose copy it was. Headers that anybody can write (Message-ID, Feedback-ID, To) prove nothing.
- * @returns null: nothing proves it.
+ * The message that a mail is about, by our addresses and links that it was sent to or quotes. Those that identify the
+ * recipient's copy are tried first. Headers that anyone can forge (Message-ID, Feedback-ID, To) prove nothing.
+ * @returns null if there is no proof.
  */
 export const findReturned = async (
   context: Pick<CommandContext, 'store' | 'secrets'>,
@@ -124,7 +124,7 @@ export const findReturned = async (
 
 type Context = Pick<CommandContext, 'store' | 'secrets' | 'contents' | 'system'>;
 
-/** What came of a mail that came back. */
+/** Outcomes of an inbound report. */
 export const REPORT_OUTCOMES = [
   'bounced',
   /** It had been delivered, as far as was known. */
@@ -141,7 +141,7 @@ export const REPORT_OUTCOMES = [
 ] as const;
 export type ReportOutcome = (typeof REPORT_OUTCOMES)[number];
 
-/** Of several recipients the one that had been delivered decides. */
+/** With several recipients, the one that had been delivered decides. */
 const outcomeOf = (events: readonly MessageEvent[]): ReportOutcome => {
   const doubts = events.flatMap(({ type, data }) => (type === 'RecipientReportNoted' ? data.doubt : []));
   if (doubts.length === events.length) return doubts[0] ?? 'unchanged';
@@ -151,7 +151,7 @@ const outcomeOf = (events: readonly MessageEvent[]): ReportOutcome => {
 };
 
 export interface RecordReport {
-  /** Of the address that it came to; null: an address for all messages (feedback loops). */
+  /** Token of the address that received the mail; null: an address for all messages (feedback loops). */
   readonly token: ReturnToken | null;
   readonly mail: InboundReport;
 }
@@ -179,7 +179,7 @@ interface Reported {
   readonly replies: readonly MessageContents[];
 }
 
-/** What the log is to hold of failures, and their texts, which it is not to hold. */
+/** Events for reported failures, and their texts, which are stored outside the log. */
 const reportFailures = (
   { state }: Loaded<ExistingMessage>,
   failures: readonly AttributedFailure[],
@@ -191,7 +191,7 @@ const reportFailures = (
     const { code, enhanced, mx, text, isPermanent } = failure;
     const replyId = uuid();
     const { body, root } = boundReply(accepted.messageId, text, randomBytes(SALT_BYTES));
-    // What is erased before it is stored is bound to nothing.
+    // Omit the hash of a text that is erased before it is stored.
     const smtp = { code, enhanced, mx, tls: null, replyId, ...(erased === null && { replyRoot: root }) };
     const category = classifyReply(failure);
     const doubt = isBehind ? { doubt: 'address_behind' as const } : {};

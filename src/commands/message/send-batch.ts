@@ -36,7 +36,7 @@ export class BatchRefused extends Error {
   }
 }
 
-/** What would become of a message that was not sent before. */
+/** Decision about a message that was not sent before. */
 type Judged =
   | { readonly prepared: PreparedMessage; readonly request: SendRequest; readonly refusal: DomainError | null }
   | { readonly prepared: null; readonly refusal: DomainError };
@@ -122,7 +122,7 @@ const open = async (batch: Batch, first: number): Promise<Opening | null> => {
 
 type Repeated = ReadonlyMap<number, SentMessage>;
 
-/** What is refused now, and was accepted when this batch came before. */
+/** Messages that are refused now but were accepted in an earlier try of this batch. */
 const repeatRefused = async (batch: Batch, opening: Opening | null): Promise<Repeated> => {
   const found = new Map<number, SentMessage>();
   if (opening === null || opening.sent?.replayed === false) return found;

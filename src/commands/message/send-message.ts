@@ -21,7 +21,7 @@ import {
   type SendRequest,
 } from './prepare-message.ts';
 
-/** What the vault keeps of a message since it was accepted. @throws {Error} it keeps nothing: a fault. */
+/** The body that was stored when the message was accepted. @throws {Error} if it is missing, which is a fault. */
 export const storedBody = async (contents: Contents, { accepted }: ExistingMessage): Promise<MessageBody> => {
   const { contentId } = accepted;
   const body = (await contents.get([contentId])).get(contentId);

@@ -54,8 +54,8 @@ const suppressionOf = async (
 };
 
 /**
- * Records an unsubscription; a second one only if that was taken back since.
- * @param by `topicId`: from that alone; `request`: null if it was not a request to this service.
+ * Records an unsubscription, and a repeated one only if the first was withdrawn.
+ * @param by `topicId`: from this topic only; `request`: null if it was not a request to this service.
  * @returns whether it was recorded.
  */
 export const recordUnsubscription = async (

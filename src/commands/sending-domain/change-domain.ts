@@ -36,8 +36,8 @@ import { makeKeys } from './dkim-keys.ts';
 /** Use cases by which a customer changes a sending domain: register, verify, change its settings, delete. */
 
 /**
- * Whether a registry gives away the names right below this one (`co.uk`), by the ICANN section of the list at
- * publicsuffix.org: those of its other section (`github.io`) belong to somebody, who may send from them.
+ * True if anyone can register names directly below this one (`co.uk`), by the ICANN section of the list at
+ * publicsuffix.org. Names in its other section (`github.io`) have an owner, who may send from them.
  * @param name A-labels, lower case.
  */
 export const isPublicSuffix = (name: string): boolean => {

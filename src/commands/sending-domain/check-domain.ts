@@ -116,7 +116,7 @@ export type CheckContext = Pick<
   'store' | 'system' | 'secrets' | 'dkimKeys' | 'resolver' | 'bounceDomain' | 'trackingTarget'
 >;
 
-/** What the records of domains depend on. */
+/** Hosts of the service that records of domains point to. */
 export const serviceHosts = ({
   bounceDomain = null,
   trackingTarget = null,
@@ -150,8 +150,8 @@ export interface CheckDomain extends Condition {
 }
 
 /**
- * Looks up the domain's DNS records, records changes, and verifies, degrades or fails the domain. The name is taken before
- * the domain counts as verified, so that of two that verify it at once one gets it.
+ * Looks up the domain's DNS records, records changes, and verifies, degrades or fails the domain. The name is reserved
+ * before the domain is verified, so that only one of two concurrent verifications succeeds.
  * @throws {DomainError} `not_found`, `other_organization`, `domain_already_exists`, `precondition_failed`, `resource_conflict`.
  */
 export const checkDomain = async (

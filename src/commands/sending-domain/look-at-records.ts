@@ -6,7 +6,7 @@ import type { RecordSeen } from '../../domain/sending-domain/events.ts';
 import type { RecordToPublish } from '../../domain/sending-domain/records-to-publish.ts';
 import { type DnsAnswer, type Resolver, ResolverUnavailable } from '../../lib/smtp/smtp.ts';
 
-/** What the DNS says of the names that an SPF record includes, and that those include; as many as receivers ask for. */
+/** Looks up the names that an SPF record includes, recursively, up to the number that receivers look up. */
 export const lookAtIncluded = async (
   ask: (host: string) => Promise<Answer>,
   texts: readonly string[],
@@ -24,7 +24,7 @@ export const lookAtIncluded = async (
 
 type Answer = DnsAnswer<string> | null;
 
-/** Nearest names above that are asked for a policy; deeper names are nobody's (as many as a tree walk of DMARC may take). */
+/** Parent names that are queried for a policy: the limit of a DMARC tree walk. Nobody registers deeper names. */
 const ABOVE_MAX = 8;
 
 /** A label that is never published: a server that answers for it has a wildcard record. */
@@ -53,7 +53,7 @@ const zones = (name: string): readonly string[] => {
   return labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'));
 };
 
-/** What a form may append: the name itself, or the zone it is in, which is one of the shortest. */
+/** Suffixes that a DNS provider's form may append: the name itself, or its zone, which is one of the shortest. */
 const appended = (name: string): readonly string[] => {
   const all = zones(name);
   return [...new Set([...all.slice(0, 1), ...all.slice(-2)])];

@@ -34,11 +34,11 @@ export interface RecordSuppression {
   readonly address: string | null;
   readonly reason: SuppressionReason;
   readonly scope: SuppressionScope;
-  /** Of a scope `topic`. */
+  /** Present with scope `topic`. */
   readonly topicId?: string;
   /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
-  /** What speaks for it, in words. */
+  /** Evidence, in words. */
   readonly text: string | null;
   readonly source: SuppressionEntry['source'];
   /** Position of the event that it follows from; null: it is a request. */
@@ -48,7 +48,7 @@ export interface RecordSuppression {
 export interface RecordedSuppression {
   readonly suppression: ExistingSuppression;
   readonly revision: number;
-  /** false: all that was to be said was known. */
+  /** false if the list already contained all of it. */
   readonly added: boolean;
 }
 
@@ -102,8 +102,8 @@ const orRefusal = async <T>(work: Promise<T>): Promise<T | DomainError> => {
 };
 
 /**
- * Puts addresses on the list, each by itself: after a fault some may be on it, and to do it again completes it.
- * @returns in the order given; a refusal is `invalid_request` or `resource_conflict`.
+ * Adds addresses to the list one by one. After a fault some may be on it; repeating the command completes it.
+ * @returns results in the order of the addresses; refusals are `invalid_request` or `resource_conflict`.
  */
 export const addSuppressions = async (
   context: Pick<CommandContext, 'store' | 'secrets' | 'system'>,
@@ -131,9 +131,9 @@ export interface RecordedOptIn {
 }
 
 /**
- * Records that the owners of addresses asked for a topic, each by itself: after a fault some are recorded, and to do it again
- * completes it. It takes back their own refusal of the topic, and nothing else. It is recorded each time: an unsubscription
- * from before it may not be on the list yet, and does not count any more once it gets there.
+ * Records that the owners of addresses opted in to a topic, one by one. After a fault some are recorded; repeating the
+ * command completes it. An opt-in withdraws only the owner's own refusal of the topic. It is recorded each time, because
+ * an earlier unsubscription may not have reached the list yet, and is then ignored when it does.
  * @throws {DomainError} `resource_conflict`.
  */
 export const recordOptIns = async (

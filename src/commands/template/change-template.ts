@@ -48,7 +48,7 @@ export interface ChangedTemplate {
 interface Change extends Condition {
   readonly templateId: string;
   readonly contents?: readonly MessageContents[];
-  /** What the change was made of; absent: the template as it is then. */
+  /** The state that the change is based on; absent: the current template. */
   readonly known?: Loaded<Template>;
   decide(state: Template): readonly TemplateEvent[];
 }

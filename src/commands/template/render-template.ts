@@ -48,11 +48,11 @@ export const renderContent = (
 interface CheckedFor {
   readonly organizationId: string;
   readonly code: 'template_invalid' | 'template_variables_invalid';
-  /** Of the request, or of the template: what the refusal is listed under. */
+  /** Field of the request or of the template under which the refusal is listed. */
   readonly field: string;
 }
 
-/** @throws {DomainError} of the code, naming lines of the template, or of the rendered html where those cannot be told. */
+/** @throws {DomainError} with this code, naming lines of the template or, if unknown, of the rendered html. */
 export const requireValidHtml = async (
   htmlChecker: HtmlChecker,
   { html, shape, sourceOf }: RenderedTemplate,

@@ -63,9 +63,9 @@ const LOADED_MS = 500;
 const LOADED_TEMPLATES_MAX = 1_000;
 
 export interface TemplateUses {
-  /** @param values `textual`: numbers and truth values are taken for texts. Default: each has the type that is declared. */
+  /** @param values `textual`: numbers and booleans are converted to texts. Default: each must have the declared type. */
   of(organizationId: string, values?: 'typed' | 'textual'): UseTemplate;
-  /** To be called when a template was changed. */
+  /** Must be called when a template has changed. */
   forget(templateId: string): void;
 }
 

@@ -53,7 +53,7 @@ const isSignedBy = (key: VerifierKey, text: string, line: string): boolean => {
 
 interface Question {
   readonly oldSize: number;
-  /** Of the checkpoint. */
+  /** Size of the checkpoint. */
   readonly size: number;
   /** The witness itself has just said that it cosigned the old size. */
   readonly isConfirmed: boolean;
@@ -66,7 +66,7 @@ const isOtherTree = ({ oldSize, size }: Question, { status }: WitnessAnswer): bo
 const shown = ({ status, body }: WitnessAnswer): string =>
   `it answers ${status} ${body.replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARACTERS_MAX)}`.trimEnd();
 
-/** What follows an answer that is no cosignature. */
+/** The next request, or a refusal, after an answer that is not a cosignature. */
 const after = (question: Question, answer: WitnessAnswer): Refusal | Question => {
   const { oldSize, size, isConfirmed } = question;
   const said = (answer.status === CONFLICT ? sizeInConflict(answer.contentType, answer.body) : null) ?? oldSize;

@@ -15,9 +15,9 @@ import { repeat, type Work } from '../supervise.ts';
 import { askToCosign, type Refusal } from './ask-to-cosign.ts';
 
 /**
- * Asks witnesses to cosign checkpoints (C2SP tlog-witness). Each witness is asked by a loop of its own, beside the signing:
- * one that is slow or broken delays nobody. What a witness has not cosigned is found in the read model, so that it is
- * asked again after a crash, by whichever process leads then.
+ * Asks witnesses to cosign checkpoints (C2SP tlog-witness). Each witness has a loop of its own, separate from the signing,
+ * so that a slow or broken witness does not delay others. The read model tells what a witness has not cosigned, so that
+ * the current leader asks again after a crash.
  */
 
 /** The newest checkpoint of a tree. */

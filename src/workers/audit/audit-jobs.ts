@@ -4,7 +4,7 @@ import { type CheckTreesNightly, checkTreesNightly } from './check-trees-nightly
 import { type MailCheckpoints, mailCheckpoints } from './mail-checkpoints.ts';
 import { type SignCheckpoints, signCheckpoints } from './sign-checkpoints.ts';
 
-/** What is done about proofs without being asked: signing, cosigning, mailing and checking. */
+/** Automatic jobs of the audit log: signing, cosigning, mailing and checking. */
 
 export interface AuditWork {
   /** Queries of the audit trees, and how often they are signed. Absent: nothing is signed. */

@@ -5,7 +5,7 @@ import type { Work } from '../supervise.ts';
 
 /**
  * Checks the audit trees once a day, when its hour begins. A process that starts within the hour waits for the next day,
- * so that restarts repeat nothing. Whatever is found, the service goes on.
+ * so that restarts do not repeat a check. The service continues regardless of the result.
  */
 export interface CheckTreesNightly {
   /** Hour of the day in UTC. */

@@ -80,7 +80,7 @@ const QUOTAS_MAX = 500;
 /** Records once a month that an organization has used most of its quota, and that it has used all of it. */
 export const watchQuotas = ({ billing, organizations, leadership, ...context }: WatchBilling): Work => {
   const { system, plans = BUILT_IN_PLANS } = context;
-  /** Organizations that were told that theirs is exceeded, or warned, in `told.month`. */
+  /** Organizations that were warned or notified of an exceeded quota in `told.month`. */
   let told = { month: '', levels: new Map<string, string>() };
 
   const watchSome = async (month: Month, some: readonly Billed[]): Promise<void> => {

@@ -29,9 +29,9 @@ export interface ClaimParts {
   readonly times: AttemptTimes;
   readonly system: System;
   readonly sendingDomains: Pick<SendingDomains, 'isDeletedFor'>;
-  /** Why mail has to wait though it is due. Absent: nothing holds it. */
+  /** Why due mail must wait. Absent: it never does. */
   readonly holdOf?: NonNullable<ClaimAttempt['holdOf']>;
-  /** Mail that may have left before a restore, which the operator has to release. Absent: there is none. */
+  /** True for mail that may have left before a restore, which the operator must release. Absent: no such mail. */
   readonly isHeldAfterRestore?: ((message: Message) => boolean) | undefined;
   readonly recentlyQueued: Pick<RecentlyQueued, 'addNotDue'>;
   /** Absent: nothing is counted. */

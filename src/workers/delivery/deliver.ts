@@ -34,11 +34,11 @@ export interface Deliver extends DeliverParts {
 /** An attempt that was made; it is over when `reported` is recorded (`recordOutcome`). */
 export interface Attempted {
   readonly claim: Claimed;
-  /** Of its last mail. */
+  /** Report of its last mail. */
   readonly reported: Reported;
-  /** Of all its mails: what the limits of the destination learn from. */
+  /** Outcomes of all its mails, from which the limits of the destination learn. */
   readonly outcomes: readonly AttemptOutcome[];
-  /** Of the slowest mail. */
+  /** Duration of the slowest mail. */
   readonly tookMs: number;
 }
 
@@ -50,8 +50,8 @@ interface Limits {
 
 /**
  * Load, claim (unless suppressed or held), compose, sign, connect, send, record. The caller records the outcome of the
- * last mail, so that its place in the destination queue is free meanwhile.
- * @returns null: there was nothing to do.
+ * last mail, so that the place in the destination queue is free in the meantime.
+ * @returns null if there was no work to do.
  */
 export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Promise<Attempted | null> => {
   const known = await loadMessage(parts, due.messageId);
@@ -67,7 +67,7 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
   const claimAndSend = async (): Promise<Attempted | null> => {
     if (signal.aborted) return null;
     const begun = momentOf(parts.system);
-    // Read while the claim is committed. What is not claimed was read in vain, and its fault is nobody's.
+    // Read while the claim is committed. If the claim fails, the result and any fault of the read are ignored.
     const material = loadMaterial(parts, state);
     material.catch(() => undefined);
     const claim = await claimDue(parts, due, known);

@@ -149,7 +149,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
         due.destination !== null && destinationLimits.isSuspendedFor(provider, accepted.domainId);
       const attempted = await deliver({ ...deps, isKeptBack }, due, cutOff.signal);
       if (attempted === null) return { done: Promise.resolve() };
-      // The message counts as recorded once its outcome is, whatever becomes of the suspension.
+      // The message is recorded once its outcome is, even if the suspension cannot be.
       const noted = noteLimits(due, provider, beganMs, attempted).catch(leaveToSweep);
       const recorded = recordOutcome(deps, attempted);
       return { done: Promise.all([recorded, noted]).then(() => undefined, leaveToSweep) };

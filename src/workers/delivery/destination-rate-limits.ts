@@ -33,7 +33,7 @@ export interface DestinationRateLimits extends Pick<KeyLimits, 'started' | 'wait
   forget(provider: string): void;
 }
 
-/** About 4 MB. A destination that is forgotten counts as one that never asked, and was sent nothing yet. */
+/** About 4 MB. An evicted destination is treated as one that never asked for less and was sent nothing yet. */
 const DESTINATIONS_MAX = 20_000;
 
 /** A slow answer is good enough. */

@@ -74,7 +74,7 @@ const DEPTH_AGE_MS_MAX = 250;
 
 /**
  * Messages to be sent at once. A scheduled message has `MessageScheduled` right after `MessageAccepted`, in the same append;
- * when a page ends between the two it is queued in vain: the claim finds that it is not due.
+ * if a page ends between the two, it is queued too early, and the claim finds that it is not due.
  */
 const wantedIn = (events: readonly RecordedEvent[]): readonly Accepted[] => {
   const wanted = new Map<string, Accepted>();

@@ -4,8 +4,7 @@ import type { NewJob, Queue, Queues } from '../../domain/ports/queue.ts';
 import type { System } from '../../lib/async/async.ts';
 
 /**
- * What is due: the unit of delivery, how it travels through the queue, and what this process knows of it that the
- * timetable may not know yet.
+ * A due delivery: the unit of work in the queue, with facts that this process knows before the timetable does.
  */
 export interface Due {
   readonly messageId: string;
@@ -66,7 +65,7 @@ export interface Addressed {
   readonly domains: readonly string[];
 }
 
-/** What is due of a message: one for each recipient domain, or one in all for simulated mail and a single server. */
+/** Due deliveries of a message: one per recipient domain, or a single one for simulated mail and for a single server. */
 export const dueOf = (
   { messageId, organizationId, environment, domains }: Addressed,
   destinations: Destinations | undefined,
@@ -75,7 +74,7 @@ export const dueOf = (
     ? [{ messageId, organizationId, destination: null }]
     : [...new Set(domains)].map((destination) => ({ messageId, organizationId, destination }));
 
-/** What this process queued, or found not to be due, a moment ago: the sweep leaves it out. */
+/** Deliveries that this process has just queued or found not to be due. The sweep skips them. */
 export interface RecentlyQueued {
   add(due: readonly Due[]): void;
   /** It is not due, by the log. @param since time of that read, ISO 8601. */

@@ -32,8 +32,8 @@ const elapsedMs = (system: Pick<System, 'monotonicMs' | 'now'>, since: Moment): 
 };
 
 /**
- * How old the log's confirmation of a claim may be at the final dot. Longer lets a machine that is suspended without its
- * clocks showing it send what another worker has taken over, shorter costs slow mail servers a read of the log each.
+ * How old the log's confirmation of a claim may be at the final dot. Longer: a machine that was suspended without its
+ * clocks showing it may send mail that another worker has claimed. Shorter: slow mail servers cost a read of the log each.
  */
 const CONFIRMED_MS_MAX = 10_000;
 /** Short attempts have short leases: a part of the attempt's time. */
@@ -98,7 +98,7 @@ export const completionOf = ({ store, system, times, unrecorded }: Fence, attemp
     }
   };
 
-  /** Asks again after an answer so late that it proves nothing: the process may have stood still meanwhile. */
+  /** Asks again if the answer was too late to prove anything: the process may have been suspended. */
   const isConfirmedInTime = async (): Promise<boolean> => {
     while (isInTime()) {
       if (isFresh()) return true;

@@ -38,7 +38,7 @@ export interface LoadMailsParts {
   /** Base URL of this service for recipients, without a trailing slash. */
   publicUrl(): string;
   readonly sendingDomains: Pick<SendingDomains, 'keysOf' | 'returnHostOf' | 'trackedNameOf'>;
-  /** Where undelivered mail comes back to; absent: to its sender. */
+  /** Domain that receives bounces; absent: bounces go to the sender. */
   readonly bounceDomain?: string | undefined;
 }
 
@@ -69,7 +69,7 @@ type To = OutgoingMail['envelope']['to'];
 
 /** A return token for recipients of one domain. */
 type TokenFor = (purpose: ReturnPurpose, to: To) => string;
-/** The token as an address; undefined: there is none. */
+/** The token as an address; undefined: no such address. */
 type AddressFor = (purpose: ReturnPurpose, to: To) => string | undefined;
 
 /** The token of a single recipient names it; with several, the report itself does. */
@@ -169,7 +169,7 @@ const secretOf = (
 ): Promise<Uint8Array> | Uint8Array =>
   hasLinks || bounceDomain !== undefined ? retry(system, () => organizationSecret(secrets, organizationId)) : NO_SECRET;
 
-/** What all mails of a message are made of. */
+/** Data shared by all mails of a message. */
 export interface Material {
   readonly body: MessageBody;
   readonly signing: readonly SigningKey[];

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { System } from '../../lib/async/async.ts';
 
 /**
- * Addresses of each destination that have answered well lately. Some providers give host names to their customers' machines
- * too, and anybody may put such a name into their MX records.
+ * Addresses of each destination that have recently accepted mail. Some providers also name their customers' machines under
+ * their own domain, and anyone can put such a name into their MX records.
  */
 export interface ProvenServers {
   note(provider: string, addresses: readonly string[], isGood: boolean): void;
@@ -11,9 +11,9 @@ export interface ProvenServers {
   isStrangerTo(provider: string, address: string): boolean;
 }
 
-/** About 5 MB with their addresses. For a destination that is forgotten any address counts. */
+/** About 5 MB with their addresses. For an evicted destination any address is accepted. */
 const OPERATORS_MAX = 5_000;
-/** Of one destination: the largest providers show a few at a time. */
+/** Addresses per destination. The largest providers use a few at a time. */
 const ADDRESSES_MAX = 32;
 /**
  * Twice the longest suspension. Longer trusts a provider that may be down; shorter lets one stranger count for it while

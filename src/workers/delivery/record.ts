@@ -38,12 +38,12 @@ const FINDINGS: Readonly<Record<string, string>> = {
 };
 const STOPPING = 'the service was stopping';
 
-/** Without a reply there is nothing of the mail server's to quote. */
+/** True if a mail server replied, so that its text can be quoted. */
 const wasReceived = ({ code }: Reply): boolean => code > 0;
 
 const bounceReason = (reply: Reply): string => (wasReceived(reply) ? REFUSED : UNDELIVERABLE);
 
-/** A recipient domain is reported by itself when its own DNS or policy is the obstacle (`mail-transport.ts`). */
+/** False if the recipient domain's own DNS or policy prevented the attempt: it is then reported as its own destination (`mail-transport.ts`). */
 const wasTried = ({ destination, address }: Reply): boolean =>
   typeof address === 'string' || !isOwnDestination(destination ?? '');
 

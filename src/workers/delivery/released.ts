@@ -30,7 +30,7 @@ export interface FindReleasedParts {
 /** Whether a row was not queued a moment ago. */
 type IsNew = (one: DueDelivery) => boolean;
 
-/** What one holder releases, all or part of it. */
+/** Mail that one holder releases, all or part of it. */
 export interface Released {
   readonly found: readonly DueDelivery[];
   /** How many of them may be tried now. */
@@ -43,8 +43,8 @@ export type FindReleased = (isNew: IsNew) => Promise<readonly Released[]>;
 /** Holders of one look; the next goes on behind them. Each costs a probe of an index, and a query if it releases mail. */
 const HOLDERS_MAX = 100;
 /**
- * Messages of one look, of all holders: a quarter of a sweep of due mail, so that a million that were held delay nobody
- * else's mail by more. Fewer let a large list wait for longer: a million leave in some minutes at best.
+ * Messages per query, for all holders together: a quarter of a sweep of due mail, which bounds how much a million released
+ * messages delay other mail. Lower: a large list waits longer; a million need some minutes at best.
  */
 const MESSAGES_MAX = 500;
 const DESTINATIONS_MAX = 1_000;

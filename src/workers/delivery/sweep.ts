@@ -52,8 +52,8 @@ const EVERY_MS = 500;
 /** While one sweep does not find everything, so that workers do not run dry. */
 const EVERY_MS_BUSY = 100;
 /**
- * What is overdue by less is left alone: another process may have just dispatched it, or delivered it already where the
- * timetable lags. Shorter does such things twice, longer delays retries.
+ * Mail that is overdue by less is skipped: another process may have just dispatched it, or delivered it if the timetable
+ * lags. Shorter: work is done twice. Longer: retries are delayed.
  */
 const OVERDUE_MS_MIN = 500;
 /** Jobs in the queue above which nothing is swept: what is due is probably among them. */
@@ -141,7 +141,7 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
       ...(expiresAt <= now ? { isExpired: true as const } : {}),
     }));
 
-  /** What is not queued already. */
+  /** Due deliveries that are not queued yet. */
   const missingIn = (found: readonly DueDelivery[], now: string): readonly Due[] =>
     distinct(found.flatMap((one) => dueIn(one, now)))
       .filter(({ dueAt, ...one }) => !recentlyQueued.has(one, dueAt))

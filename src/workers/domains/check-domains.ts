@@ -71,7 +71,7 @@ export const createCheckSchedule = (): CheckSchedule => {
 };
 
 export interface CheckDomains {
-  /** Checks one domain's records and records the result. Absent: mail is captured, and there is nothing to check. */
+  /** Checks one domain's DNS records and saves the result. Absent: mail is captured, so domains are not checked. */
   readonly checkDomain?: (domainId: string) => Promise<void>;
   readonly checkSchedule: CheckSchedule;
   /** Resolves when the schedule has caught up with the log. */

@@ -7,8 +7,8 @@ import { webhook } from '../../domain/webhook/webhook.ts';
 import { pause, type System } from '../../lib/async/async.ts';
 
 /**
- * Deletes rows that nobody asks for any more: what webhooks were posted and mail that was captured, after 30 days, refused
- * requests after 7, and what deleted webhooks were owed.
+ * Deletes rows that are no longer needed: webhook tries and captured mail after 30 days, refused requests after 7 days,
+ * and pending deliveries of deleted webhooks.
  */
 
 /** Larger holds locks and the connection for longer, smaller costs round trips. */
@@ -17,7 +17,7 @@ export const BATCH = 500;
 const REST_SHARE = 4;
 const WEBHOOK_TRY_DAYS = 30;
 const CAPTURED_MAIL_DAYS = 30;
-/** A post that was due this long ago is not on its way: its endpoint takes nothing, is disabled, or is deleted. */
+/** A post that was due this long ago is not in flight: its endpoint is failing, disabled or deleted. */
 const WAITING_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 

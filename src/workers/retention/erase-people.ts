@@ -143,7 +143,7 @@ export const erasePeople = (parts: ErasePeople): Work => {
     schedule(running, walked);
   };
 
-  /** In pages: whether an erasure ends meanwhile does not matter to those behind it. */
+  /** Reads in pages. An erasure that ends during the loop does not affect those after it. */
   async function* allDue(): AsyncGenerator<ExistingErasure> {
     let page = await unfinished({ after: '', limit: ERASURES_PER_PAGE });
     while (page.length > 0) {

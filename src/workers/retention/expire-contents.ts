@@ -15,12 +15,12 @@ import { repeat, type Work } from '../supervise.ts';
 import { BATCH, DAY_MS, deleteOldRows, paced } from './delete-old-rows.ts';
 
 /**
- * Removes what is no longer kept: contents of messages after the retention of their organization, and rows that nobody asks
- * for any more. A round goes through all organizations, oldest contents first, in small batches with rests between them, so
- * that live traffic hardly notices.
+ * Removes expired data: contents of messages after the retention of their organization, and rows that are no longer needed.
+ * A round goes through all organizations, oldest contents first, in small batches with pauses, so that it hardly affects
+ * live traffic.
  *
- * A message's content stays as long as a recipient is open, however old it is. The read model of messages tells; it may be
- * behind the log, but a recipient that has ended never opens again. A message that it does not have is read from the log.
+ * A message's content stays as long as a recipient is open, however old it is. The read model of messages provides this. It
+ * may be behind the log, but a recipient that has ended never reopens. Messages missing from it are read from the log.
  */
 
 /** Status of messages by id, as far as the read models know. */
@@ -57,7 +57,7 @@ export const expireContents = (parts: ExpireContents): Work => {
   const { retention, messageStatuses, organizations, caughtUp, store, contents, leadership, system } = parts;
   const { onExpired = ignore } = parts;
 
-  /** Of a message that the log does not have, only the content was stored. */
+  /** False for a message that the log lacks: only its content was stored. */
   const isOpenInLog = async (messageId: string): Promise<boolean> => {
     const { state } = await load(store, message, messageStream(messageId));
     return state.status !== 'absent' && state.recipients.some(({ status }) => isOpen(status));
@@ -101,13 +101,13 @@ export const expireContents = (parts: ExpireContents): Work => {
     if (ids.length > 0) onExpired(await retention.expire(ids, system.now()));
   };
 
-  /** As the log has them: what is removed does not come back. @returns null: nothing is to be removed. */
+  /** Reads the settings from the log, because removal cannot be undone. @returns null: nothing must be removed. */
   const settingsOf = async (organizationId: string): Promise<OrganizationSettings | null> => {
     const { state } = await load(store, organization, organizationStream(organizationId));
     return state.status === 'absent' || state.heldSince !== null ? null : state.settings;
   };
 
-  /** @returns what was looked at; a legal hold that begins meanwhile keeps the next page. */
+  /** @returns the examined contents; a legal hold that begins in the meantime protects the next page. */
   const expireNext = async (query: Pick<StoredBefore, 'organizationId' | 'after'>): Promise<readonly OldContent[]> => {
     const settings = await settingsOf(query.organizationId);
     if (settings === null) return [];

@@ -59,8 +59,8 @@ interface Offers {
 }
 
 /**
- * Rounds in which no held mail got quota, until the day's quota counts as used up: mail that is offered is tried some
- * moments later, perhaps by another process. More offer in vain, fewer leave quota to the next day.
+ * Rounds in which no held mail got quota, until the day's quota is considered used up: offered mail is tried some moments
+ * later, perhaps by another process. Higher: useless offers. Lower: quota stays unused until the next day.
  */
 const IN_VAIN_MAX = 10;
 

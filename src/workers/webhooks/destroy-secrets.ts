@@ -4,12 +4,12 @@ import type { System } from '../../lib/async/async.ts';
 import { repeat, type Work } from '../supervise.ts';
 
 /**
- * Destroys what the vault no longer needs of webhooks: signing secrets after a rotation, values of headers that were
- * replaced, and both of deleted webhooks. The log alone decides: each process does so after each start, whatever is gone
- * already, and forgets what it has read of them.
+ * Destroys webhook secrets that are no longer needed: signing secrets after a rotation, replaced header values, and both of
+ * deleted webhooks. Only the log decides: each process repeats this after each start, including secrets that have been
+ * destroyed already, and keeps none of it in memory.
  */
 
-/** Of one statement. More hold locks for longer, fewer take longer after a start. */
+/** Secrets per statement. Higher: locks are held longer. Lower: a start takes longer. */
 const SECRETS_MAX = 500;
 
 /** In-memory projection of vault ids that webhooks had, until they are destroyed. */

@@ -111,7 +111,7 @@ export const createEndpointQueues = (deps: EndpointQueuesParts): EndpointQueues 
     idOf: ({ delivery: { id }, queuedMs }) => `${id} ${queuedMs}`,
     run: (post, webhookId) =>
       postsOf(organizationOf(post)).run(async () => {
-        // What waited too long is left to its lease: another process may have claimed it.
+        // Skip a post that waited too long: its lease may have ended, and another process may have claimed it.
         if (post.queuedMs < system.monotonicMs() - startWithinMs(webhookTimes)) return { done: Promise.resolve() };
         const { succeeded, done } = await run(post);
         health.set(webhookId, succeeded ? 'succeeding' : 'failing');

@@ -20,7 +20,7 @@ export interface Endpoints {
   get(webhookId: string): ExistingWebhook | undefined;
   /** Endpoints of an organization that are owed events: enabled or paused. */
   of(organizationId: string): Iterable<ExistingWebhook>;
-  /** Endpoints that subscribe to such events, whatever they filter by. */
+  /** Endpoints that subscribe to such events, regardless of their filters. */
   wanting(event: CustomerEvent): readonly ExistingWebhook[];
 }
 

@@ -11,7 +11,7 @@ import { retry, type System } from '../../lib/async/async.ts';
 
 /** One post: its times, its signature, when it is retried, and when its endpoint is disabled. */
 
-/** How long one post may take, and how long nobody else may make it. */
+/** Time-out of one post, and the lease during which no other process may make it. */
 export interface WebhookTimes {
   /** A receiver that takes longer gets the event again (api.md, Webhooks). */
   readonly postMs: number;

@@ -105,7 +105,7 @@ const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: Abort
   const { webhookDeliveries, webhookTimes, endpoints, system, logger } = deps;
   const carries = createCarriesContents(deps);
 
-  /** Due again at once rather than after their lease: nobody has tried them. */
+  /** Makes deliveries that were not tried due at once instead of after their lease. */
   const release = async (unprepared: readonly ClaimedDelivery[], err: unknown): Promise<void> => {
     const count = unprepared.length;
     if (err !== undefined) logger.warn({ count, err }, 'webhooks could not be prepared, and are claimed again');
@@ -113,7 +113,7 @@ const createClaim = (deps: PostWebhooks, queues: EndpointQueues, stopping: Abort
     await retry(system, () => webhookDeliveries.release(ids, system.now()));
   };
 
-  /** Each by itself: a failure takes no other claim with it. */
+  /** Prepares each claim separately, so that a failure does not affect the others. */
   const queueAll = async (claimed: readonly ClaimedDelivery[]): Promise<void> => {
     const prepared = await Promise.allSettled(
       claimed.map(async (delivery) => {

@@ -36,7 +36,7 @@ const EVENTS_MAX = 100;
 const PAGES_MAX = 20;
 /** Pending deliveries of an endpoint above which its replay waits. Higher: new events wait longer behind old ones. */
 const PENDING_MAX = 100;
-/** Types that are looked for by themselves. More: each is a probe of an index. Fewer: a rare one is found later. */
+/** Most types with a query of their own. Higher: more index probes. Lower: events of rare types are found later. */
 const TYPES_MAX = 8;
 /** Clocks of processes that append differ: events this much later in the log may be of an earlier time. */
 const CLOCKS_DIFFER_MS = 60_000;
@@ -47,7 +47,7 @@ const isWithin = ({ since, until }: WebhookReplay, { timestamp }: FeedEvent): bo
 const isBeyond = ({ upTo, until }: WebhookReplay, { cursor, timestamp }: FeedEvent): boolean =>
   cursor.position > upTo || Date.parse(timestamp) >= until.getTime() + CLOCKS_DIFFER_MS;
 
-/** One page of a replay. @returns the replay at its next place; null: it has ended, or somebody else has moved it. */
+/** Posts one page of a replay. @returns the replay at its next position; null if it has ended or another process has moved it. */
 const advance = async (
   { contents, webhookDeliveries, feed, system }: ReplayWebhooks,
   endpoint: ExistingWebhook,
@@ -83,7 +83,7 @@ const advanceAll = async (deps: ReplayWebhooks, first: WebhookReplay): Promise<v
   const endpoint = endpoints.get(first.webhookId);
   if (endpoint === undefined) {
     const { state } = await load(store, webhook, webhookStream(first.webhookId));
-    // That of one that is disabled waits.
+    // The replay of a disabled webhook waits.
     if (state.status === 'deleted') await webhookDeliveries.cancelReplay(first.id, system.now());
     return;
   }
