@@ -20,7 +20,7 @@ import { suppressionsProjection } from './suppressions.ts';
 
 export interface AbsentStreamsOptions {
   readonly store: EventStore;
-  /** Where the read models are. */
+  /** Database of the read models. */
   readonly db: Database;
   readonly logger: Logger;
 }

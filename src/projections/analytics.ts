@@ -22,11 +22,11 @@ export const END_ANALYSES = `
 
 export interface NewAnalyst {
   readonly organizationId: string;
-  /** What or who it is for. */
+  /** Person or tool that uses it. */
   readonly name: string;
-  /** Sessions at the same time. */
+  /** Maximum number of concurrent sessions. */
   readonly connections: number;
-  /** Of a statement; a session may set another for itself. */
+  /** Time-out of a statement. A session may change it for itself. */
   readonly timeoutSeconds: number;
   readonly createdBy: string;
 }

@@ -137,7 +137,7 @@ export interface Usage {
   readonly byDay: readonly DayOfUsage[];
   /** Time of the last counted event (ISO 8601); null: none yet. */
   readonly countedUpTo: string | null;
-  /** Of that event in the log. */
+  /** Position of that event in the log. */
   readonly position: Position;
 }
 
@@ -176,7 +176,7 @@ export const billingUsage = async (
   };
 };
 
-/** What an invoice is made of: the same by day. */
+/** The numbers of an invoice by day. */
 export const countDays = async (
   db: Database,
   by: Parameters<typeof billingUsage>[1],
@@ -198,7 +198,7 @@ const BILLED_ON = `
   select message_id from read_models.billing_messages
   where message_id = any($1) and ($2::date is null or day >= $2) and ($3::date is null or day < $3)`;
 
-/** Of these messages, those that are billed for some days. */
+/** The subset of these messages that is billed for the given days. */
 export const billedOn = async (
   db: Database,
   by: BilledDays & { readonly messageIds: readonly string[] },

@@ -6,8 +6,8 @@ import type { Projection } from './projection.ts';
 import { withConnection } from './session.ts';
 
 /**
- * Read models that are made from the log beside the live ones, for a rebuild or a replay: the log is read once for all, and
- * each applies its pages on a connection of its own, in a transaction a page.
+ * Builds read models from the log in parallel to the live ones, for a rebuild or a replay. The log is read once for all of
+ * them, and each applies its pages on a connection of its own, with one transaction per page.
  */
 
 /** Events per transaction of a rebuild. Higher costs memory, lower costs commits. */
@@ -17,7 +17,7 @@ const REBUILD_BYTES_MAX = 16_000_000;
 /** Pages by which reading may lead the slowest read model. Higher costs memory, lower leaves processors idle. */
 const PAGES_AHEAD = 3;
 
-/** What the read models are made from. */
+/** Source of the events for the builds. */
 export interface Source {
   readonly store: Pick<EventStore, 'readAll' | 'head'>;
   /** Ends the reading between two batches. */
@@ -73,7 +73,7 @@ const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) 
   };
 };
 
-/** What is read next: the head of the log as it was then, and the page after a position that all builds have reached. */
+/** The next read: the head of the log at its start, and the page after a position that all builds have reached. */
 export interface Reading {
   readonly head: Promise<Position>;
   page: Promise<Page>;
@@ -125,7 +125,7 @@ export const catchUp = async (
   }
 };
 
-/** Where read models are made. */
+/** Target of a build. */
 interface Place {
   readonly pool: Pool;
   readonly schema: ReadModelSchema;

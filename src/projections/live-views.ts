@@ -101,7 +101,7 @@ export const liveViewsProjection: Projection = {
 
 export interface ReadCopyOptions {
   readonly store: EventStore;
-  /** Where the read models are. */
+  /** Database of the read models. */
   readonly db: Database;
   readonly logger: Logger;
 }

@@ -17,8 +17,8 @@ import { createReadingBehind, PAGE_BYTES_MAX } from './reading-behind.ts';
  *
  * It keeps the newest pages of one subscription. Each consumer keeps its own position and asks for what comes after it:
  * one that is near the end is served from the kept pages, one that has fallen behind them reads the log in bounded pages
- * until it reaches them: with the others that are behind if it has a name, else by itself. A fault of the subscription fails
- * every consumer that waits; each tries again on its own terms.
+ * until it reaches them: together with other consumers that are behind if it has a name, else alone. A fault of the
+  * subscription fails every waiting consumer; each retries independently.
  */
 export interface LogFollower {
   /** Some events after a position, as soon as there are any; null: the follower was closed. */
@@ -33,7 +33,7 @@ export interface NextOptions {
   readonly filter?: Filter;
   /** A page of the subscription is never split, so a batch may hold more. */
   readonly eventsMax: number;
-  /** Of a consumer without a filter. What lies far behind, it reads in pages that fit all such consumers. */
+  /** Name of a consumer without a filter. When far behind, it shares pages with the other named consumers. */
   readonly name?: string;
 }
 
@@ -45,11 +45,11 @@ export interface Batch extends FollowedPage {
 
 /** Events per page of `subscribe`: larger pages hold more memory, smaller ones cost their consumer more transactions. */
 const PAGE_EVENTS_MAX = 1000;
-/** Kept events, some 10 MB. Higher: more memory. Lower: consumers that lag a little read and decode by themselves. */
+/** Kept events, some 10 MB. Higher: more memory. Lower: consumers that lag a little read and decode the log on their own. */
 const KEPT_EVENTS_MAX = 8000;
 /** The same for large events. */
 const KEPT_BYTES_MAX = 16_000_000;
-/** Kept pages: many hold one event. Higher: a longer scan per batch. Lower: consumers read by themselves earlier. */
+/** Kept pages: many hold one event. Higher: a longer scan per batch. Lower: consumers read the log on their own earlier. */
 const KEPT_PAGES_MAX = 500;
 /** A page of this many events means load. */
 const BUSY_PAGE_EVENTS = 10;
@@ -57,8 +57,8 @@ const BUSY_PAGE_EVENTS = 10;
 const GATHER_MS = 50;
 
 /**
- * A consumer that is behind and was shown nothing looks again after this: what answers may lag behind the subscription.
- * Higher delays it, lower polls in vain a log with nothing in between.
+ * Delay until a consumer that is behind looks again after an empty read: the answering node may lag behind the subscription.
+ * Higher: the consumer is delayed. Lower: useless reads of a log that has no events in between.
  */
 const LOOK_AGAIN_MS = 1000;
 
@@ -77,7 +77,7 @@ export interface LogFollowerOptions {
   readonly system: Pick<System, 'monotonicMs' | 'sleep'>;
 }
 
-/** As many of the pages as fit into a batch; the first always does. */
+/** The pages that fit into a batch. The first always fits. */
 const fitting = (pages: readonly Kept[], eventsMax: number): readonly Kept[] => {
   let events = 0;
   const end = pages.findIndex((page, index) => {
@@ -143,7 +143,7 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     pullFromMs = isBusy ? system.monotonicMs() + GATHER_MS : Number.NEGATIVE_INFINITY;
   };
 
-  /** @throws {Error} the subscription failed, or ended by itself: asked again at once, it would spin. */
+  /** @throws {Error} if the subscription failed or ended. Without the error, callers would retry in a busy loop. */
   const nextPage = async ({ pages }: Subscription): Promise<FollowedPage | null> => {
     const { done, value } = await pages.next();
     if (done !== true) return value;
@@ -183,7 +183,7 @@ export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFol
     (name === undefined ? null : await together.read(name, after)) ??
     store.readAll({ from: after, limit: eventsMax, bytesMax: PAGE_BYTES_MAX, filter });
 
-  /** For a consumer that is behind the kept pages: up to their start. null: nothing lies between, as far as is told. */
+  /** Reads up to the start of the kept pages, for a consumer that is behind them. null: no events in between, as far as is known. */
   const readBehind = async (after: Position, options: NextOptions): Promise<Batch | null> => {
     const page = await pageAfter(after, options);
     if (page.position <= after) return null;

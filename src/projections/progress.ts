@@ -8,8 +8,8 @@ const POLL_MS = 10;
 const TIMEOUT_MS_DEFAULT = 2000;
 
 /**
- * What readers of this process wait for. A projection gathers events for a moment before it writes them, unless a reader
- * waits for its read model.
+ * Positions for which readers of this process wait. A projection gathers events for a moment before it writes them, unless
+ * a reader waits for its read model.
  */
 export interface AwaitedPositions {
   /** A reader waits until these read models have passed a position. */
@@ -86,7 +86,7 @@ const sharedRead = (pool: Database): (() => Promise<Passed>) => {
 export interface WaitForOptions {
   readonly pool: Database;
   readonly system: System;
-  /** Of the projections of this process. Absent: none is here to be hurried. */
+  /** Awaited positions of this process's projections. Absent: this process runs no projections. */
   readonly awaited?: AwaitedPositions | undefined;
 }
 

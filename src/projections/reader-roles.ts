@@ -7,12 +7,12 @@ import type { System } from '../lib/async/async.ts';
 const ROLE_BYTES = 8;
 const PASSWORD_BYTES = 32;
 const SALT_BYTES = 16;
-/** As PostgreSQL has it. */
+/** PostgreSQL's own number of SCRAM iterations. */
 const ITERATIONS = 4096;
 /** A transaction that is forgotten open keeps old rows from being removed. */
 const IDLE_IN_TRANSACTION_SECONDS = 60;
 
-/** What the server stores of a password (RFC 5802 §3), so that the password itself is in no log of its statements. */
+/** The SCRAM verifier that the server stores (RFC 5802 §3), so that the password never appears in its statement log. */
 const scramVerifier = (password: string, salt: Uint8Array): string => {
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256');
   const hmac = (text: string): Buffer => createHmac('sha256', salted).update(text).digest();
@@ -26,9 +26,9 @@ interface NewReader {
   readonly kind: string;
   /** The only schema that its session looks for tables in. */
   readonly schema: string;
-  /** Sessions at the same time. */
+  /** Maximum number of concurrent sessions. */
   readonly connections: number;
-  /** Of a statement; a session may set another for itself. */
+  /** Time-out of a statement. A session may change it for itself. */
   readonly timeoutSeconds: number;
 }
 

@@ -3,20 +3,20 @@ import { pause, type System } from '../lib/async/async.ts';
 
 /** Events of a page. Larger holds more memory, smaller costs transactions. */
 const PAGE_EVENTS_MAX = 4000;
-/** The same for large events; for a consumer that reads by itself, what it holds at once. */
+/** The same for large events, and the memory of a consumer that reads alone. */
 export const PAGE_BYTES_MAX = 8_000_000;
-/** Pages by which the first may lead the slowest. More costs memory, fewer leave processors idle. */
+/** Pages by which the fastest reader may lead the slowest. Higher: memory. Lower: idle processors. */
 const PAGES_KEPT_MAX = 3;
-/** Who finds so many events at once is far behind, and waits for others that are: the slowest is where reading begins. */
+/** A reader that finds this many events is far behind. It waits for others that are, and reading starts at the slowest. */
 const GATHERING_EVENTS_MIN = 1000;
 const GATHER_MS = 500;
-/** The longest wait for one that is slower, and for the others where they are slower. */
+/** Longest wait for a slower reader. */
 const PATIENCE_MS = 5_000;
-/** Who has waited for the others in vain reads by itself, and for so long does not wait again. */
+/** After a time-out, a reader reads alone and does not wait again for this long. */
 const ALONE_MS = 60_000;
-/** Who is behind for fewer pages is there in a moment, and does not wait for the others. */
+/** A reader that is fewer pages behind catches up in a moment, so it does not wait for the others. */
 const WAITING_PAGES_MIN = 3;
-/** How often who waits looks again. */
+/** Interval at which a waiting reader looks again. */
 const LOOK_AGAIN_MS = 10;
 
 interface Reader {
@@ -42,22 +42,22 @@ export interface ReadingBehindOptions {
 }
 
 export interface ReadingBehind {
-  /** Events after a position, without a filter; null: the others are elsewhere, so it reads by itself. */
+  /** Events after a position, without a filter; null: the other readers are elsewhere, so the caller reads alone. */
   read(name: string, after: Position): Promise<Page | null>;
-  /** It reads here no more: nobody waits for it. */
+  /** Removes a reader, so that the others do not wait for it. */
   leave(name: string): void;
 }
 
 /**
  * Consumers that are far behind the head of the log read it together: a page is fetched and decoded once, and kept until
- * the slowest has taken it. Each by itself, sixteen projections would read and decode all of the log sixteen times.
+ * the slowest has read it. Otherwise sixteen projections would read and decode the whole log sixteen times.
  */
 export const createReadingBehind = ({ store, system, signal }: ReadingBehindOptions): ReadingBehind => {
   const { monotonicMs } = system;
   const readers = new Map<string, Reader>();
   /** Consecutive pages. */
   let kept: Kept[] = [];
-  /** Of the last one. */
+  /** Position of the last page. */
   let end: Position = LOG_START;
   let pulling: Promise<void> | undefined;
 
@@ -74,7 +74,7 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
   const isReading = (reader: Reader): boolean => reader.pages > 0 && isHere(reader) && isPatient(reader);
   const isUsed = (): boolean => [...readers.values()].some(isReading);
 
-  /** Whose page is before the one that would be dropped, and who has yet to take that. */
+  /** True for a reader that still needs the page that would be dropped. */
   const isSlower = (reader: Reader, dropped: Position): boolean =>
     isReading(reader) && !reader.isAsking && reader.position < dropped;
 
@@ -121,7 +121,7 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
     return pulling;
   };
 
-  /** Where nobody is, reading begins anew where this one is. */
+  /** True if no reader uses the kept pages, so that reading restarts at this reader's position. */
   const isForsaken = (own: Reader): boolean => pulling === undefined && !isHere(own) && !isUsed();
 
   const take = (reader: Reader): Page | null => {
@@ -133,10 +133,10 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
     return { events: page.events.filter(({ position }) => position > after), position: page.position };
   };
 
-  /** What fails the others is not its own fault. */
+  /** Waits for the shared read and ignores its faults, which the other readers report. */
   const pulled = (): Promise<void> => pulling?.catch(() => undefined) ?? lookAgain();
 
-  /** Until the others have come to where it is. */
+  /** Waits until the others have reached this reader's position. */
   const awaitOthers = async (reader: Reader): Promise<void> => {
     if (reader.pages < WAITING_PAGES_MIN || monotonicMs() - reader.aloneMs < ALONE_MS) return;
     while (reader.position > end && isPatient(reader) && !signal.aborted) await pulled();
@@ -144,7 +144,7 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
   };
 
   const meetOthers = async (reader: Reader): Promise<void> => {
-    // Where reading begins is not known yet.
+    // The start of the shared pages is not known yet.
     if (reader.position < end && kept.length === 0) await pulled();
     if (reader.position > end) await awaitOthers(reader);
   };

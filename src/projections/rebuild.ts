@@ -123,8 +123,8 @@ const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
 };
 
 /**
- * Rebuilds read models beside the live ones, reading the log once for all, and switches each in one transaction. Works
- * beside running projections, of this process or another.
+ * Rebuilds read models in parallel to the live ones, reading the log once for all, and switches each in one transaction.
+ * Projections may keep running, in this process or another.
  * The pool needs a connection for each, and two more.
  * @throws {RebuildInProgress}
  */

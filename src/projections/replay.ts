@@ -13,8 +13,8 @@ import { makeIndexes, makeTables } from './rebuild-tables.ts';
 import { endWhenGone, tryLockReplaying, withConnection } from './session.ts';
 
 /**
- * Read models of a moment, in a schema of their own beside the live ones, and a database role that reads them and nothing
- * else. They are made by the projections themselves from the part of the log that was there then (`cutAt`).
+ * Builds the read models of a past moment in a schema of their own, and a database role that can read only them. The
+ * projections build them from the part of the log that existed then (`cutAt`).
  *
  * The tables are filled under the name `unfinished_<schema>` and get their name at the end, in the transaction that creates
  * the role: a schema that has its name is whole. What an interrupted run leaves is dropped by the next of the same name.
@@ -104,7 +104,7 @@ const storeUntil = ({ store, moment, onProgress }: ReplayOptions, head: Position
   return { readAll, head: async () => head, counts: () => counts };
 };
 
-/** Destinations are shared by all organizations: of one alone there is no such table. */
+/** Destinations are shared by all organizations, so a replay of one organization omits them. */
 const projectionsOf = ({ organizationId }: Moment): readonly Projection[] =>
   organizationId === null ? PROJECTIONS : PROJECTIONS.filter((each) => each !== destinationsProjection);
 
@@ -221,7 +221,7 @@ export const listReplays = async (db: Database): Promise<readonly Replay[]> => {
   return rows.map(({ replay }) => JSON.parse(replay) as Replay); // as `publish` wrote it
 };
 
-/** Drops a replay with its role, or what an interrupted run left of one. @throws {ReplayRefused} there is none. */
+/** Drops a replay and its role, or the remains of an interrupted run. @throws {ReplayRefused} if there are none. */
 export const dropReplay = (pool: Pool, schema: ReplaySchema): Promise<void> =>
   withLock(pool, schema, async (client) => {
     const unfinished: Unfinished = `unfinished_${schema}`;

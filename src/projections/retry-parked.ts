@@ -17,7 +17,7 @@ export interface Retried {
   readonly stillParked: number;
 }
 
-/** Events of one stream per transaction. The projection waits meanwhile. */
+/** Events of one stream per transaction. The projection waits during it. */
 const EVENTS_PER_TRANSACTION = 500;
 
 const STREAMS = `

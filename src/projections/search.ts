@@ -27,7 +27,7 @@ interface Kind {
 const NAME = "state->>'name'";
 const PRESENT = "status <> 'deleted'";
 
-/** What has a name. Templates are found by their alias too. */
+/** Resources with names. Templates are also found by alias. */
 const KINDS = {
   api_key: { table: 'api_keys', id: 'key_id', name: NAME, present: PRESENT, environments: true },
   domain: { table: 'domains', id: 'domain_id', name: NAME, present: "state->>'status' <> 'deleted'" },
@@ -70,7 +70,7 @@ const byName = (kind: Kind): string => {
 
 export interface Within {
   readonly organizationId: string;
-  /** Of resources that have one. */
+  /** Environments of resources that have one. */
   readonly environments: readonly Environment[];
 }
 

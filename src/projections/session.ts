@@ -107,7 +107,7 @@ const tryLock = async (db: Database, key: number, name: string): Promise<boolean
 /** One process runs a projection, the others stand by. Held until the connection is closed. */
 export const tryLockRunning = (db: Database, name: ProjectionName): Promise<boolean> => tryLock(db, RUNNING, name);
 
-/** One process rebuilds a read model, beside the one that runs its projection. Held until the connection is closed. */
+/** Allows one process to rebuild a read model while another runs its projection. Held until the connection is closed. */
 export const tryLockRebuilding = (db: Database, name: ProjectionName): Promise<boolean> =>
   tryLock(db, REBUILDING, name);
 

@@ -68,9 +68,9 @@ export interface ListSuppressions {
   /** With an entry in force of this reason and scope; null: any. */
   readonly reason: SuppressionReason | null;
   readonly scope: SuppressionScope | null;
-  /** Of one address; null: all. */
+  /** Suppression of one address; null: all. */
   readonly suppressionId: string | null;
-  /** Only what messages of this sending domain have caused; null: all. */
+  /** Only suppressions caused by messages of this sending domain; null: all. */
   readonly domainId: string | null;
   readonly limit: number;
   readonly after: ListCursor | null;
@@ -112,7 +112,7 @@ export interface ExportSuppressions {
 /** Larger pages hold more in memory, smaller ones cost round trips. */
 const EXPORT_ROWS = 200;
 
-/** In the order of ids, which nothing moves: what is added to meanwhile is still met. */
+/** Ordered by id, which never changes, so that an entry that changes during the export is not missed. */
 const EXPORT = `
   select state from read_models.suppressions
   where organization_id = $1 and environment = $2 and reasons <> '{}'
@@ -174,7 +174,7 @@ export interface ListAllSuppressions
   readonly after: ListCursor;
 }
 
-/** Ids of suppressions, also of those that were taken back or have expired, the last that was new first. */
+/** Ids of suppressions, including withdrawn and expired ones, newest first. */
 export const listAllSuppressions = async (
   db: Database,
   { organizationId, environment, suppressionId, limit, after }: ListAllSuppressions,
@@ -227,7 +227,7 @@ export interface ListedOptIn extends Resubscription {
   readonly suppressionId: string;
 }
 
-/** Who has opted in to a topic, the latest first. */
+/** Recipients who have opted in to a topic, latest first. */
 export const listOptIns = async (
   db: Database,
   { topicId, environment, suppressionId, domainId, limit, after }: ListOptIns,

@@ -94,7 +94,7 @@ const insertTail = rowsInto<TailRow>('audit_tail', {
 /** Ids and names of types: nothing in them has a meaning in an array. */
 const textArray = (texts: readonly string[]): string => `{${texts.map((text) => `"${text}"`).join(',')}}`;
 
-/** By what a bundle is found. */
+/** Values by which searches find a bundle. */
 export const foundBy = (leaves: readonly PendingLeaf['parsed'][]) => {
   const ids = leaves.map(({ id }) => id);
   return {

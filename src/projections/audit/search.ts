@@ -7,9 +7,9 @@ import { TILE_WIDTH } from './tiles.ts';
 /** Looks for leaves of an audit tree by what they say. */
 export interface SearchLeaves {
   readonly tree: string;
-  /** All of which a leaf has (`facetsOf`). */
+  /** Facets that a leaf must all have (`facetsOf`). */
   readonly facets: readonly string[];
-  /** The message that they are about, and where the events of its stream stand in the log. */
+  /** The message that they concern, and the log positions of its events. */
   readonly message?: { readonly id: string; readonly positions: readonly Position[] } | undefined;
   /** From this time on, and before that one (ISO 8601). */
   readonly since?: string | undefined;
@@ -136,8 +136,8 @@ const TREE = {
 };
 
 /**
- * How many leaves a tree had at a time (ISO 8601): those before the first one that is later, or stands behind one that
- * is. So the same time always cuts the log at the same place, whatever clocks said.
+ * Number of leaves that a tree had at a time (ISO 8601): all leaves before the first later one. The same time therefore
+ * always cuts the log at the same place, even if clocks differed.
  */
 export const leavesAt = async (
   db: Database,
@@ -162,7 +162,7 @@ const LATEST = {
   text: 'select latest from read_models.audit_bundles where tree = $1 and bundle = $2',
 };
 
-/** The latest time of the leaves in a bundle that is full and in those before it; empty: there is no such bundle. */
+/** Latest time of the leaves in a full bundle and in all bundles before it; empty if the bundle does not exist. */
 export const latestUpTo = async (db: Database, tree: string, bundle: number): Promise<string> => {
   const { rows } = await db.query<{ latest: string }>({ ...LATEST, values: [tree, bundle] });
   return rows[0]?.latest ?? '';

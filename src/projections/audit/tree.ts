@@ -40,9 +40,9 @@ const NOTHING = Buffer.alloc(0);
 const keyOf = ({ level, tile }: Tile): string => `${level}/${tile}`;
 
 interface TileRow extends Tile {
-  /** Above level 0. */
+  /** Hashes of a tile above level 0. */
   readonly hashes: Buffer | null;
-  /** Of level 0: of a full bundle, or of the tail. */
+  /** Entries at level 0, of a full bundle or of the tail. */
   readonly entries: Buffer | null;
   readonly leaves: readonly string[] | null;
 }
@@ -58,7 +58,7 @@ interface EntriesRow {
   readonly leaves: readonly string[] | null;
 }
 
-/** Each statement sees one snapshot, so that a bundle that is filled meanwhile does not come between. */
+/** Each statement reads one snapshot, so that a bundle that fills up during the read causes no inconsistency. */
 const statements = (schema: string) => {
   const named = (name: string, text: string) => ({ name: `audit-${name}-${schema}`, text });
   return {
@@ -134,7 +134,7 @@ export interface AskUncosigned {
 
 export interface UncosignedCheckpoint {
   readonly tree: string;
-  /** As it was signed. */
+  /** The note as signed. */
   readonly note: string;
 }
 

@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 const WAIT_REASONS = ['scheduled', 'deferred', 'held'] as const;
 export type WaitReason = (typeof WAIT_REASONS)[number];
 
-/** Waiting mail. The recipients of a message in one domain count as one. */
+/** Waiting mail. All recipients of a message in one domain are one delivery. */
 export interface Backlog {
   /** By reason. `BACKLOG_COUNTED_MAX` means that many or more. */
   readonly waiting: Readonly<Record<WaitReason | 'due', number>>;

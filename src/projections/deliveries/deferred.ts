@@ -23,7 +23,7 @@ interface Row {
   readonly recipients: readonly { readonly id: string }[];
 }
 
-/** What of these messages still waits after an attempt. */
+/** Mail of these messages that still waits after an attempt. */
 export const deferredMail = async (db: Database, messageIds: readonly string[]): Promise<readonly DeferredMail[]> => {
   const { rows } = await db.query<Row>({ name: 'deferred-mail', text: DEFERRED, values: [messageIds] });
   return rows.map(({ message_id, destination, due_at, recipients }) => ({

@@ -44,12 +44,12 @@ export interface PlaceInDestination extends DuePlace {
   readonly destination: string;
 }
 
-/** Of `visited.destination`, from places by destination: a join could change the order in which destinations are visited. */
+/** Looks up the place for `visited.destination` in a JSON parameter. A join could change the order in which destinations are visited. */
 export const behindIn = (parameter: string): string =>
   `(coalesce((${parameter}::jsonb -> visited.destination ->> 0)::timestamptz, '-infinity'),
         coalesce(${parameter}::jsonb -> visited.destination ->> 1, ''))`;
 
-/** What `behindIn` reads. */
+/** The JSON parameter that `behindIn` reads. */
 export const behindJson = (places: readonly PlaceInDestination[]): string =>
   JSON.stringify(
     Object.fromEntries(places.map(({ destination, dueAt, messageId }) => [destination, [dueAt, messageId]])),
@@ -110,9 +110,9 @@ export const dueDeliveries = async (
 };
 
 export interface AskDueByDestination extends Omit<AskDue, 'behind'> {
-  /** Where the last page ended; empty: from the first destination. */
+  /** End of the last page; empty: start with the first destination. */
   readonly after: string;
-  /** Destinations of a page. */
+  /** Destinations per page. */
   readonly destinations: number;
   /** Destinations to skip. */
   readonly without: readonly string[];
@@ -145,7 +145,7 @@ export const dueByDestination = async (
 };
 
 export interface AskHolders {
-  /** Where the last page ended; empty: from the first. */
+  /** End of the last page; empty: start with the first. */
   readonly after: string;
   readonly limit: number;
 }
@@ -190,11 +190,11 @@ export interface AskHeld {
   readonly after: string;
   /** Destinations of a page. */
   readonly destinations: number;
-  /** Of each destination. */
+  /** Rows per destination. */
   readonly limit: number;
-  /** Of the page. */
+  /** Rows per page. */
   readonly total: number;
-  /** Of these destinations only rows behind such a one. Absent: of none. */
+  /** Places in destinations after which reading continues. Absent: all destinations are read from the start. */
   readonly behind?: readonly PlaceInDestination[];
 }
 

@@ -54,7 +54,7 @@ export interface LiveEvent {
 
 /** Characters of JSON, shared by all watched organizations. Higher: memory. Lower: streams that lag a little query the read model. */
 const KEPT_CHARACTERS_MAX = 16_000_000;
-/** Given to a stream at once, and held for it while its reader takes nothing. */
+/** Events handed to a stream at once, and held for it while its reader is stalled. */
 const BATCH_EVENTS = 25;
 /** Many proxies cut connections that are idle for 30 s. */
 const WAKE_EVERY_MS = 15_000;
@@ -164,7 +164,7 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
     wakeAll(organizationIds);
   };
 
-  /** What is kept may name the person: streams that are behind read the feed, which does so no more. */
+  /** Drops kept events, which may name the erased person. Streams that are behind then read the feed, which no longer does. */
   const forgetErased = ({ events }: FollowedPage): void => {
     for (const { type, metadata } of events) {
       const one = type === 'PersonErased' ? watched.get(metadata.organizationId) : undefined;

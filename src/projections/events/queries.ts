@@ -128,7 +128,7 @@ const fromRow = (row: Row, organizationId: string): FeedEvent => ({
   cursor: { position: row.position, index: row.item },
 });
 
-/** The index to read along, and the parameters it needs beside the common ones. */
+/** The index to read along, and the additional parameters that it needs. */
 const alongOf = ({ domainId, types }: ReadFeed): { readonly along: Along; readonly more: readonly unknown[] } => {
   if (domainId !== null) return { along: 'domain', more: [domainId, types] };
   return types === null ? { along: 'environment', more: [] } : { along: 'type', more: [types] };
@@ -162,7 +162,7 @@ export const readFeed = async (db: Database, by: ReadFeed): Promise<FeedPage> =>
   };
 };
 
-/** Of organizations that have few new events: one probe of an index per organization and environment. */
+/** Suits organizations with few new events: one index probe per organization and environment. */
 const NEW_EVENTS = `
   select o.id as organization_id, e.* from unnest($1::text[]) o(id)
   cross join unnest(array['live', 'test', '${BOTH_ENVIRONMENTS}']) f(environment)
@@ -180,7 +180,7 @@ export interface ReadNewEvents {
   readonly upTo: Position;
 }
 
-/** What some organizations' feeds have between two positions of the log, oldest first. The log's page bounds it. */
+/** Events of several organizations' feeds between two log positions, oldest first. The page of the log bounds their number. */
 export const readNewEvents = async (
   db: Database,
   { organizationIds, after, upTo }: ReadNewEvents,
@@ -202,7 +202,7 @@ const FIRST_FROM = `
   ) e
   order by e.position limit 1`;
 
-/** Processes append with clocks of their own: an event this much earlier may stand behind a later one. */
+/** Clocks of appending processes differ: an event may follow one that is later by up to this much. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 export interface PlaceAt extends Pick<ReadFeed, 'organizationId' | 'environment'> {

@@ -47,9 +47,9 @@ interface SerializedEventData {
   readonly api_key_id?: string;
   readonly webhook_id?: string;
   readonly template_id?: string;
-  /** The topic itself, or the one that somebody subscribed to or unsubscribed from. */
+  /** The topic itself, or the topic that a recipient subscribed to or unsubscribed from. */
   readonly topic_id?: string | null;
-  /** Of the month; before its end there is no such invoice yet. */
+  /** Id of the month's invoice, which is created after the month ends. */
   readonly invoice_id?: string;
   readonly period?: string;
   readonly quota?: { readonly plan: string; readonly limit: number; readonly used: number };
@@ -149,7 +149,7 @@ const checkpointData = ({ subjectId, facts: { checkpoint } }: CustomerEvent): Se
   return { organization_id: subjectId, origin, size, root_hash: root, note };
 };
 
-/** What an erasure removed, as it is shown everywhere. */
+/** The common form of an erasure's counts. */
 export const serializeErasureCounts = (counts: ErasureCounts) => ({
   messages: counts.messages,
   replies: counts.replies,
@@ -167,7 +167,7 @@ const erasureData = ({ subjectId, facts: { erased } }: CustomerEvent): Serialize
 
 type Family = CustomerEventType extends `${infer Name}.${string}` ? Name : never;
 
-/** What an event is about, by the first word of its type. */
+/** Serializers of the subject of an event, by the first word of its type. */
 const SUBJECT_DATA: Readonly<Record<Family, (event: CustomerEvent, contents: LoadedContents) => SerializedEventData>> =
   {
     message: messageData,
@@ -203,7 +203,7 @@ const engagementData = (
   };
 };
 
-const BECAME = { bounces: 'bounced because there is no such mailbox', complaints: 'complained' } as const;
+const BECAME = { bounces: 'bounced because the mailbox does not exist', complaints: 'complained' } as const;
 
 /** Why, in a sentence without addresses; undefined: the event needs none. */
 const reasonOf = ({ reason, isOutcomeUnknown, records, limit }: CustomerEventFacts): string | undefined => {

@@ -2,7 +2,7 @@ import type { MessageEvent } from '../../domain/events.ts';
 import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { asRecords, type Database } from '../database.ts';
 
-/** What each secret of a key sent, by UTC day. Counts stay when messages are erased or their time is over. */
+/** Counts of messages sent with each secret of a key, by UTC day. They stay when messages are erased or expire. */
 
 type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 

@@ -7,9 +7,9 @@ import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 import { mailboxProviderOf } from '../stats/metrics.ts';
 
-/** Labels that messages bear and are looked up by: insert-only rows in the order of the list, each once a message. */
+/** Labels by which messages are found: insert-only rows in list order, one per label and message. */
 
-/** What messages are searched by; what may be personal not in clear: keyed digests of addresses, tags and metadata. */
+/** Kinds of labels. Potentially personal values are stored as keyed digests: addresses, tags and metadata. */
 export type LabelKind = 'to' | 'from' | 'tag' | 'metadata' | 'template' | 'domain' | 'provider' | 'code' | 'bounce';
 
 export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${digest}`;
@@ -18,7 +18,7 @@ export const labelOf = (kind: LabelKind, digest: string): string => `${kind}:${d
 export const templateLabel = (templateId: string, version: number | null): string =>
   version === null ? templateId : `${templateId}:${version}`;
 
-/** Whose messages. */
+/** Owner of the messages. */
 interface Owner {
   readonly organizationId: string;
   readonly environment: Environment | null;
@@ -29,12 +29,12 @@ const ownedLabel = ({ organizationId, environment }: Owner, label: string): stri
 const keyOf = (owned: string): string => sha256(owned).readBigInt64BE().toString();
 
 /**
- * What a label is stored and found as: the first 64 bits of SHA-256 over whose it is and what it says, which is a third of
+ * The stored form of a label: the first 64 bits of SHA-256 over its owner and its text, which needs a third of the space of
  * the text in a table and its index.
  */
 export const labelKey = (owner: Owner, label: string): string => keyOf(ownedLabel(owner, label));
 
-/** Of labels that many messages bear, some 100 bytes each. Making one costs ten times as much as finding it. */
+/** Cached keys of frequent labels, about 100 bytes each. Computing a key costs ten times as much as a cache hit. */
 const KEYS_KEPT_MAX = 5_000;
 const repeated = createMemo<string>(KEYS_KEPT_MAX);
 const repeatedKey = (owner: Owner, label: string): string => {
@@ -80,7 +80,7 @@ export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonl
 export type Refused = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>>;
 
 interface Refusal {
-  /** Of a reply: `550`, `5.1.1`. */
+  /** Codes of a reply: `550`, `5.1.1`. */
   readonly codes: readonly string[];
   /** null: it did not bounce. */
   readonly bounceClass: BounceCategory | null;

@@ -3,7 +3,7 @@ import { type ListCursor, pageOf, rowsToAsk } from '../page-of.ts';
 import { labelKey, labelOf } from './labels.ts';
 import type { ListMessages } from './queries.ts';
 
-/** What was ever sent to an address, for its erasure. */
+/** Finds all messages ever sent to an address, for its erasure. */
 
 const MESSAGES_TO = `
   select message_id as "messageId", created_at as "createdAt" from read_models.message_labels

@@ -26,7 +26,7 @@ interface Changed {
   scheduledAt: string | null;
   updatedAt: string | null;
   readonly createdAt: string;
-  /** That it did not bear before this batch, besides those of its acceptance. */
+  /** Labels added by this batch, other than those from its acceptance. */
   readonly further: Label[];
 }
 

@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { type ListCursor, type ListPage, pageOf, rowsToAsk } from '../page-of.ts';
 import { labelKey, labelOf } from './labels.ts';
 
-/** What people did. */
+/** Actions of the recipient. */
 interface Marks {
   readonly complained: boolean;
   readonly unsubscribed: boolean;
@@ -22,9 +22,9 @@ export interface StoredRecipient extends Partial<Marks> {
   readonly kind: RecipientKind;
   readonly domain: string;
   readonly status: RecipientStatus;
-  /** Of replies that refused it, for good or for a while; absent: none did. */
+  /** Codes of replies that refused it permanently or temporarily; absent: none. */
   readonly codes?: readonly string[];
-  /** Why it bounced; absent: it did not. */
+  /** Reason of the bounce; absent: not bounced. */
   readonly bounceClass?: BounceCategory;
 }
 
@@ -69,15 +69,15 @@ export interface ListMessages {
   readonly metadataDigest: string | null;
   /** … and its whole subject. */
   readonly subjectDigest: string | null;
-  /** Words of its subject, `subjectWordDigests`: all of them. Empty: any. */
+  /** Digests of words (`subjectWordDigests`) that its subject must all contain. Empty: any subject. */
   readonly subjectWords: readonly string[];
-  /** What it was rendered from: `templateLabel`. */
+  /** Template that it was rendered from (`templateLabel`). */
   readonly template: string | null;
   /** In lower case. */
   readonly recipientDomain: string | null;
-  /** Codes of replies that refused a recipient: `550`, `5.1.1`. All of them. */
+  /** Codes of replies that refused a recipient: `550`, `5.1.1`. All must match. */
   readonly smtpCodes: readonly string[];
-  /** Of one of its recipients. */
+  /** Mailbox provider of one of its recipients. */
   readonly mailboxProvider: string | null;
   readonly bounceClass: string | null;
   readonly stream: string | null;
@@ -100,14 +100,14 @@ const COLUMNS = `m.message_id, m.organization_id, m.environment, m.domain_id, m.
     m.internet_message_id, m.stream, m.size_bytes, m.template, m.status, m.partial, m.recipients, m.created_at, m.updated_at,
     m.expires_at, m.scheduled_at`;
 
-/** Of the message itself; each may be absent. */
+/** Conditions on the message itself. Each is optional. */
 const ITS_OWN = `
     and ($3::text is null or m.domain_id = $3) and ($4::text is null or m.status = $4)
     and ($10::text is null or m.key_id = $10) and ($11::text is null or m.subject_digest = $11)
     and ($12::text is null or m.request_id = $12) and ($13::text is null or m.message_id = $13)
     and ($14::integer is null or m.secret = $14) and ($15::text is null or m.stream = $15)`;
 
-/** Whose stored contents have all of these words in the subject. The offset keeps it a probe for each row of the list. */
+/** True if the stored subject contains all of these words. The offset makes it one probe for each row of the list. */
 const havingWords = (parameter: string): string => `
     and exists (
       select from vault.contents c where c.id = m.content_id::uuid and c.subject_words @> ${parameter}::bigint[] offset 0)`;
@@ -146,7 +146,7 @@ const LIST_WITH_FEW = list(`
 const LIST_WITH_MANY = list(havingWords('$16'));
 const LIST_BY_LABEL_WITH_MANY = listByLabel(havingWords('$18'));
 
-/** Higher: ids that are read in vain. Lower: a page that looks through more of the list. */
+/** Higher: useless reads of ids. Lower: a page scans more of the list. */
 const FEW_MAX = 10_000;
 const WITH_WORDS = `
   select message_id as id from vault.contents where subject_words @> $1::bigint[] limit ${FEW_MAX + 1}`;

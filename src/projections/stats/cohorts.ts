@@ -3,15 +3,15 @@ import { binOf, STATS_METRICS, type StatsMetric } from './metrics.ts';
 import { type Accepted, keptTags, type Tags } from './tags.ts';
 
 /**
- * What a batch adds to `stats_buckets`. Counting is by quarter and recipient domain; when the batch is written, these
- * rows are added up to the others (`rowsOf`). A row is there if an event ever touched it, even if it adds up to nothing:
- * so a rebuild, with other batches, makes the same rows.
+ * Changes of a batch to `stats_buckets`. Events are counted by quarter and recipient domain. When the batch is written, the
+ * other rows are summed from these (`rowsOf`). A row exists if an event ever touched it, even if its sum is zero, so that
+ * a rebuild with other batches produces the same rows.
  */
 
 /** The counted outcome of a recipient. */
 export type Outcome = 'delivered' | 'bounced' | 'failed' | 'expired' | 'suppressed' | 'cancelled';
 
-/** What was counted of a recipient, so that nothing is counted twice. */
+/** Metrics counted so far for a recipient, so that none is counted twice. */
 export interface CountedRecipient {
   readonly id: string;
   readonly domain: string;
@@ -21,7 +21,7 @@ export interface CountedRecipient {
   deferred?: true;
   complained?: true;
   unsubscribed?: true;
-  /** What people and machines did with it; absent: nothing. */
+  /** Openings and clicks by people and machines; absent: none. */
   engaged?: readonly EngagedMetric[];
   outcome: Outcome | null;
   /** Absent: in the quarter of the acceptance. */
@@ -29,10 +29,10 @@ export interface CountedRecipient {
   bounceClass?: BounceCategory | undefined;
 }
 
-/** Of recipients, each of whom counts once. */
+/** Metrics of recipients. Each recipient is counted once. */
 export type EngagedMetric = 'opened' | 'clicked' | 'machine_opened' | 'machine_clicked';
 
-/** Where a message's recipients are counted. */
+/** The group and time in which a message's recipients are counted. */
 export interface Cohort {
   readonly messageId: string;
   readonly organizationId: string;
@@ -49,16 +49,16 @@ export interface Cohort {
   readonly recipients: readonly CountedRecipient[];
 }
 
-/** What the recipients of a message are counted by besides. */
+/** Optional further dimension of a message's recipients. */
 type Split = 'recipient_domain' | 'tag';
 
-/** What all rows of a message are counted apart by. */
+/** Dimensions common to all rows of a message. */
 type Dimensions = Pick<
   Cohort,
   'organizationId' | 'environment' | 'domainId' | 'stream' | 'keyId' | 'templateId' | 'templateVersion'
 >;
 
-/** What rows are counted apart by besides. */
+/** Dimensions that differ between rows of a message. */
 interface Place {
   readonly split: '' | Split | `${Split}_day`;
   /** Start of the quarter or day, in milliseconds. */
@@ -94,7 +94,7 @@ export interface StatsChanges {
   readonly groups: Map<string, Group>;
 }
 
-/** There are time zones at 15 minutes past, so days are made of quarters. */
+/** Some time zones are offset by 15 minutes, so days are summed from quarters of an hour. */
 const QUARTER_MS = 900_000;
 const DAY_MS = 86_400_000;
 
@@ -245,5 +245,5 @@ const rowsOfGroup = ({ dimensions, buckets }: Group): readonly object[] => {
   return [...buckets.values(), ...sums.values()].map((change) => rowOf(dimensions, change));
 };
 
-/** As `stats_buckets` holds them. */
+/** Rows of `stats_buckets`. */
 export const rowsOf = (groups: StatsChanges['groups']): readonly object[] => [...groups.values()].flatMap(rowsOfGroup);

@@ -9,7 +9,7 @@ import {
   type StatsGranularity,
 } from './metrics.ts';
 
-/** What is counted. */
+/** The period, filters and grouping to count. */
 export interface CountedPeriod {
   readonly organizationId: string;
   /** null: both. */
@@ -102,8 +102,8 @@ const rowsSql = ({ attribution, environment, where }: CountedPeriod) => {
 const SUMS = STATS_METRICS.map((name) => `sum(${name}) as ${name}`).join(', ');
 
 /**
- * One row for each bucket and group. Each span of time is looked up in the primary key by itself (`offset 0`), which saves
- * finding out the bucket of each row.
+ * Returns one row for each bucket and group. Each span of time is a separate lookup in the primary key (`offset 0`), which
+ * avoids computing the bucket of each row.
  */
 export const statsSql = (by: CountedPeriod) => {
   const { groupBy } = by;

@@ -141,7 +141,7 @@ const DOMAINS: Readonly<Record<string, string>> = {
   docomo: 'docomo.ne.jp',
 };
 
-/** Of all recipient domains that are not here. */
+/** Provider of all recipient domains that are not listed here. */
 export const OTHER_PROVIDER = 'other';
 
 /** Mailbox provider by recipient domain (A-labels). */

@@ -12,9 +12,9 @@ import {
 
 type StatsCounts = Readonly<Record<StatsMetric, number>>;
 
-/** Buckets an answer may have: a year of hours would be a page nobody reads and a second of work. */
+/** Maximum buckets per response: a year of hours would take a second to compute and be too long to read. */
 export const STATS_BUCKETS_MAX = 2000;
-/** The longest a query may take. Higher lets few callers keep the database busy, lower refuses more of what is asked. */
+/** Time-out of a query. Higher: few callers can keep the database busy. Lower: more requests are refused. */
 const QUERY_MS_MAX = 8000;
 
 export interface QueryStats extends CountedPeriod {

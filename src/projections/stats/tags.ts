@@ -28,7 +28,7 @@ export interface Tags {
 
 export type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 
-/** Where the tags of a message are kept. */
+/** Key under which the tags of a message's day are stored. */
 const tagPlaceOf = ({ metadata: { organizationId, environment, occurredAt } }: RecordedEvent) => ({
   organizationId,
   environment: environment ?? 'live',
@@ -38,7 +38,7 @@ const tagPlaceOf = ({ metadata: { organizationId, environment, occurredAt } }: R
 /** Tags that are kept of an organization in a day: a tag such as an order's number would make rows without end. */
 const TAGS_MAX = 100;
 
-/** What the tags of a message are counted under: each by itself, as long as it is one of the day's first. */
+/** Tags under which a message is counted: each tag separately, if it is among the first of the day. */
 export const keptTags = ({ kept: all, added }: Tags, event: Accepted): readonly string[] => {
   const { tagDigests, contentId } = event.data;
   const own = [...new Set(tagDigests)];

@@ -32,7 +32,7 @@ export interface CheckTrees {
   readonly store: Pick<EventStore, 'logId' | 'head' | 'readAll' | 'readStream'>;
   readonly contents: Pick<Contents, 'get'>;
   readonly origins: Pick<RequestOrigins, 'partOf'>;
-  /** Whose cosignatures are verified. Those of others are only compared with their rows. */
+  /** Keys of witnesses whose cosignatures are verified. Other cosignatures are only compared with their rows. */
   readonly witnesses: readonly VerifierKey[];
   readonly system: Pick<System, 'now' | 'monotonicMs' | 'sleep'>;
   /** Only this one is compared. Absent: all. */
@@ -54,7 +54,7 @@ export interface TreesChecked extends ContentsCompared, OriginsCompared {
   readonly leaves: number;
   readonly checkpoints: number;
   readonly cosignatures: number;
-  /** That a witness contradicts: nothing is signed any more. */
+  /** Trees that a witness contradicts. They are no longer signed. */
   readonly disputed: readonly string[];
 }
 
@@ -183,7 +183,7 @@ const compareAll = async (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
     signal.throwIfAborted();
     const begunMs = system.monotonicMs();
     const page = await nextPage(options, position, { to, last, onFault });
-    // Behind an event that cannot be read, there is nothing to compare rows with.
+    // Rows after an unreadable event cannot be compared.
     if (page === null) return comparison.counts();
     await comparison.addAll(page.events);
     if (page.position <= position) throw new StoreUnavailable('the log cannot be read up to its end');
@@ -228,7 +228,7 @@ const compared = async (options: CheckTrees, at: TreesAt): Promise<TreesChecked>
     faultCount += 1;
     if (faults.length < FAULTS_KEPT_MAX) faults.push(sentence);
   });
-  if (await isSetBack(options.db, at)) return undecided('the audit trees were set back meanwhile: check again');
+  if (await isSetBack(options.db, at)) return undecided('the audit trees were reset during the check: check again');
   return { verdict: faultCount === 0 ? 'no fault' : 'faults', faults, faultCount, doubts: [], ...counts };
 };
 

@@ -17,7 +17,7 @@ export interface LogBundle {
 
 export interface ComparedBundle {
   readonly faults: readonly string[];
-  /** From some leaf on the tree holds other events than the log: whatever is behind it would differ too. */
+  /** From some leaf on, the tree contains other events than the log, so all later leaves would differ too. */
   readonly isShifted: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface ComparedBundle {
 interface Pair {
   readonly leaf: LogLeaf;
   readonly text: string;
-  /** null: the text is no event. */
+  /** null: the text is not an event. */
   readonly stored: Leaf | null;
 }
 
@@ -45,7 +45,7 @@ const pairsOf = ({ leaves }: LogBundle, { leaves: texts }: StoredBundle): readon
 
 const isSame = ({ leaf, text }: Pair): boolean => leafHash(text).equals(leaf.hash);
 
-/** Its texts are not those that the tile above was made of. Of the tail nobody can tell. */
+/** True if its texts do not match the tile above. The tail has no such tile, so it cannot be checked. */
 const isTextChanged = ({ leaves, full }: StoredBundle): boolean => {
   if (full === null || leaves.length !== TILE_WIDTH) return full !== null;
   return full.root?.equals(rootOfComplete(Buffer.concat(leaves.map(leafHash)))) !== true;
@@ -55,7 +55,7 @@ const isShift = ({ leaf, stored }: Pair): boolean => stored !== null && stored.i
 
 const MEMBERS = ['stream', 'revision', 'type', 'data', 'metadata'] as const satisfies readonly (keyof Leaf)[];
 
-/** In what the event of the log differs from the leaf of the tree. */
+/** Member in which the event of the log differs from the leaf of the tree. */
 const differenceOf = async (store: Pick<EventStore, 'readStream'>, leaf: Leaf): Promise<string> => {
   const [event] = await store.readStream(leaf.stream as StreamName, { from: leaf.revision, limit: 1 });
   if (event?.id !== leaf.id) return 'stream or revision differ';
@@ -102,7 +102,7 @@ const leafFaults = async (
   return { faults, isShifted: false };
 };
 
-/** What a bundle is found by: changed, searches pass its events over. */
+/** Checks the values by which searches find a bundle. If they are changed, searches miss its events. */
 const searchFaults = ({ tree, first, leaves, latest }: LogBundle, { leaves: texts, full }: StoredBundle) => {
   if (full === null || leaves.length < TILE_WIDTH) return [];
   const expected = { ...foundBy(texts.map(parseLeaf)), firstPosition: leaves[0]?.position, latest };

@@ -16,9 +16,9 @@ import { createAuditTrees } from '../tree.ts';
 import type { LogTree } from './log-tree.ts';
 import { storedCheckpoint } from './rows.ts';
 
-/** What is wrong with a checkpoint of the log or its cosignatures, in words that follow its name; null: nothing. */
+/** Faults of a checkpoint of the log or its cosignatures, in words that follow its name; null: none. */
 
-/** With what its note says, and who signed it. */
+/** A checkpoint with its parsed note and its signer. */
 export const noteFault = ({ size, root, note, vkey, origin }: Signed['data']): string | null => {
   try {
     const parsed = parseNote(note);
@@ -98,7 +98,7 @@ const forgedFault = async (
   return forged.length === 0 ? null : `${forged.join(', ')} did not cosign the first ${size} leaves of the log`;
 };
 
-/** Of cosignatures. @param log the leaves before them. @param isRead the projection has read them. */
+/** Fault of cosignatures. @param log the leaves before them. @param isRead the projection has read them. */
 export const cosignatureFault = async (
   db: Database,
   log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,

@@ -17,8 +17,9 @@ import { inTurns } from '../../../lib/async/async.ts';
 import { partHash, rootOfParts, type SaltedPart } from '../../../lib/transparency/transparency.ts';
 
 /**
- * Compares the contents in the vault with the roots in the log: of messages, and what mail servers replied. Of what was removed, the hashes that are left are compared,
- * and the removal must be on record: an erasure in the log, or retention after the time that contents are kept at least.
+ * Compares contents in the vault with the roots in the log: bodies of messages and replies of mail servers. For removed
+ * contents the remaining hashes are compared, and the removal must be justified: by an erasure in the log, or by the
+ * minimum retention having passed.
  */
 export interface CompareContents {
   readonly contents: Pick<Contents, 'get'>;
@@ -31,16 +32,16 @@ export interface CompareContents {
 export interface ContentsCompared {
   readonly contents: number;
   readonly replies: number;
-  /** Of these no hashes are left: what had been encrypted with a key that is gone was removed. */
+  /** Contents without hashes: they were encrypted with a key that has been destroyed. */
   readonly withoutHashes: number;
 }
 
-/** What an event is bound to. */
+/** Contents whose root hash an event records. */
 interface Bound {
   readonly what: 'content' | 'reply';
   readonly event: RecordedEvent;
   readonly messageId: string;
-  /** In the vault. */
+  /** Id in the vault. */
   readonly contentId: string;
   /** base64 */
   readonly root: string;
@@ -69,9 +70,9 @@ const replyOf = (event: RecordedEvent): readonly Bound[] => {
 
 /** Each may have 40 MB. */
 const BODIES_AT_ONCE = 4;
-/** Of a few hundred bytes: one query gets them. */
+/** Replies have a few hundred bytes, so one query loads many. */
 const REPLIES_AT_ONCE = 100;
-/** What is remembered of erasures and organizations. Forgotten all at once, and read again. */
+/** Cached facts about erasures and organizations. A full cache is cleared and read again. */
 const REMEMBERED_MAX = 10_000;
 const DAY_MS = 86_400_000;
 /** Clocks of the database and of processes may differ. */
@@ -98,7 +99,7 @@ const remembering = <Value>(find: (id: string) => Promise<Value>): ((id: string)
 const NO_RECORD = 'and neither an erasure nor retention is on record';
 const DONE = { content: 'accepted', reply: 'received' } as const;
 
-/** A row that somebody has changed may have any form. @returns null: it is not to blame. */
+/** A manipulated row may have any form. @returns null if the row is not the cause. */
 const unreadableBy = (error: unknown, what: Bound['what']): string | null => {
   if (error instanceof WrongSecretKey) return `its ${what} cannot be decrypted with SECRET_KEY`;
   return error instanceof TypeError ? `its ${what} cannot be read` : null;
@@ -130,7 +131,7 @@ const keptDaysMin = async (store: Pick<EventStore, 'readStream'>, organizationId
 export const createContentComparison = ({ contents, store, signal, onFault }: CompareContents) => {
   const counts = { contents: 0, replies: 0, withoutHashes: 0 };
 
-  /** Of whom an erasure removes; null: there is no such erasure. */
+  /** Organization of an erasure; null if the erasure does not exist. */
   const organizationOf = remembering(async (erasureId: string) => {
     const [requested] = await store.readStream(erasureStream(erasureId), { limit: 1 });
     return requested?.type === 'ErasureRequested' ? requested.metadata.organizationId : null;
@@ -163,7 +164,7 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
     return null;
   };
 
-  /** Of the hashes that are left; of a reply that is its root. */
+  /** Fault of the remaining hashes. For a reply the only one is its root. */
   const restFault = (bound: Bound, { parts }: RemovedContent): string | null => {
     if (bound.what === 'reply') return null;
     if (parts === undefined) {

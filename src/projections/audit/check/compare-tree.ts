@@ -17,7 +17,7 @@ export interface TreeComparison {
   checkpoint(event: Signed, isRead: boolean): Promise<void>;
   /** Cosignatures of the log, which are the next leaf. @param isRead the projection has read it. */
   cosignatures(event: Cosigned, isRead: boolean): Promise<void>;
-  /** Compares the rest, at the position that the projection has read to. @param row undefined: there is none. */
+  /** Compares the rest, at the position that the projection has read to. @param row undefined: absent. */
   end(row: Tree | undefined): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ const rowFaults = (row: Tree, log: LogTree): readonly string[] => {
     .map((column) => `${log.tree}: its row says ${column} ${row[column]}, and the log ${expected[column]}`);
 };
 
-/** What the log has of checkpoints. */
+/** Counts of checkpoints in the log. */
 interface Counted {
   readonly checkpoints: number;
   readonly cosignedBytes: number;

@@ -41,12 +41,12 @@ export const treesAt = async (db: Database): Promise<TreesAt | null> => {
   };
 };
 
-/** What is stored of a bundle: full in a row of its own, or leaf by leaf in the tail. */
+/** A stored bundle: full bundles have a row of their own, the tail stores each leaf. */
 export interface StoredBundle {
   readonly leaves: readonly string[];
-  /** null: it is in the tail, which keeps none. */
+  /** null for the tail. */
   readonly full: {
-    /** Of its leaves as they were when it was full; null: the tile of level 1 is gone. */
+    /** Root of its leaves when it became full; null: the tile of level 1 is missing. */
     readonly root: Buffer | null;
     readonly firstPosition: Position;
     readonly latest: string;
@@ -54,7 +54,7 @@ export interface StoredBundle {
     readonly idTo: string;
     readonly facets: readonly string[];
   } | null;
-  /** Of each leaf in the tail. */
+  /** Position of each leaf in the tail. */
   readonly positions: readonly Position[];
 }
 
@@ -106,7 +106,7 @@ const TILE = {
   text: 'select hashes from read_models.audit_tiles where tree = $1 and level = $2 and tile = $3',
 };
 
-/** @returns null: there is none. */
+/** @returns null if it does not exist. */
 export const storedTile = async (
   db: Database,
   tree: string,
@@ -145,9 +145,9 @@ export interface Surplus {
   readonly tiles: number;
   /** Beyond the last one that is signed: the largest of them. */
   readonly checkpointSize: number | null;
-  /** Up to a size. */
+  /** Number of checkpoints up to a size. */
   readonly checkpoints: number;
-  /** Of their cosignatures. */
+  /** Total size of their cosignatures. */
   readonly cosignedBytes: number;
 }
 
