@@ -28,8 +28,8 @@ export interface GuardedRoute {
   readonly contents?: true;
   /**
    * Contents of mail in the response. `none`: there are none, so members who may not see contents get it unmasked,
-     * including people and proofs. `masked`: the route has masked them already, which also allows a stream. Absent: the
-     * response is masked for them.
+   * including people and proofs. `masked`: the route has masked them already, which also allows a stream. Absent: the
+   * response is masked for them.
    */
   readonly mail?: 'none' | 'masked';
   /** Its `from` and `to` are a range of times or sizes, and tell nothing of mail. */

@@ -18,7 +18,7 @@ import { createReadingBehind, PAGE_BYTES_MAX } from './reading-behind.ts';
  * It keeps the newest pages of one subscription. Each consumer keeps its own position and asks for what comes after it:
  * one that is near the end is served from the kept pages, one that has fallen behind them reads the log in bounded pages
  * until it reaches them: together with other consumers that are behind if it has a name, else alone. A fault of the
-  * subscription fails every waiting consumer; each retries independently.
+ * subscription fails every waiting consumer; each retries independently.
  */
 export interface LogFollower {
   /** Some events after a position, as soon as there are any; null: the follower was closed. */

@@ -13,7 +13,7 @@ export interface BatchBody {
 export interface BatchIdentities {
   /**
    * Identity of the message at `index`, if the one at `opener` is written first. The opener's identity derives from the key
-     * alone, like that of a single send: any other request with the key conflicts with it before it has written anything.
+   * alone, like that of a single send: any other request with the key conflicts with it before it has written anything.
    */
   of(index: number, opener: number): MessageIdentity;
   /** Which message of this very batch has this digest; -1: none. */

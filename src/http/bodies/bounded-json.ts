@@ -7,7 +7,7 @@ import { createJsonStructure } from './json-structure.ts';
 /**
  * Scans JSON as its bytes arrive and refuses it at the first byte that breaks a bound, so that nothing too deep, too
  * wide or too long is ever parsed. Contents of attachments are removed during the scan, so that the parser never sees
-  * a string of megabytes. A body of 2 kB costs 8 µs.
+ * a string of megabytes. A body of 2 kB costs 8 µs.
  */
 export interface JsonBounds {
   readonly bytesMax: number;
