@@ -35,7 +35,7 @@ export const atParameter = () =>
     )
     .optional()
     .describe(
-      'State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now.',
+      'State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing.',
     );
 
 /** A moment: everything up to a leaf of an organization's tree. */

@@ -206,10 +206,10 @@ export const messages = (call: Call) => ({
   /**
    * Analyse a message without sending it
    *
-   * Takes the body of a send, sends nothing and stores nothing. The same message gets the same answer:
-   * nothing is looked up. A finding is an `error` where the message should not leave as it is, a `warning` where it will
-   * suffer, an `info` where it is worth knowing; the verdict is `fail` with any error, `warn` with any warning.
-   * The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
+   * Accepts the body of a send, and neither sends nor stores it. The result depends only on the message, not on lookups.
+   * A finding is an `error` if the message should not be sent as it is, a `warning` if it reduces the quality or delivery of
+   * the message, and an `info` otherwise. The verdict is `fail` with any error and `warn` with any warning.
+   * The score starts at 100. Each rule subtracts its points for every finding, up to its own maximum. Rules: version
    * 4.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
@@ -232,8 +232,8 @@ export const messages = (call: Call) => ({
   /**
    * List messages, newest first
    *
-   * With `at`, those that had been accepted by then, in the state of then; a page may hold fewer than
-   * its limit. `status` cannot be asked for then.
+   * With `at`, messages accepted by that moment in their state at that moment. A page may then have fewer messages than
+   * its limit, and the filter `status` is not available.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -249,7 +249,7 @@ export const messages = (call: Call) => ({
   /**
    * Reschedule a message
    *
-   * Earlier or later, at most 30 days ahead, until an attempt starts. The time to live stays as long as it was, counted from the new time.
+   * Moves a message to an earlier or later time, at most 30 days ahead, until an attempt starts. The time to live keeps its length and starts at the new time.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */
@@ -258,7 +258,7 @@ export const messages = (call: Call) => ({
   /**
    * Read the content of a message
    *
-   * It is kept for as long as the organization wants (`content_retention_days`), and then 410.
+   * The content is stored for the retention time of the organization (`content_retention_days`). After that the response is 410.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -276,7 +276,7 @@ export const messages = (call: Call) => ({
   /**
    * Read the source of a message
    *
-   * RFC 5322 with MIME, as a file. What each copy has of its own is not in it: DKIM signatures, tracking, managed unsubscribe links and `Feedback-ID`. `Bcc` recipients are in no copy. Reading it is put on record.
+   * RFC 5322 with MIME, as a file. Parts that differ between copies are missing: DKIM signatures, tracking, managed unsubscribe links and `Feedback-ID`. No copy contains `Bcc` recipients. Reading it is recorded in the audit log.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -292,7 +292,7 @@ export const messages = (call: Call) => ({
   /**
    * Explain the status of a message step by step
    *
-   * The whole history: the request, the key, the checks, every attempt with replies and transport security, waits with their reasons and ends, and each webhook attempt. `facts` holds the codes behind each sentence. Sentences are for people and may change; types and facts are stable. Addresses and reply texts are null once the content has expired. With `at`, what was known at that moment.
+   * Returns the complete history: the request, the key, the checks, every attempt with replies and transport security, waits with their reasons and ends, and each webhook attempt. `facts` contains the codes behind each sentence. Sentences are for people and may change; types and facts are stable. Addresses and reply texts are null once the content has expired. With `at`, the history as known at that moment.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -301,7 +301,7 @@ export const messages = (call: Call) => ({
   /**
    * Cancel a message
    *
-   * Recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being sent the request is refused (409). Cancelling a cancelled message succeeds and changes nothing.
+   * Recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being sent, the response is 409. Cancelling a cancelled message succeeds without effect.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */
@@ -323,7 +323,7 @@ export const apiKeys = (call: Call) => ({
   /**
    * Create an API key; its value is shown only once
    *
-   * A new key has at most the networks and the lifetime of the key that creates it.
+   * A new key cannot have more networks or a later expiry than the key that creates it.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -364,7 +364,7 @@ export const apiKeys = (call: Call) => ({
   /**
    * List the history of an API key, newest first
    *
-   * Changes and refused changes, also of a deleted key. Never its values.
+   * Changes and refused changes, also of a deleted key. Values of the key are never returned.
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
@@ -373,7 +373,7 @@ export const apiKeys = (call: Call) => ({
   /**
    * List the values that an API key has had, newest first
    *
-   * Who made each value, when it ended and why, and how much was sent with it; also of a deleted key. Never the values themselves. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the values as they were then, and what was sent up to now.
+   * The creator of each value, the time and reason of its end, and how much was sent with it; also for a deleted key. The values themselves are never returned. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the values as they were then, and what was sent up to now.
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
@@ -432,7 +432,7 @@ export const domains = (call: Call) => ({
   /**
    * Delete a domain and revoke the keys bound to it
    *
-   * Waiting messages of the domain stay as they are and fail when they become due. Cancel them first to end them at once.
+   * Waiting messages of the domain stay unchanged and fail when they become due. Cancel them first to end them immediately.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -441,7 +441,7 @@ export const domains = (call: Call) => ({
   /**
    * Check the DNS records of a domain now
    *
-   * Asks the DNS without a cache and reports for each record what was found and what is wrong. A domain is verified once the `required` records are valid. If the DNS does not answer, nothing changes.
+   * Queries the DNS without a cache and reports the value found and the problem for each record. A domain is verified once the `required` records are valid. If the DNS does not answer, nothing changes.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -450,7 +450,7 @@ export const domains = (call: Call) => ({
   /**
    * Rotate the DKIM keys of a domain
    *
-   * The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by `verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. Rotating again before that replaces the waiting keys.
+   * The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by `verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. Rotating again before that replaces the pending keys.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -468,7 +468,7 @@ export const domains = (call: Call) => ({
   /**
    * Release a domain’s bulk mail that was slowed down or paused
    *
-   * Restarts the count of bounces and complaints. Waiting mail leaves within seconds; a long backlog takes turns with other mail. Restrictions of the whole organization have their own release.
+   * Restarts the count of bounces and complaints. Waiting mail is sent within seconds; a long backlog takes turns with other mail. Restrictions of the whole organization have their own release.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -527,7 +527,7 @@ export const templates = (call: Call) => ({
   /**
    * Change the draft of a template
    *
-   * Fields that are absent stay as they are; `variables` and `locales` are replaced as a whole. What is published is sent as it was until the draft is published.
+   * Absent fields stay unchanged; `variables` and `locales` are replaced as a whole. Sends use the published version until the draft is published.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -536,7 +536,7 @@ export const templates = (call: Call) => ({
   /**
    * Delete a template
    *
-   * Nothing new can be sent with it. Messages that were sent with it stay as they are.
+   * The template can no longer be used. Messages sent with it stay unchanged.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -545,7 +545,7 @@ export const templates = (call: Call) => ({
   /**
    * Publish the draft as the next version
    *
-   * Every variable that a part uses must be declared and every declared one used; the template is rendered with the values of the examples, and must make valid HTML. A version never changes.
+   * Every variable that a part uses must be declared, and every declared variable must be used. The template is rendered with the values of the examples and must produce valid HTML. A version never changes.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -554,7 +554,7 @@ export const templates = (call: Call) => ({
   /**
    * Send an earlier version again
    *
-   * Sends that name no version use this one from now on. The draft stays as it is.
+   * Sends that do not specify a version use this one from now on. The draft stays unchanged.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -563,7 +563,7 @@ export const templates = (call: Call) => ({
   /**
    * List the versions of a template, newest first
    *
-   * Also of a template that was deleted: messages name its versions.
+   * Also works for deleted templates, because messages refer to their versions.
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
@@ -586,7 +586,7 @@ export const templates = (call: Call) => ({
   /**
    * Render a template without sending it
    *
-   * Nothing is written.
+   * Nothing is stored.
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
@@ -595,16 +595,16 @@ export const templates = (call: Call) => ({
   /**
    * Preview a template as a page
    *
-   * The html of a message with the values of the examples, in a document of its own that runs, posts and loads nothing; links open a new window. Nothing is written.
+   * The html of a message with the values of the examples, in a sandboxed document that cannot run scripts, submit forms or load remote content; links open a new window. Nothing is stored.
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
   preview: (id: string, query: PreviewTemplateQuery = {}, options?: RequestOptions) =>
     call.response({ method: 'GET', path: path`/v1/templates/${id}/preview`, query }, options),
   /**
-   * Send a template to those who try it
+   * Send a test message from a template
    *
-   * The subject begins with `[Test]`. The message is delivered as any other, is not billed, and counts neither in statistics nor in warm-up quotas nor in sender reputation. It is from the sender of the template, or from `test@` the domain of the key.
+   * The subject begins with `[Test]`. The message is delivered like any other, but it is not billed and not included in statistics, warm-up quotas or sender reputation. The sender is that of the template, or else `test@` the domain of the key.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */
@@ -656,7 +656,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Give a webhook another secret, which is shown only once
    *
-   * Until the grace period ends, `webhook-signature` holds a signature by each, the new one first.
+   * Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -665,7 +665,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Take over a webhook from the key that made it
    *
-   * A webhook is paused when the key in `owned_by` expires or is bound to networks, and ends. A member, or a key without these bounds, adopts it: it goes on with the events that waited. Adopt the webhooks of a key before you revoke it, and nothing waits.
+   * A webhook is paused when the key in `owned_by` ends, if that key had an expiry or was restricted to networks. A member, or a key without these restrictions, can adopt the webhook, which then continues with the waiting events. Adopt the webhooks of a key before you revoke it to avoid the pause.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -683,7 +683,7 @@ export const webhooks = (call: Call) => ({
   /**
    * List the deliveries of a webhook with all attempts, newest first
    *
-   * The filters look through at most 5,000 deliveries a page, so a page may be empty although `has_more` is true: go on with `next_cursor`.
+   * The filters search at most 5,000 deliveries per page, so a page may be empty although `has_more` is true: continue with `next_cursor`.
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
@@ -699,7 +699,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Post a delivery again now
    *
-   * Whether it was delivered, has failed or waits. It keeps the id of its event and its attempts. It is retried as often as is left of the schedule. Who asked for it is on record.
+   * Works for delivered, failed and waiting deliveries. The delivery keeps the id of its event and its attempts, and is retried for the rest of its schedule. The request is recorded with its sender.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -708,7 +708,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Post events of the past again
    *
-   * Posts the events of that time that match the webhook’s current subscription and filters, at most 100 a second. They keep their ids; `webhook-replay` names the replay. A webhook has one replay at a time. It goes on after a restart, and waits while the webhook is disabled.
+   * Posts the events of that time that match the webhook’s current subscription and filters, at most 100 a second. They keep their ids; the header `webhook-replay` has the id of the replay. A webhook has one replay at a time. It continues after a restart, and waits while the webhook is disabled.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -724,7 +724,7 @@ export const webhooks = (call: Call) => ({
   listReplays: (id: string, query: ListWebhookReplaysQuery = {}, options?: RequestOptions) =>
     call.list<WebhookReplay, ListWebhookReplaysAnswer>({ method: 'GET', path: path`/v1/webhooks/${id}/replays`, query }, options),
   /**
-   * Read how far a replay is
+   * Read the progress of a replay
    *
    * Needs a key with `manage`. Counts against its limit of `read` requests.
    */
@@ -733,7 +733,7 @@ export const webhooks = (call: Call) => ({
   /**
    * Cancel a replay
    *
-   * Deliveries that were not tried yet are dropped; those that wait for a retry are not.
+   * Deliveries that have not been tried yet are dropped. Those that wait for a retry are kept.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -744,11 +744,11 @@ export const webhooks = (call: Call) => ({
 /** Operations on `/v1/suppressions`. */
 export const suppressions = (call: Call) => ({
   /**
-   * Put one address or several on the list
+   * Suppress one or several addresses
    *
-   * One `address` is answered with its suppression, several `addresses` with what became of each. An address that is on
-   * the list already stays there, and can be given another `expires_at`. Several are not one transaction: after a fault, send
-   * the same again.
+   * For one `address` the response is its suppression, for several `addresses` a result for each. An address that is
+   * already on the list stays there, and its `expires_at` can be changed. Several addresses are not one transaction: after a
+   * fault, repeat the request.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -757,7 +757,7 @@ export const suppressions = (call: Call) => ({
   /**
    * List suppressed addresses, newest first
    *
-   * Those in force in the key's environment, the latest addition first; with `at`, the one that was last new first.
+   * Active suppressions in the key's environment, latest addition first; with `at`, newest suppression first.
    * A key with only `send` or `read` sees what messages of its own domain have caused. A suppression holds for
    * all domains of the organization: `GET /v1/suppressions/check` answers such a key yes or no for any address.
    *
@@ -778,10 +778,10 @@ export const suppressions = (call: Call) => ({
   /**
    * Export all suppressed addresses as CSV
    *
-   * All that is in force, in no order, as CSV (RFC 4180) with the columns `address, scope, reason, expires_at, note, topic_id`: a row for each
-   * reason. The import takes it as it is. A cell that a spreadsheet would take for a formula has an apostrophe in front.
-   * Addresses that were erased are not in it. A key with only `send` or `read` gets what messages of its own domain have
-   * caused. An answer that breaks off is not the whole list.
+   * All active entries, in no particular order, as CSV (RFC 4180) with the columns `address, scope, reason, expires_at, note, topic_id`, one row
+   * per reason. The import accepts this file unchanged. An apostrophe precedes cells that a spreadsheet would read as a formula.
+   * Erased addresses are omitted. A key with only `send` or `read` gets only entries caused by messages of its own domain.
+   * A response that ends early is incomplete.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -790,9 +790,9 @@ export const suppressions = (call: Call) => ({
   /**
    * Suppress the addresses of a CSV file
    *
-   * Takes what the export gives, and what spreadsheets make (RFC 4180; semicolons and tabs do as well as commas). A row that
-   * cannot be taken is told by its line, and the others are taken. It is not one transaction: where no answer comes, or a 503,
-   * some rows may be on the list; send the same again, and what is there already counts as unchanged.
+   * Accepts the format of the export, and CSV from spreadsheets (RFC 4180; separated by commas, semicolons or tabs). Invalid
+   * rows are reported with their line, and the others are imported. The import is not one transaction: without a response, or
+   * after a 503, some rows may be on the list. Repeat the request; existing entries are then reported as unchanged.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -811,8 +811,8 @@ export const suppressions = (call: Call) => ({
   /**
    * Remove a suppression
    *
-   * It can be sent to again from now on, until something new happens. What spoke against it stays on record; adding the
-   * address puts it back.
+   * The address can receive mail again, until it is suppressed for a new reason. The evidence stays on record. Adding the
+   * address suppresses it again.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
@@ -825,7 +825,7 @@ export const topics = (call: Call) => ({
   /**
    * Make a topic that recipients can choose or refuse
    *
-   * Name it in the field `topic` of a send. An organization has at most 100, of both environments.
+   * Use its id in the field `topic` of a send. An organization has at most 100 topics, in both environments together.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -841,16 +841,16 @@ export const topics = (call: Call) => ({
   /**
    * Record that recipients opted in to a topic
    *
-   * For consent that they gave you elsewhere: in a shop, on paper. They get mail about a topic with `default: "out"` from now on. It takes back their own refusal of this topic; an unsubscription from all mail, bounces, complaints and entries of your own stay in force. They can opt out on the preference page, and you for them by a suppression with the scope `topic`: what was said last, by the order of the log, counts. Several are not one transaction: after a fault, send the same again.
+   * For consent given elsewhere, such as in a shop or on paper. From now on the recipients get mail about a topic with `default: "out"`. An opt-in withdraws their own refusal of this topic; unsubscriptions from all mail, bounces, complaints and your own entries stay active. They can opt out on the preference page, and you can do so for them with a suppression with scope `topic`. The latest choice in the order of the log applies. Several addresses are not one transaction: after a fault, repeat the request.
    *
    * Needs a key with `manage`. Counts against its limit of `manage` requests.
    */
   optIn: (id: string, body: OptInRequest, options?: RequestOptions) =>
     call.json<TopicOptIns>({ method: 'POST', path: path`/v1/topics/${id}/opt-ins`, body }, options),
   /**
-   * List who opted in to a topic, the latest first
+   * List recipients who opted in to a topic, latest first
    *
-   * In the key’s environment, with the latest time each of them said so. Who has opted out since is not listed; something else can keep mail from an address that is, which `GET /v1/suppressions/check` tells. A key with only `send` or `read` sees who opted in by a link in a message of its own domain.
+   * Opt-ins in the key’s environment, each with its latest time. Recipients who have opted out since are not listed. A listed address may be suppressed for another reason: see `GET /v1/suppressions/check`. A key with only `send` or `read` sees only opt-ins by a link in a message of its own domain.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -866,7 +866,7 @@ export const topics = (call: Call) => ({
   /**
    * Change the name or the description of a topic
    *
-   * Fields that are absent stay as they are.
+   * Absent fields stay unchanged.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -875,7 +875,7 @@ export const topics = (call: Call) => ({
   /**
    * Delete a topic
    *
-   * Nothing new can be sent about it, and recipients are not shown it any more. Messages that were accepted before are sent; what recipients said of it stays on record.
+   * Messages can no longer be sent about it, and recipients no longer see it. Messages accepted before are still sent. The choices of recipients stay on record.
    *
    * Needs a key of the live environment with `manage`. Counts against its limit of `manage` requests.
    */
@@ -892,17 +892,17 @@ export const events = (call: Call) => ({
    * contains the newest events. `next_cursor` is always present: pass it as `after` to get the following events.
    * `has_more` says whether there are any yet; if not, use `wait`. Events are kept forever.
    *
-   * The feed has no gaps: events are in the order of the log, and a cursor is good for ever. Each event has an `id` that never
-   * changes; one that is read again after a fault has the same `id`.
+   * The feed has no gaps: events are in the order of the log, and a cursor never expires. The `id` of an event never
+   * changes: an event that you read again after a fault has the same `id`.
    *
-   * The filters `message_id`, `tag`, `recipient_domain` and `billed_from` look through at most 1,000 events a page, so a page
-   * may be empty although `has_more` is true: go on with `next_cursor`. `tag` and `recipient_domain` match nothing in messages
+   * The filters `message_id`, `tag`, `recipient_domain` and `billed_from` search at most 1,000 events per page, so a page
+   * may be empty although `has_more` is true: continue with `next_cursor`. `tag` and `recipient_domain` do not match messages
    * whose content has expired.
    *
-   * With `Accept: text/event-stream` the same events come as server-sent events, each with its cursor as `id`: the stream begins
-   * after `Last-Event-ID` or `after`, or without both with what happens from now on. Its first frame has the cursor it begins
-   * at. A comment comes every 15 s. A reader that reads nothing for 60 s is disconnected. When the service ends a stream itself,
-   * its last event is `end` with the `reason` and the `next_cursor` to go on from.
+   * With `Accept: text/event-stream` the same events are sent as server-sent events, each with its cursor as `id`. The stream
+   * starts after `Last-Event-ID` or `after`; without both, it starts with new events. The first frame contains the starting
+   * cursor. A comment is sent every 15 s. A client that reads nothing for 60 s is disconnected. If the service ends a stream,
+   * the last event is `end` with the `reason` and the `next_cursor` from which to continue.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -915,10 +915,10 @@ export const stats = (call: Call) => ({
   /**
    * Count recipients by outcome over time
    *
-   * With `Accept: text/csv` or `Accept: application/x-ndjson` the buckets come as a table: a row, or a JSON object a
-   * line, for each bucket and group, without totals. `compare=previous` counts the period before as well: as many whole
-   * hours, days, weeks or months earlier, by the clocks of the time zone, as it takes for it to end when the period begins, or
-   * before. At most 25 groups are shown, those with most recipients accepted; the others together are the group `(other)`.
+   * With `Accept: text/csv` or `Accept: application/x-ndjson` the buckets are returned as a table: one row, or one JSON
+   * object per line, for each bucket and group, without totals. `compare=previous` also counts an earlier period, shifted by
+   * the smallest number of whole hours, days, weeks or months (in the time zone) for which the periods do not overlap. At most
+   * 25 groups are returned, those with the most accepted recipients; the group `(other)` contains the rest.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -931,10 +931,10 @@ export const search = (call: Call) => ({
   /**
    * Find what an id, an address, a code or the beginning of a name leads to
    *
-   * Ids, addresses, `Message-ID`s, request ids, SMTP codes, recipient domains, words of subjects, tags,
-   * and beginnings of names of API keys, domains, templates, topics and URLs of webhooks. At most 20 results, best
-   * first. What the caller may not read is not found; who sees no contents of mail finds nothing by an address, a subject or a
-   * tag. What was made in the last moment may be missing.
+   * Searches ids, addresses, `Message-ID`s, request ids, SMTP codes, recipient domains, words of subjects, tags, and the
+   * beginnings of names of API keys, domains, templates and topics and of webhook URLs. Returns at most 20 results,
+   * best first, and only resources that the caller may read. Callers who may not see contents of mail cannot search by address,
+   * subject or tag. Very recent changes may be missing.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -960,7 +960,7 @@ export const requests = (call: Call) => ({
   /**
    * List refused requests, newest first
    *
-   * Requests that an API key or a member sent and that were answered 4xx, for seven days. Those over a rate limit, and those beyond what is recorded of one organization, are counted by the minute: `count` is above 1. Keys without `manage` or `admin` see those of their own domain.
+   * Requests of API keys and members that were answered with 4xx in the last seven days. Requests over a rate limit, and those above the recording limit of an organization, are counted per minute: `count` is then above 1. Keys without `manage` or `admin` see only those of their own domain.
    *
    * Needs a key with `read`. Counts against its limit of `read` requests.
    */
@@ -1012,7 +1012,7 @@ export const billing = (call: Call) => ({
   /**
    * Choose a plan
    *
-   * It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for its days.
+   * The new plan applies to quotas immediately, and to the invoice from the start of the day (UTC). The previous plan is charged for its days.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1041,7 +1041,7 @@ export const audit = (call: Call) => ({
   /**
    * List what happened in the organization
    *
-   * Every event of the log as it is stored, of both environments. A filter that finds little answers a page with fewer entries than its limit, or none, and `has_more`: go on with the cursor.
+   * Every event of the log as stored, in both environments. If a filter matches few events, a page may have fewer entries than its limit, or none, although `has_more` is true: continue with the cursor.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
@@ -1066,7 +1066,7 @@ export const audit = (call: Call) => ({
   /**
    * Prove that an event is in the log
    *
-   * By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`, as `GET /v1/events` and webhooks show it. With `Accept: text/plain` it comes as a C2SP tlog-proof. An event that no checkpoint is about yet is answered 409: ask again within a minute, or sign a checkpoint.
+   * Accepts the `event_id` of an audit entry, or the id of a customer event, `evt_…`, as in `GET /v1/events` and webhooks. With `Accept: text/plain` the response is a C2SP tlog-proof. If no checkpoint covers the event yet, the response is 409: try again after a minute, or sign a checkpoint.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
@@ -1075,7 +1075,7 @@ export const audit = (call: Call) => ({
   /**
    * Disclose the content that an event is bound to
    *
-   * By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`. The hashes of the parts make the `content_root` of the event, and each part can be shown alone. What was removed is a hash. Each disclosure is on record as `DataRead`.
+   * Accepts the `event_id` of an audit entry, or the id of a customer event, `evt_…`. The hashes of the parts form the `content_root` of the event, and each part can be shown separately. For removed parts only the hash is returned. Each disclosure is recorded as `DataRead`.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
@@ -1084,7 +1084,7 @@ export const audit = (call: Call) => ({
   /**
    * Prove that the log was only added to
    *
-   * Between two sizes, such as those of two checkpoints. Default of `to`: the size of the newest checkpoint.
+   * Proof between two sizes, such as those of two checkpoints. Default of `to`: the size of the newest checkpoint.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
@@ -1093,9 +1093,9 @@ export const audit = (call: Call) => ({
   /**
    * Export the log for an auditor
    *
-   * JSON Lines, compressed with gzip where the client takes it: a header, each event as a line of its leaf, behind each 256
-   * their hashes, and at the end the newest signed checkpoint. `npm run outbox -- audit verify` checks it without the
-   * service. An answer that breaks off has no checkpoint. Each export is an event of the log itself.
+   * JSON Lines, compressed with gzip if the client accepts it: a header, each event as a line with its leaf, hashes after
+   * every 256 events, and finally the newest signed checkpoint. `npm run outbox -- audit verify` verifies an export without
+   * the service. An incomplete response has no checkpoint. Each export is itself recorded in the log.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
@@ -1113,7 +1113,7 @@ export const audit = (call: Call) => ({
   /**
    * Read a tile of the audit log, as a transparency log
    *
-   * Hashes of a level (`tile/<level>/<index>`) or leaves (`tile/entries/<index>`), whole or up to a width (`.p/<width>`), as C2SP tlog-tiles names them. What a tile holds never changes.
+   * Hashes of a level (`tile/<level>/<index>`) or leaves (`tile/entries/<index>`), whole or up to a width (`.p/<width>`), with the names of C2SP tlog-tiles. The contents of a tile never change.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
@@ -1122,7 +1122,7 @@ export const audit = (call: Call) => ({
   /**
    * Report what happened to an API key
    *
-   * For people who have never seen this service: who did what, when, from where and with which secret, in sentences; with the proofs that it is in the signed log, which the PDF has as an attachment.
+   * For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with proofs that each event is in the signed log. The PDF contains the proofs as an attachment.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
@@ -1131,17 +1131,17 @@ export const audit = (call: Call) => ({
   /**
    * Report what happened to a message
    *
-   * For people who have never seen this service: who did what, when, from where and with which secret, in sentences; with the proofs that it is in the signed log, which the PDF has as an attachment. While its contents are kept it shows addresses and the subject, and that it was read is on record.
+   * For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with proofs that each event is in the signed log. The PDF contains the proofs as an attachment. While its contents are stored, it shows addresses and the subject, and reading it is recorded.
    *
    * Needs a key of the live environment with `admin`, or the token of an auditor. Counts against its limit of `read` requests.
    */
   getMessageReport: (id: string, query: GetMessageReportQuery = {}, options?: RequestOptions) =>
     call.json<AuditReport>({ method: 'GET', path: path`/v1/audit/reports/messages/${id}`, query }, options),
   /**
-   * Give an auditor a token that reads the audit log
+   * Add an auditor, whose token reads the audit log
    *
-   * The token is shown only once. It is a bearer token that reads the audit endpoints and nothing else, from the networks
-   * that the requesting key may be used from. What an auditor exports is on record under `auditor:<id>`. An organization has
+   * The token is shown only once. It is a bearer token for reading the audit endpoints only, from the networks
+   * that are allowed for the requesting key. Exports by an auditor are recorded under `auditor:<id>`. An organization has
    * at most 100 auditors.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
@@ -1165,7 +1165,7 @@ export const audit = (call: Call) => ({
   /**
    * Remove an auditor
    *
-   * Their token ends within a second. What they read stays on record.
+   * Their token stops working within a second. The record of what they read is kept.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1178,11 +1178,12 @@ export const erasures = (call: Call) => ({
   /**
    * Erase what is stored about an address
    *
-   * Removes what is stored about an address, in both environments: messages to it with all of their contents, once they have
-   * ended for all of their recipients; replies of mail servers, clicked links, notes and evidence of suppressions, answers of
-   * webhooks, captured mail, and the contact of the organization and of its auditors. What has not been sent to it is cancelled. Ids, digests, recipient domains, times, codes and
-   * counts stay, and so do suppressions, by digest. It takes some time: `erasure.completed` says when it is done. While an
-   * erasure of the address runs, it is the answer to further requests.
+   * Removes the data stored about an address, in both environments: messages to it with all of their contents, once they have
+   * ended for all of their recipients; replies of mail servers, clicked links, notes and evidence of suppressions, responses of
+   * webhooks, captured mail, and the contact of the organization and of its auditors. Mail to it that has not been sent is
+   * cancelled. Ids, digests, recipient domains, times, codes and counts stay, and so do suppressions, by digest. The erasure
+   * runs in the background: `erasure.completed` is sent at the end. While an erasure of the address is running, further
+   * requests return it.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1198,7 +1199,7 @@ export const erasures = (call: Call) => ({
   /**
    * Count what an erasure would remove
    *
-   * Changes nothing. Of very many messages the newest thousand are counted.
+   * Changes nothing. At most the newest thousand messages are counted.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1243,16 +1244,16 @@ export const organization = (call: Call) => ({
   /**
    * Begin or end a legal hold
    *
-   * While it is active no contents of the organization are removed: the retention waits, and erasures are `held`. Its beginning and end are on record.
+   * While it is active, no contents of the organization are removed: retention is suspended, and erasures are `held`. Its start and end are recorded.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
   setLegalHold: (body: SetLegalHoldRequest, options?: ChangeOptions) =>
     call.json<SetLegalHoldAnswer>({ method: 'PUT', path: '/v1/organization/holds', body }, options),
   /**
-   * Say which roles see contents of mail
+   * Choose which roles may see contents of mail
    *
-   * Analysts and auditors see no addresses, subjects and bodies of mail unless an owner allows it here. It holds for open sessions and streams of events within a second. Owners alone can do this, not API keys; it is on record.
+   * Analysts and auditors cannot see addresses, subjects and bodies of mail unless an owner allows it here. The change applies to open sessions and event streams within a second. Only owners can make it, not API keys, and it is recorded.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1270,7 +1271,7 @@ export const organization = (call: Call) => ({
   /**
    * Pause all bulk mail of the organization, or resume it
    *
-   * While it is paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. What is being sent at that moment is not stopped. Transactional mail is never held. Resumed, it leaves as after a release. Both are on record.
+   * While paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. Messages in flight are not stopped, and transactional mail is never held. After resuming, mail is sent as after a release. Both actions are recorded.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1281,7 +1282,7 @@ export const organization = (call: Call) => ({
 /** Operations on `/v1/session`. */
 export const session = (call: Call) => ({
   /**
-   * Read who asks
+   * Read the current session or key
    *
    * Returns the owner and the permissions of the key or session that sends the request. Any key may use it.
    *
@@ -1298,7 +1299,7 @@ export const members = (call: Call) => ({
    *
    * `owner`: everything. `developer`: `send`, `read` and `manage`. `analyst`: `read`, without addresses,
    * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. Owners may allow either to see them:
-   * `PUT /v1/organization/contents`. The answer has the link that accepts the invitation. It works once, for 7 days, and is shown only here. Where mail leaves this machine, the link is also mailed to the person (`link.mailed`). To renew the invitation, make another link (`POST /v1/members/:id/links`). To withdraw it, remove the member (`DELETE /v1/members/:id`). An organization has at most 200 members.
+   * `PUT /v1/organization/contents`. The response contains the link that accepts the invitation. It works once, for 7 days, and is shown only here. If this service sends mail, the link is also mailed to the person (`link.mailed`). To renew the invitation, make another link (`POST /v1/members/:id/links`). To withdraw it, remove the member (`DELETE /v1/members/:id`). An organization has at most 200 members.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1323,7 +1324,7 @@ export const members = (call: Call) => ({
    *
    * `owner`: everything. `developer`: `send`, `read` and `manage`. `analyst`: `read`, without addresses,
    * subjects and bodies of mail. `auditor`: reads everything but these, and changes nothing. Owners may allow either to see them:
-   * `PUT /v1/organization/contents`. It holds for open sessions within a second. The last owner who has signed in stays one.
+   * `PUT /v1/organization/contents`. The change applies to open sessions within a second. The last owner who has signed in cannot lose the role.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1332,7 +1333,7 @@ export const members = (call: Call) => ({
   /**
    * Remove a member
    *
-   * Their sessions end within a second. What they did stays on record. If they have not joined yet, this withdraws the invitation: its links stop working.
+   * Their sessions end within a second. Their actions stay on record. If they have not joined yet, this withdraws the invitation: its links stop working.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1341,7 +1342,7 @@ export const members = (call: Call) => ({
   /**
    * Make another link for a member
    *
-   * It works once, for 15 minutes, and is shown only here. For a member who has not joined yet it renews the invitation: the link works for 7 days, and is mailed as the first one was. Earlier links keep working; at most 5 do at once, and one more ends the oldest.
+   * The link works once, for 15 minutes, and is shown only here. For a member who has not joined yet, it renews the invitation: the link works for 7 days and is mailed like the first one. Earlier links keep working. At most 5 are valid at once; another link revokes the oldest.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `manage` requests.
    */
@@ -1451,7 +1452,7 @@ export const destinations = (call: Call) => ({
   /**
    * List suspended destinations, newest first
    *
-   * A destination that does not answer or asks for less mail is suspended for a minute, then longer each time, up to half an hour. Its messages wait and expire at the end of their time to live; other destinations are not affected. Domains that wait because of their own DNS or policy are not listed: see `GET /v1/messages/{id}/explain`. A destination that has asked senders of one organization alone for less mail is suspended for each of these sending domains separately, and listed for their organization as `dom_…@google.com`.
+   * A destination that does not answer or asks for less mail is suspended for a minute, then longer each time, up to half an hour. Its messages wait and expire at the end of their time to live; other destinations are not affected. Domains that wait because of their own DNS or policy are not listed: see `GET /v1/messages/{id}/explain`. If a destination has asked only senders of one organization for less mail, it is suspended for each of these sending domains separately and listed for their organization as `dom_…@google.com`.
    *
    * Needs a key of the live environment with `admin`. Counts against its limit of `read` requests.
    */

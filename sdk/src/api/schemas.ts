@@ -5,9 +5,9 @@ export interface SendMessageRequest {
   from?: string | undefined;
   /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given several times is one recipient, of the first kind that names it. */
   to: string | readonly string[];
-  /** More recipients, visible to all. */
+  /** Additional recipients, visible to all. */
   cc?: string | readonly string[] | undefined;
-  /** More recipients, hidden from the others. */
+  /** Additional recipients, hidden from the others. */
   bcc?: string | readonly string[] | undefined;
   /** Address for replies. Default: `from`. */
   reply_to?: string | readonly string[] | undefined;
@@ -28,7 +28,7 @@ export interface SendMessageRequest {
     /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
     content_id?: string | undefined;
   })[] | undefined;
-  /** The message in other forms, for programs that know them: an invitation (`text/calendar`), AMP. */
+  /** Alternative forms of the message for programs that support them: an invitation (`text/calendar`), AMP. */
   alternatives?: readonly {
     /** Media type with its parameters: `text/calendar; charset=utf-8; method=REQUEST`. */
     content_type: string;
@@ -37,12 +37,12 @@ export interface SendMessageRequest {
   }[] | undefined;
   /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name. */
   headers?: Record<string, string> | undefined;
-  /** Labels to find messages by. */
+  /** Labels for finding messages. */
   tags?: readonly {
     name: string;
     value: string;
   }[] | undefined;
-  /** Your own texts by name, returned with the message and its events: at most 50, and 10 kB as JSON. */
+  /** Your own texts by name, returned with the message and its events. At most 50 texts and 10 kB as JSON. */
   metadata?: Record<string, string> | undefined;
   /** `bulk` is the same mail for many recipients; it should have `unsubscribe`. Default: `"transactional"`. */
   stream?: 'transactional' | 'bulk' | undefined;
@@ -51,11 +51,11 @@ export interface SendMessageRequest {
     url?: string | undefined;
     mailto?: string | undefined;
   } | undefined;
-  /** Whether it is tracked that the html is opened, and its links are clicked; what is left out is as the domain has it, which is off unless it was switched on. */
+  /** Tracking of openings and of clicks. Omitted fields use the setting of the domain, which is off by default. */
   tracking?: {
-    /** An invisible image in the html tells that it was loaded. */
+    /** Add an invisible image to the html. Loading it creates an `opened` event. */
     opens?: boolean | undefined;
-    /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
+    /** Route links in the html through this service, except those with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
   /** Id of the topic of the message. Recipients can unsubscribe from one topic only; `unsubscribe` then defaults to `managed`. */
@@ -84,9 +84,9 @@ export interface AnalyzeMessageRequest {
   from?: string | undefined;
   /** One address, or an array of several. `to`, `cc` and `bcc` together: at most 50. An address given several times is one recipient, of the first kind that names it. */
   to: string | readonly string[];
-  /** More recipients, visible to all. */
+  /** Additional recipients, visible to all. */
   cc?: string | readonly string[] | undefined;
-  /** More recipients, hidden from the others. */
+  /** Additional recipients, hidden from the others. */
   bcc?: string | readonly string[] | undefined;
   /** Address for replies. Default: `from`. */
   reply_to?: string | readonly string[] | undefined;
@@ -107,7 +107,7 @@ export interface AnalyzeMessageRequest {
     /** Shows the file where the HTML refers to it: `cid:logo` for `logo`. */
     content_id?: string | undefined;
   })[] | undefined;
-  /** The message in other forms, for programs that know them: an invitation (`text/calendar`), AMP. */
+  /** Alternative forms of the message for programs that support them: an invitation (`text/calendar`), AMP. */
   alternatives?: readonly {
     /** Media type with its parameters: `text/calendar; charset=utf-8; method=REQUEST`. */
     content_type: string;
@@ -116,12 +116,12 @@ export interface AnalyzeMessageRequest {
   }[] | undefined;
   /** More headers by name, at most 50: any name of RFC 5322 form, such as `X-…`, `In-Reply-To` or `References`. Not allowed: `From`, `To`, `Cc`, `Bcc`, `Subject`, `Date`, `Message-ID`, `DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name. */
   headers?: Record<string, string> | undefined;
-  /** Labels to find messages by. */
+  /** Labels for finding messages. */
   tags?: readonly {
     name: string;
     value: string;
   }[] | undefined;
-  /** Your own texts by name, returned with the message and its events: at most 50, and 10 kB as JSON. */
+  /** Your own texts by name, returned with the message and its events. At most 50 texts and 10 kB as JSON. */
   metadata?: Record<string, string> | undefined;
   /** `bulk` is the same mail for many recipients; it should have `unsubscribe`. Default: `"transactional"`. */
   stream?: 'transactional' | 'bulk' | undefined;
@@ -130,11 +130,11 @@ export interface AnalyzeMessageRequest {
     url?: string | undefined;
     mailto?: string | undefined;
   } | undefined;
-  /** Whether it is tracked that the html is opened, and its links are clicked; what is left out is as the domain has it, which is off unless it was switched on. */
+  /** Tracking of openings and of clicks. Omitted fields use the setting of the domain, which is off by default. */
   tracking?: {
-    /** An invisible image in the html tells that it was loaded. */
+    /** Add an invisible image to the html. Loading it creates an `opened` event. */
     opens?: boolean | undefined;
-    /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
+    /** Route links in the html through this service, except those with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
   /** Id of the topic of the message. Recipients can unsubscribe from one topic only; `unsubscribe` then defaults to `managed`. */
@@ -198,14 +198,14 @@ export interface CancelMessagesRequest {
     mailbox_provider?: 'gmail' | 'outlook' | 'yahoo' | 'yahoo_japan' | 'icloud' | 'comcast' | 'proton' | 'fastmail' | 'zoho' | 'gmx' | 'web_de' | 'telekom' | 'freenet' | 'orange' | 'free' | 'laposte' | 'libero' | 'seznam' | 'wp' | 'yandex' | 'mail_ru' | 'qq' | 'netease' | 'naver' | 'docomo' | 'other' | undefined;
     /** Transactional or bulk. */
     stream?: 'transactional' | 'bulk' | undefined;
-    /** Why one of its recipients bounced. */
+    /** Bounce category of at least one recipient. */
     bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
     /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
     smtp_code?: string | undefined;
-    /** Default: all that wait. */
+    /** Default: all waiting messages. */
     status?: 'accepted' | 'scheduled' | 'deferred' | undefined;
   } | undefined;
-  /** Says which would be, and cancels nothing. Default: `false`. */
+  /** Returns the messages that would be cancelled, without cancelling them. Default: `false`. */
   dry_run?: boolean | undefined;
 }
 
@@ -265,20 +265,20 @@ export interface RegisterDomainRequest {
 }
 
 export interface UpdateDomainRequest {
-  /** How recipient pages show the sender. Replaced as a whole; null removes it. */
+  /** Sender as shown on recipient pages. Replaced as a whole; null removes it. */
   branding?: {
     /** The domain’s name when null. Default: `null`. */
     name?: string | null | undefined;
     /** Color of buttons, `#rrggbb`. Their text is black or white, whichever is legible. */
     color?: string | null | undefined;
-    /** An image on your server, https. Without one, pages load nothing from elsewhere. Default: `null`. */
+    /** An https image on your server. Without one, pages load nothing from other hosts. Default: `null`. */
     logo_url?: string | null | undefined;
   } | null | undefined;
   /** Default tracking of mail accepted from now on. A message can override it. */
   tracking?: {
-    /** An invisible image in the html tells that it was loaded. */
+    /** Add an invisible image to the html. Loading it creates an `opened` event. */
     opens?: boolean | undefined;
-    /** Links of the html lead over this service, but for those with `data-outbox-track="off"`. */
+    /** Route links in the html through this service, except those with `data-outbox-track="off"`. */
     clicks?: boolean | undefined;
   } | undefined;
 }
@@ -289,7 +289,7 @@ export interface StartWarmUpRequest {
 }
 
 export interface CreateTemplateRequest {
-  /** Unique in your organization, and usable wherever the id is. */
+  /** Unique in your organization. You can use it instead of the id. */
   alias: string;
   /** For people. */
   name: string;
@@ -299,19 +299,19 @@ export interface CreateTemplateRequest {
   subject: string;
   /** Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters. */
   html: string;
-  /** Liquid; made from the html when null. Default: `null`. */
+  /** Liquid; null: derived from the html. Default: `null`. */
   text?: string | null | undefined;
-  /** Liquid; what lists of mail show behind the subject. Default: `null`. */
+  /** Liquid; preview text that mail programs show after the subject. Default: `null`. */
   preheader?: string | null | undefined;
-  /** Liquid; the sender of sends that name none. Default: `null`. */
+  /** Liquid; default sender of messages. Default: `null`. */
   from?: string | null | undefined;
-  /** Liquid; where answers go of sends that do not say so. */
+  /** Liquid; default `reply_to` of messages. */
   reply_to?: readonly string[] | undefined;
-  /** Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication. Default: `null`. */
+  /** Alias of the layout, a template that contains `{{ content }}`. Its published version is copied at publication. Default: `null`. */
   layout?: string | null | undefined;
   /** Language of `html`. Default: `"html"`. */
   format?: 'html' | 'mjml' | undefined;
-  /** Whether publishing writes styles into the elements that they concern. Default: `false`. */
+  /** Inline the styles into the elements at publication. Default: `false`. */
   inline_css?: boolean | undefined;
   /** Every variable that the parts use, at most 100. */
   variables?: readonly ({
@@ -319,9 +319,9 @@ export interface CreateTemplateRequest {
     type: 'string' | 'number' | 'boolean' | 'date' | 'url' | 'list' | 'object';
     /** Default: `true`. */
     required?: boolean | undefined;
-    /** Used when a send gives no value. */
+    /** Default value when a send gives none. */
     default?: unknown | undefined;
-    /** Used when the template is published, and tried without values. */
+    /** Example value, used when the template is published or previewed without values. */
     example?: unknown | undefined;
     /** For people. */
     description?: string | undefined;
@@ -346,19 +346,19 @@ export interface ChangeTemplateRequest {
   subject?: string | undefined;
   /** Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters. */
   html?: string | undefined;
-  /** Liquid; made from the html when null. */
+  /** Liquid; null: derived from the html. */
   text?: string | null | undefined;
-  /** Liquid; what lists of mail show behind the subject. */
+  /** Liquid; preview text that mail programs show after the subject. */
   preheader?: string | null | undefined;
-  /** Liquid; the sender of sends that name none. */
+  /** Liquid; default sender of messages. */
   from?: string | null | undefined;
-  /** Liquid; where answers go of sends that do not say so. */
+  /** Liquid; default `reply_to` of messages. */
   reply_to?: readonly string[] | undefined;
-  /** Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication. */
+  /** Alias of the layout, a template that contains `{{ content }}`. Its published version is copied at publication. */
   layout?: string | null | undefined;
   /** Language of `html`. */
   format?: 'html' | 'mjml' | undefined;
-  /** Whether publishing writes styles into the elements that they concern. */
+  /** Inline the styles into the elements at publication. */
   inline_css?: boolean | undefined;
   /** Every variable that the parts use, at most 100. */
   variables?: readonly ({
@@ -366,9 +366,9 @@ export interface ChangeTemplateRequest {
     type: 'string' | 'number' | 'boolean' | 'date' | 'url' | 'list' | 'object';
     /** Default: `true`. */
     required?: boolean | undefined;
-    /** Used when a send gives no value. */
+    /** Default value when a send gives none. */
     default?: unknown | undefined;
-    /** Used when the template is published, and tried without values. */
+    /** Example value, used when the template is published or previewed without values. */
     example?: unknown | undefined;
     /** For people. */
     description?: string | undefined;
@@ -394,7 +394,7 @@ export interface RenderTemplateRequest {
   version?: number | undefined;
   /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
   locale?: string | undefined;
-  /** By name; the values of the examples when absent. */
+  /** Values by variable name. Default: the values of the examples. */
   variables?: Record<string, unknown> | undefined;
 }
 
@@ -405,7 +405,7 @@ export interface TestSendTemplateRequest {
   version?: number | undefined;
   /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
   locale?: string | undefined;
-  /** By name; the values of the examples when absent. */
+  /** Values by variable name. Default: the values of the examples. */
   variables?: Record<string, unknown> | undefined;
 }
 
@@ -416,7 +416,7 @@ export interface RegisterWebhookRequest {
   events?: readonly string[] | undefined;
   /** A note for people. Default: `null`. */
   description?: string | null | undefined;
-  /** Which events of these types are posted; both filters must match. */
+  /** Filters for the events that are posted. Both must match. */
   filters?: {
     /** Only events of these sending domains and of their messages; empty: all. */
     domain_ids?: readonly string[] | undefined;
@@ -434,7 +434,7 @@ export interface UpdateWebhookRequest {
   events?: readonly string[] | undefined;
   /** A note for people. */
   description?: string | null | undefined;
-  /** Which events of these types are posted; both filters must match. */
+  /** Filters for the events that are posted. Both must match. */
   filters?: {
     /** Only events of these sending domains and of their messages; empty: all. */
     domain_ids?: readonly string[] | undefined;
@@ -443,7 +443,7 @@ export interface UpdateWebhookRequest {
   } | undefined;
   /** At most 10 headers for every post, such as `authorization`. Their values are kept encrypted and not shown again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection. */
   headers?: Record<string, string> | undefined;
-  /** false: nothing is posted, and deliveries wait. true: it goes on, with those that wait. */
+  /** false: nothing is posted and deliveries wait. true: posting resumes with the waiting deliveries. */
   enabled?: boolean | undefined;
 }
 
@@ -464,7 +464,7 @@ export interface ReplayWebhookRequest {
 export interface AddSuppressionsRequest {
   /** One address; or several, in `addresses`. */
   address?: string | undefined;
-  /** Several, all for the same reason. */
+  /** Several addresses, suppressed for the same reason. */
   addresses?: readonly string[] | undefined;
   /** Mail to block: everything, messages of one `stream`, or messages of one topic. Default: `"all"`. */
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
@@ -482,25 +482,25 @@ export interface ImportSuppressionsRequest {
 }
 
 export interface CreateTopicRequest {
-  /** Recipients see it, and choose by it. */
+  /** Recipients see it when they choose topics. */
   name: string;
   /** A sentence for recipients. Default: `null`. */
   description?: string | null | undefined;
-  /** `in`: everybody gets it who has not opted out; `out`: only those who opted in. It cannot be changed. */
+  /** `in`: recipients get it unless they opt out; `out`: only recipients who opt in get it. It cannot be changed. */
   default: 'in' | 'out';
-  /** The only domain whose mail can be about it; null: any of the organization’s. Default: `null`. */
+  /** Only mail from this domain can use the topic; null: mail from any domain of the organization. Default: `null`. */
   domain_id?: string | null | undefined;
 }
 
 export interface OptInRequest {
   /** Addresses of people who opted in. */
   addresses: readonly string[];
-  /** How, when and where they asked for it, in words. You are shown it in the list; recipients are not. Default: `null`. */
+  /** Evidence of consent, in words: how, when and where they opted in. The list shows it to you, not to recipients. Default: `null`. */
   evidence?: string | null | undefined;
 }
 
 export interface UpdateTopicRequest {
-  /** Recipients see it, and choose by it. */
+  /** Recipients see it when they choose topics. */
   name?: string | undefined;
   /** A sentence for recipients; null removes it. */
   description?: string | null | undefined;
@@ -518,16 +518,16 @@ export interface AddAuditorRequest {
   email?: string | null | undefined;
   /** When the token ends (ISO 8601). Latest: the expiry of the requesting key. */
   expires_at: string;
-  /** Whether contents of mail are disclosed to them too. Default: `false`. */
+  /** Also disclose contents of mail to the auditor. Default: `false`. */
   contents?: boolean | undefined;
 }
 
 export interface RequestErasureRequest {
   /** Address whose data is removed. It is not stored; related data is found by its digest. */
   address: string;
-  /** The ground, as in GDPR Art. 17(1). `requested`: none was named. Default: `"requested"`. */
+  /** Legal ground (GDPR Art. 17(1)). `requested`: not specified. Default: `"requested"`. */
   reason?: 'requested' | 'no_longer_needed' | 'consent_withdrawn' | 'objection' | 'unlawful' | 'legal_obligation' | undefined;
-  /** Keep all live mail from the address from now on. Suppressions that there are stay either way. Default: `false`. */
+  /** Also suppress the address for all live mail. Existing suppressions stay either way. Default: `false`. */
   suppress?: boolean | undefined;
 }
 
@@ -543,7 +543,7 @@ export interface UpdateOrganizationRequest {
   contact?: string | null | undefined;
   /** Days that contents of messages are kept. 0: until no delivery needs them. */
   content_retention_days?: number | undefined;
-  /** The `analysis` of a message that names none, whether sent by HTTP or by SMTP. */
+  /** Default `analysis` of messages, sent by HTTP or by SMTP. */
   default_analysis?: 'off' | 'warn' | 'block' | undefined;
   /** Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: valid html alone. `browser`: any that a browser shows, unchanged; the problems are recorded as findings of the message. An absent entry keeps its rule. */
   html_validation?: {
@@ -551,26 +551,26 @@ export interface UpdateOrganizationRequest {
     compat?: 'strict' | 'browser' | undefined;
     smtp?: 'strict' | 'browser' | undefined;
   } | undefined;
-  /** IANA time zone of statistics that name none. */
+  /** Default IANA time zone of statistics. */
   timezone?: string | undefined;
-  /** After this long without a request a session of a member is over, those that are open too. */
+  /** A member’s session ends after this many minutes without a request. Also applies to open sessions. */
   session_idle_minutes?: number | undefined;
-  /** After this long it is over however often it is used. */
+  /** A member’s session ends after this many hours even if it is used. */
   session_hours?: number | undefined;
 }
 
 export interface SetLegalHoldRequest {
-  /** false: it ends, and what waited is removed. */
+  /** true: begin. false: end; removals that waited are then carried out. */
   active: boolean;
 }
 
 export interface SetContentsRolesRequest {
-  /** All roles that are allowed; those that are absent are not. */
+  /** All roles that may see contents. Roles that are not listed may not. */
   allowed_to: readonly ('analyst' | 'auditor')[];
 }
 
 export interface PauseBulkMailRequest {
-  /** false: it leaves again. */
+  /** true: pause. false: resume. */
   paused: boolean;
 }
 
@@ -1156,7 +1156,7 @@ export interface WebhookDisabledEvent {
   sequence: number;
   data: {
     webhook_id: string;
-    /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+    /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
     reason: 'gone' | 'failing' | 'requested';
   };
 }
@@ -1243,7 +1243,7 @@ export interface InvoiceClosedEvent {
     /** A month in UTC, such as 2026-11. */
     period: string;
     currency: string;
-    /** In the currency’s minor unit; a credit when it is less than 0. */
+    /** In the currency’s minor unit; a negative amount is a credit. */
     total: number;
   };
 }
@@ -1259,11 +1259,11 @@ export interface AuditCheckpointEvent {
     organization_id: string;
     /** Name of the tree of this organization’s events. */
     origin: string;
-    /** Events that it is about, from the first. */
+    /** Number of events that it covers, from the first. */
     size: number;
     /** Root of the Merkle tree of these events (RFC 9162), in base64. */
     root_hash: string;
-    /** The signed note (C2SP tlog-checkpoint). Who keeps it can show later whether the past was changed. */
+    /** The signed note (C2SP tlog-checkpoint). If you keep it, you can check later whether the past was changed. */
     note: string;
   };
 }
@@ -1459,7 +1459,7 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: {
     name: string;
@@ -1494,7 +1494,7 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: {
     name?: {
@@ -1545,15 +1545,15 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: {
-    /** The new value’s. */
+    /** Expiry of the new value. */
     last4: string;
     previous_last4: string;
     /** End of the replaced value’s grace period. */
     previous_key_expires_at: string;
-    /** Whether all earlier values ended at once. */
+    /** True if all earlier values ended immediately. */
     revoke_previous: boolean;
   };
 } | {
@@ -1575,7 +1575,7 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: Record<string, never>;
 } | {
@@ -1597,7 +1597,7 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: {
     expires_at: string | null;
@@ -1621,7 +1621,7 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: Record<string, never>;
 } | {
@@ -1643,7 +1643,7 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: {
     change: 'update' | 'rotate' | 'revoke' | 'delete';
@@ -1669,7 +1669,7 @@ export type ApiKeyHistoryEntry = {
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
   address: string | null;
   request_id: string | null;
-  /** In the audit log; null: it is not there yet. */
+  /** Index in the audit log; null: not in it yet. */
   leaf_index: number | null;
   details: {
     domain_id: string;
@@ -1786,7 +1786,7 @@ export interface Domain {
     activated_at: string | null;
     /** Keep the records of retired keys until then: mail in transit is verified with them. */
     safe_to_remove_at: string | null;
-    /** These records can be removed now. */
+    /** True if these records can be removed now. */
     removable: boolean;
   })[];
   /** Results of the last DNS check. */
@@ -1818,9 +1818,9 @@ export interface Template {
   name: string;
   description: string | null;
   status: 'draft' | 'published';
-  /** The version that sends use which name none. */
+  /** Version used by sends that do not specify one. */
   published_version: number | null;
-  /** Whether there are changes that no version has. */
+  /** True if there are unpublished changes. */
   has_draft: boolean;
   created_at: string;
   updated_at: string;
@@ -1831,7 +1831,7 @@ export interface Template {
 export interface TemplateContent {
   subject: string;
   html: string;
-  /** null: made from the html. */
+  /** null: derived from the html. */
   text: string | null;
   preheader: string | null;
   from: string | null;
@@ -1850,7 +1850,7 @@ export interface TemplateContent {
   locales: Record<string, {
     subject: string;
     html: string;
-    /** null: made from the html. */
+    /** null: derived from the html. */
     text: string | null;
     preheader: string | null;
   }>;
@@ -1863,9 +1863,9 @@ export interface ListedTemplate {
   name: string;
   description: string | null;
   status: 'draft' | 'published';
-  /** The version that sends use which name none. */
+  /** Version used by sends that do not specify one. */
   published_version: number | null;
-  /** Whether there are changes that no version has. */
+  /** True if there are unpublished changes. */
   has_draft: boolean;
   created_at: string;
   updated_at: string;
@@ -1875,14 +1875,14 @@ export interface PublishedTemplateVersion {
   object: 'template_version';
   template_id: string;
   version: number;
-  /** Sends that name no version use this one. */
+  /** Version used by sends that do not specify one. */
   published: boolean;
   published_at: string;
   /** `key:` and the id of the API key, or `operator`. */
   published_by: string;
   /** SHA-256 of the content, in hex. */
   content_digest: string;
-  /** With the values of the examples; null: some variable has none. */
+  /** Rendered with the values of the examples; null: a variable has no example. */
   analysis: TemplateAnalysis | null;
 }
 
@@ -1914,7 +1914,7 @@ export interface ListedTemplateVersion {
   object: 'template_version';
   template_id: string;
   version: number;
-  /** Sends that name no version use this one. */
+  /** Version used by sends that do not specify one. */
   published: boolean;
   published_at: string;
   /** `key:` and the id of the API key, or `operator`. */
@@ -1927,7 +1927,7 @@ export interface TemplateVersion {
   object: 'template_version';
   template_id: string;
   version: number;
-  /** Sends that name no version use this one. */
+  /** Version used by sends that do not specify one. */
   published: boolean;
   published_at: string;
   /** `key:` and the id of the API key, or `operator`. */
@@ -1946,9 +1946,9 @@ export interface TemplateDiff {
   changes: ({
     /** `html`, `locales.de.subject`, `variables`. */
     field: string;
-    /** Its value in the version `from`; null: it has none. */
+    /** Value in the version `from`; null: none. */
     from: unknown;
-    /** Its value in the version `to`; null: it has none. */
+    /** Value in the version `to`; null: none. */
     to: unknown;
     /** The lines that changed and three around each; null for a text of one line, and where too many lines differ. */
     lines: ({
@@ -1965,11 +1965,11 @@ export interface RenderedTemplate {
   version: number | null;
   subject: string;
   html: string;
-  /** Its own, or as a send makes it from the html; null: the html says nothing in words. */
+  /** The template’s own text, or the text derived from the html; null: the html contains no words. */
   text: string | null;
   from: string | null;
   reply_to: string[];
-  /** Given, and not declared by the template. */
+  /** Values given that the template does not declare. */
   unused_variables: string[];
   analysis: TemplateAnalysis;
 }
@@ -1983,14 +1983,14 @@ export interface CreatedWebhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
-  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
   failing_since: string | null;
   filters: {
     /** Events of these sending domains and of their messages only; empty: all. */
@@ -2013,14 +2013,14 @@ export interface Webhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
-  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
   failing_since: string | null;
   filters: {
     /** Events of these sending domains and of their messages only; empty: all. */
@@ -2042,14 +2042,14 @@ export interface RotatedWebhook {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
-  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
   failing_since: string | null;
   filters: {
     /** Events of these sending domains and of their messages only; empty: all. */
@@ -2078,7 +2078,7 @@ export interface WebhookDelivery {
   webhook_id: string;
   event_id: string;
   event_type: string;
-  /** Whom the event is about; null: it is about no message. */
+  /** Recipient that the event concerns; null: not about a message. */
   recipient: {
     id: string;
     address: string | null;
@@ -2099,10 +2099,10 @@ export interface WebhookDelivery {
       /** SHA-256 of the body, in hex: the event as it was at that time. */
       body_sha256: string;
     };
-    /** Status of the answer; null: there was none. */
+    /** Status of the response; null: no response. */
     status: number | null;
     duration_ms: number;
-    /** The first 1 kB of the answer, or why there was none. */
+    /** The first 1 kB of the response, or the reason why there was none. */
     response: string;
   })[];
 }
@@ -2113,7 +2113,7 @@ export interface ShownWebhookDelivery {
   webhook_id: string;
   event_id: string;
   event_type: string;
-  /** Whom the event is about; null: it is about no message. */
+  /** Recipient that the event concerns; null: not about a message. */
   recipient: {
     id: string;
     address: string | null;
@@ -2134,13 +2134,13 @@ export interface ShownWebhookDelivery {
       /** SHA-256 of the body, in hex: the event as it was at that time. */
       body_sha256: string;
     };
-    /** Status of the answer; null: there was none. */
+    /** Status of the response; null: no response. */
     status: number | null;
     duration_ms: number;
-    /** The first 1 kB of the answer, or why there was none. */
+    /** The first 1 kB of the response, or the reason why there was none. */
     response: string;
   })[];
-  /** The body as it is posted now, to the byte. What was erased since, or has expired, is null in it: then its SHA-256 is no longer that of the attempts. */
+  /** The exact body as it would be posted now. Values that have been erased or have expired are null, so its SHA-256 may differ from that of the attempts. */
   body: string;
 }
 
@@ -2148,12 +2148,12 @@ export interface WebhookReplay {
   id: string;
   object: 'webhook_replay';
   webhook_id: string;
-  /** `completed`: all of its deliveries are made. */
+  /** `completed`: all of its deliveries have been created. */
   status: 'running' | 'completed' | 'cancelled';
-  /** null: it began at a cursor. */
+  /** null: it started at a cursor. */
   since: string | null;
   until: string;
-  /** How many of its deliveries are in each state, of those made so far. */
+  /** Number of its deliveries in each state so far. */
   deliveries: {
     pending: number;
     delivered: number;
@@ -2166,7 +2166,7 @@ export interface WebhookReplay {
 export interface Suppression {
   id: string;
   object: 'suppression';
-  /** null once it is erased. */
+  /** null: erased. */
   address: string | null;
   environment: 'live' | 'test';
   status: 'active' | 'expired' | 'removed';
@@ -2208,12 +2208,12 @@ export interface TopicOptIns {
   object: 'topic_opt_ins';
   topic_id: string;
   added: number;
-  /** They had opted in already. The new time and evidence are recorded all the same. */
+  /** The address had opted in already. The new time and evidence are recorded anyway. */
   unchanged: number;
   /** In the order of `addresses`, each once. */
   data: {
     address: string;
-    /** Whether something else keeps mail about the topic from the address, by stream. */
+    /** True for each stream in which something else blocks mail about the topic. */
     suppressed: {
       transactional: boolean;
       bulk: boolean;
@@ -2224,13 +2224,13 @@ export interface TopicOptIns {
 export interface TopicOptIn {
   object: 'topic_opt_in';
   topic_id: string;
-  /** null once it is erased. */
+  /** null: erased. */
   address: string | null;
   /** Source of the opt-in: `recipient` on a page, or `sender` (you). */
   by: 'recipient' | 'sender';
   /** Evidence that you supplied. */
   evidence: string | null;
-  /** The message by whose link the recipient opted in. */
+  /** Message with the link by which the recipient opted in. */
   message_id: string | null;
   recipient_id: string | null;
   opted_in_at: string;
@@ -2259,19 +2259,19 @@ export interface Stats {
     unsubscribed?: number | undefined;
     /** Values of the requested metrics. */
     rates: {
-      /** `delivered` as a share of `accepted`; null: of none. */
+      /** `delivered` as a share of `accepted`; null: the latter is 0. */
       delivered?: number | null | undefined;
-      /** `deferred` as a share of `accepted`; null: of none. */
+      /** `deferred` as a share of `accepted`; null: the latter is 0. */
       deferred?: number | null | undefined;
-      /** `bounced` as a share of `accepted`; null: of none. */
+      /** `bounced` as a share of `accepted`; null: the latter is 0. */
       bounced?: number | null | undefined;
-      /** `opened` as a share of `delivered`; null: of none. */
+      /** `opened` as a share of `delivered`; null: the latter is 0. */
       opened?: number | null | undefined;
-      /** `clicked` as a share of `delivered`; null: of none. */
+      /** `clicked` as a share of `delivered`; null: the latter is 0. */
       clicked?: number | null | undefined;
-      /** `complained` as a share of `delivered`; null: of none. */
+      /** `complained` as a share of `delivered`; null: the latter is 0. */
       complained?: number | null | undefined;
-      /** `unsubscribed` as a share of `delivered`; null: of none. */
+      /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
       unsubscribed?: number | null | undefined;
     };
     /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
@@ -2283,7 +2283,7 @@ export interface Stats {
   };
   data: ({
     start: string;
-    /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+    /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
     group?: string | Record<string, string> | undefined;
     accepted?: number | undefined;
     delivered?: number | undefined;
@@ -2303,19 +2303,19 @@ export interface Stats {
     unsubscribed?: number | undefined;
     /** Values of the requested metrics. */
     rates: {
-      /** `delivered` as a share of `accepted`; null: of none. */
+      /** `delivered` as a share of `accepted`; null: the latter is 0. */
       delivered?: number | null | undefined;
-      /** `deferred` as a share of `accepted`; null: of none. */
+      /** `deferred` as a share of `accepted`; null: the latter is 0. */
       deferred?: number | null | undefined;
-      /** `bounced` as a share of `accepted`; null: of none. */
+      /** `bounced` as a share of `accepted`; null: the latter is 0. */
       bounced?: number | null | undefined;
-      /** `opened` as a share of `delivered`; null: of none. */
+      /** `opened` as a share of `delivered`; null: the latter is 0. */
       opened?: number | null | undefined;
-      /** `clicked` as a share of `delivered`; null: of none. */
+      /** `clicked` as a share of `delivered`; null: the latter is 0. */
       clicked?: number | null | undefined;
-      /** `complained` as a share of `delivered`; null: of none. */
+      /** `complained` as a share of `delivered`; null: the latter is 0. */
       complained?: number | null | undefined;
-      /** `unsubscribed` as a share of `delivered`; null: of none. */
+      /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
       unsubscribed?: number | null | undefined;
     };
     /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
@@ -2325,9 +2325,9 @@ export interface Stats {
       p99: number;
     } | null;
   })[];
-  /** With `group_by`: each group over the whole period, the one with most recipients accepted first. */
+  /** With `group_by`: each group over the whole period, largest number of accepted recipients first. */
   groups?: ({
-    /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+    /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
     group?: string | Record<string, string> | undefined;
     accepted?: number | undefined;
     delivered?: number | undefined;
@@ -2347,19 +2347,19 @@ export interface Stats {
     unsubscribed?: number | undefined;
     /** Values of the requested metrics. */
     rates: {
-      /** `delivered` as a share of `accepted`; null: of none. */
+      /** `delivered` as a share of `accepted`; null: the latter is 0. */
       delivered?: number | null | undefined;
-      /** `deferred` as a share of `accepted`; null: of none. */
+      /** `deferred` as a share of `accepted`; null: the latter is 0. */
       deferred?: number | null | undefined;
-      /** `bounced` as a share of `accepted`; null: of none. */
+      /** `bounced` as a share of `accepted`; null: the latter is 0. */
       bounced?: number | null | undefined;
-      /** `opened` as a share of `delivered`; null: of none. */
+      /** `opened` as a share of `delivered`; null: the latter is 0. */
       opened?: number | null | undefined;
-      /** `clicked` as a share of `delivered`; null: of none. */
+      /** `clicked` as a share of `delivered`; null: the latter is 0. */
       clicked?: number | null | undefined;
-      /** `complained` as a share of `delivered`; null: of none. */
+      /** `complained` as a share of `delivered`; null: the latter is 0. */
       complained?: number | null | undefined;
-      /** `unsubscribed` as a share of `delivered`; null: of none. */
+      /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
       unsubscribed?: number | null | undefined;
     };
     /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
@@ -2372,7 +2372,7 @@ export interface Stats {
   granularity: 'hour' | 'day' | 'week' | 'month';
   timezone: string;
   attribution: 'cohort' | 'event';
-  /** Time of the newest event counted: all that was recorded up to then is. */
+  /** Time of the newest event counted. Everything recorded until then is included. */
   complete_until: string;
   /** The period before, with `compare=previous`. */
   previous?: {
@@ -2397,19 +2397,19 @@ export interface Stats {
       unsubscribed?: number | undefined;
       /** Values of the requested metrics. */
       rates: {
-        /** `delivered` as a share of `accepted`; null: of none. */
+        /** `delivered` as a share of `accepted`; null: the latter is 0. */
         delivered?: number | null | undefined;
-        /** `deferred` as a share of `accepted`; null: of none. */
+        /** `deferred` as a share of `accepted`; null: the latter is 0. */
         deferred?: number | null | undefined;
-        /** `bounced` as a share of `accepted`; null: of none. */
+        /** `bounced` as a share of `accepted`; null: the latter is 0. */
         bounced?: number | null | undefined;
-        /** `opened` as a share of `delivered`; null: of none. */
+        /** `opened` as a share of `delivered`; null: the latter is 0. */
         opened?: number | null | undefined;
-        /** `clicked` as a share of `delivered`; null: of none. */
+        /** `clicked` as a share of `delivered`; null: the latter is 0. */
         clicked?: number | null | undefined;
-        /** `complained` as a share of `delivered`; null: of none. */
+        /** `complained` as a share of `delivered`; null: the latter is 0. */
         complained?: number | null | undefined;
-        /** `unsubscribed` as a share of `delivered`; null: of none. */
+        /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
         unsubscribed?: number | null | undefined;
       };
       /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
@@ -2421,7 +2421,7 @@ export interface Stats {
     };
     data: ({
       start: string;
-      /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+      /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
       group?: string | Record<string, string> | undefined;
       accepted?: number | undefined;
       delivered?: number | undefined;
@@ -2441,19 +2441,19 @@ export interface Stats {
       unsubscribed?: number | undefined;
       /** Values of the requested metrics. */
       rates: {
-        /** `delivered` as a share of `accepted`; null: of none. */
+        /** `delivered` as a share of `accepted`; null: the latter is 0. */
         delivered?: number | null | undefined;
-        /** `deferred` as a share of `accepted`; null: of none. */
+        /** `deferred` as a share of `accepted`; null: the latter is 0. */
         deferred?: number | null | undefined;
-        /** `bounced` as a share of `accepted`; null: of none. */
+        /** `bounced` as a share of `accepted`; null: the latter is 0. */
         bounced?: number | null | undefined;
-        /** `opened` as a share of `delivered`; null: of none. */
+        /** `opened` as a share of `delivered`; null: the latter is 0. */
         opened?: number | null | undefined;
-        /** `clicked` as a share of `delivered`; null: of none. */
+        /** `clicked` as a share of `delivered`; null: the latter is 0. */
         clicked?: number | null | undefined;
-        /** `complained` as a share of `delivered`; null: of none. */
+        /** `complained` as a share of `delivered`; null: the latter is 0. */
         complained?: number | null | undefined;
-        /** `unsubscribed` as a share of `delivered`; null: of none. */
+        /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
         unsubscribed?: number | null | undefined;
       };
       /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
@@ -2463,9 +2463,9 @@ export interface Stats {
         p99: number;
       } | null;
     })[];
-    /** With `group_by`: each group over the whole period, the one with most recipients accepted first. */
+    /** With `group_by`: each group over the whole period, largest number of accepted recipients first. */
     groups?: ({
-      /** Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together. */
+      /** Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together. */
       group?: string | Record<string, string> | undefined;
       accepted?: number | undefined;
       delivered?: number | undefined;
@@ -2485,19 +2485,19 @@ export interface Stats {
       unsubscribed?: number | undefined;
       /** Values of the requested metrics. */
       rates: {
-        /** `delivered` as a share of `accepted`; null: of none. */
+        /** `delivered` as a share of `accepted`; null: the latter is 0. */
         delivered?: number | null | undefined;
-        /** `deferred` as a share of `accepted`; null: of none. */
+        /** `deferred` as a share of `accepted`; null: the latter is 0. */
         deferred?: number | null | undefined;
-        /** `bounced` as a share of `accepted`; null: of none. */
+        /** `bounced` as a share of `accepted`; null: the latter is 0. */
         bounced?: number | null | undefined;
-        /** `opened` as a share of `delivered`; null: of none. */
+        /** `opened` as a share of `delivered`; null: the latter is 0. */
         opened?: number | null | undefined;
-        /** `clicked` as a share of `delivered`; null: of none. */
+        /** `clicked` as a share of `delivered`; null: the latter is 0. */
         clicked?: number | null | undefined;
-        /** `complained` as a share of `delivered`; null: of none. */
+        /** `complained` as a share of `delivered`; null: the latter is 0. */
         complained?: number | null | undefined;
-        /** `unsubscribed` as a share of `delivered`; null: of none. */
+        /** `unsubscribed` as a share of `delivered`; null: the latter is 0. */
         unsubscribed?: number | null | undefined;
       };
       /** From acceptance or `scheduled_at` to delivery, in milliseconds; null: nothing was delivered. */
@@ -2522,9 +2522,9 @@ export interface SearchResult {
 
 export interface Submission {
   object: 'submission';
-  /** Any other name does as well. */
+  /** Any other name works too. */
   user: string;
-  /** Empty: mail is not taken by SMTP. */
+  /** Empty: this service does not accept mail by SMTP. */
   servers: ({
     host: string;
     port: number;
@@ -2565,7 +2565,7 @@ export interface RequestRefusal {
     column: number | null;
     /** Offset in `body.text` where it starts; null: it is not shown. */
     start: number | null;
-    /** Offset after it. */
+    /** Offset in `body.text` where it ends. */
     end: number | null;
   })[];
   /** IP address of the request; shown to the key that sent it and to live keys with `admin`. */
@@ -2627,7 +2627,7 @@ export interface ShownRequestRefusal {
     column: number | null;
     /** Offset in `body.text` where it starts; null: it is not shown. */
     start: number | null;
-    /** Offset after it. */
+    /** Offset in `body.text` where it ends. */
     end: number | null;
   })[];
   /** IP address of the request; shown to the key that sent it and to live keys with `admin`. */
@@ -2709,7 +2709,7 @@ export interface Invoice {
     end: string;
   };
   currency: string;
-  /** In the currency’s minor unit; a credit when it is less than 0. */
+  /** In the currency’s minor unit; a negative amount is a credit. */
   total: number;
   lines: ({
     /** `plan`: its price for its days. `recipients`: those beyond the included ones. `late_recipients`: how the count of an earlier invoice has changed since. */
@@ -2718,9 +2718,9 @@ export interface Invoice {
     /** The day after the last, in UTC. */
     to: string;
     plan: Plan;
-    /** Days of a plan, or billable recipients; of late ones it may be less than 0. */
+    /** Days of a plan, or billable recipients. Negative values are possible for `late_recipients`. */
     quantity: number;
-    /** In the currency’s minor unit; a credit when it is less than 0. */
+    /** In the currency’s minor unit; a negative amount is a credit. */
     amount: number;
     /** URL of the events it counts, for a live key: `quantity` is the number of `message.accepted`, less those of `message.suppressed` and `message.failed`. null: it counts none. */
     events: string | null;
@@ -2785,7 +2785,7 @@ export interface AuditProof {
   leaf: string;
   /** Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards. */
   hashes: string[];
-  /** The signed note that the proof leads to. */
+  /** The signed note that the proof refers to. */
   checkpoint: string;
 }
 
@@ -2795,7 +2795,7 @@ export interface AuditDisclosure {
   leaf_index: number;
   /** Root hash of the content recorded in the event, in base64; null: the event has no content. */
   content_root: string | null;
-  /** In the order in which the root is made of them (RFC 9162). */
+  /** In the order in which they form the root (RFC 9162). */
   parts: ({
     name: string;
     /** The hashed data: `[salt, name, value]` as canonical JSON; null: it was removed. */
@@ -2872,17 +2872,17 @@ export interface AuditReport {
   }[];
   /** For a key: messages sent so far with each of its last 100 secrets, newest first. */
   sends: ({
-    /** Its number among the secrets of the key, from 1. */
+    /** Number of the secret among those of the key, from 1. */
     secret: number;
     last4: string;
-    /** Accepted with it. */
+    /** Messages accepted with it. */
     messages: number;
     /** Of those messages. */
     recipients: number;
     first_at: string | null;
     last_at: string | null;
   })[];
-  /** Which events are not here, and where they are; null: none. */
+  /** Events that are omitted, and where to find them; null: none. */
   left_out: string | null;
   /** Oldest first. */
   events: ({
@@ -2894,9 +2894,9 @@ export interface AuditReport {
     request_id: string | null;
     type: string;
     event_id: string;
-    /** In the audit log; null: it is not there yet. */
+    /** Index in the audit log; null: not in it yet. */
     leaf_index: number | null;
-    /** null: no checkpoint is about it yet. */
+    /** null: no checkpoint covers it yet. */
     proof: {
       /** The hashed data: a line of canonical JSON (RFC 8785). */
       leaf: string;
@@ -2904,10 +2904,10 @@ export interface AuditReport {
       hashes: string[];
     } | null;
   })[];
-  /** null: none is signed yet. */
+  /** null: not signed yet. */
   checkpoint: {
     size: number;
-    /** The signed note that the proofs lead to. */
+    /** The signed note that the proofs refer to. */
     note: string;
     verifier_key: string;
     signed_at: string;
@@ -2946,11 +2946,11 @@ export interface Erasure {
   object: 'erasure';
   /** `running`: things are being removed, or messages have not ended for all of their recipients yet. `held`: a legal hold of the organization delays it. */
   state: 'running' | 'held' | 'completed';
-  /** The ground, as in GDPR Art. 17(1). `requested`: none was named. */
+  /** Legal ground (GDPR Art. 17(1)). `requested`: not specified. */
   reason: 'requested' | 'no_longer_needed' | 'consent_withdrawn' | 'objection' | 'unlawful' | 'legal_obligation';
   suppress: boolean;
   progress: {
-    /** So far. */
+    /** Number so far. */
     removed: {
       /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
       messages: number;
@@ -2969,10 +2969,10 @@ export interface Erasure {
     };
     /** Messages that are removed once they have ended for all recipients. */
     waiting_messages: number;
-    /** null: it has not begun. */
+    /** null: not started. */
     updated_at: string | null;
   };
-  /** null: it runs. */
+  /** null: still running. */
   certificate: {
     removed: {
       /** Messages, each with its addresses, subject, bodies, attachments, tags and metadata. */
@@ -3011,11 +3011,11 @@ export interface Session {
   /** null: a member. */
   api_key_id: string | null;
   permissions: ('send' | 'read' | 'manage' | 'admin')[];
-  /** Whether addresses, subjects and bodies of mail are shown. */
+  /** True if addresses, subjects and bodies of mail are visible. */
   contents: boolean;
-  /** Whether anything may be changed. */
+  /** True if changes are allowed. */
   changes: boolean;
-  /** Whether `GET /v1/service` is answered. */
+  /** True if `GET /v1/service` is allowed. */
   operator: boolean;
   /** Until then, actions that require recent authentication are allowed; later they fail with `presence_required`. null: an API key. */
   present_until: string | null;
@@ -3054,14 +3054,14 @@ export interface InvitedMember {
   /** Until then the invitation can be accepted. null: they have joined, or the invitation has expired. */
   invitation_expires_at: string | null;
   joined_at: string | null;
-  /** How many they have (`GET /v1/members/:id/passkeys`). */
+  /** Number of passkeys (`GET /v1/members/:id/passkeys`). */
   passkeys: number;
   link: {
     object: 'sign_in_link';
     /** Shown once. The part after `#` is not sent to any server until the person confirms. */
     url: string;
     expires_at: string;
-    /** It was also mailed to the member. Mail that is captured does not count. */
+    /** True if the link was also mailed to the member. False if mail is captured. */
     mailed: boolean;
   };
 }
@@ -3081,7 +3081,7 @@ export interface Member {
   /** Until then the invitation can be accepted. null: they have joined, or the invitation has expired. */
   invitation_expires_at: string | null;
   joined_at: string | null;
-  /** How many they have (`GET /v1/members/:id/passkeys`). */
+  /** Number of passkeys (`GET /v1/members/:id/passkeys`). */
   passkeys: number;
 }
 
@@ -3090,7 +3090,7 @@ export interface SignInLink {
   /** Shown once. The part after `#` is not sent to any server until the person confirms. */
   url: string;
   expires_at: string;
-  /** It was also mailed to the member. Mail that is captured does not count. */
+  /** True if the link was also mailed to the member. False if mail is captured. */
   mailed: boolean;
 }
 
@@ -3161,7 +3161,7 @@ export interface DestinationBacklog {
   /** false: deferrals older than those examined may have left more mail waiting. */
   complete: boolean;
   data: ({
-    /** In A-labels. */
+    /** Domain name in A-labels (ASCII). */
     recipient_domain: string;
     /** Recipients that wait for another attempt. */
     recipients: number;
@@ -3298,7 +3298,7 @@ export interface ListMessageEventsAnswer {
 export interface ExplainMessageAnswer {
   object: 'explanation';
   message_id: string;
-  /** Its status and the reason, and the next step with its time. */
+  /** Current status, its reason, and the next step with its time. */
   summary: string;
   /** One per recipient not delivered yet; empty: none waits. */
   waiting_because: ({
@@ -3308,7 +3308,7 @@ export interface ExplainMessageAnswer {
     };
     reason: 'scheduled' | 'due_now' | 'in_hand' | 'attempt_lost' | 'outcome_unknown' | 'held' | 'destination_suspended' | 'greylisted' | 'told_to_wait' | 'not_handed_over';
     sentence: string;
-    /** Latest time of the next step; null: any moment. */
+    /** Latest time of the next step; null: no fixed time. */
     next_attempt_at: string | null;
   })[];
   /** Oldest first: the request, the checks, every attempt and reply, webhooks. */
@@ -3389,7 +3389,7 @@ export interface CancelMessagesAnswer {
   /** Messages of this request. */
   matched: number;
   cancelled: number;
-  /** More match than the 500 of one request: repeat it, what is cancelled matches no more. */
+  /** More than 500 messages match. Repeat the request: cancelled messages no longer match. */
   has_more: boolean;
   data: ({
     id: string;
@@ -3532,7 +3532,7 @@ export interface GetDomainAnswer {
     activated_at: string | null;
     /** Keep the records of retired keys until then: mail in transit is verified with them. */
     safe_to_remove_at: string | null;
-    /** These records can be removed now. */
+    /** True if these records can be removed now. */
     removable: boolean;
   })[];
   /** Results of the last DNS check. */
@@ -3567,7 +3567,7 @@ export interface GetDomainAnswer {
 export interface GetDomainReputationAnswer {
   object: 'domain_reputation';
   domain_id: string;
-  /** `warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. Transactional mail is never restricted. */
+  /** `warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: it waits. Transactional mail is never restricted. */
   level: 'good' | 'warned' | 'slowed' | 'paused';
   /** Reason for the level; null: the level is `good`. */
   measure: 'bounces' | 'complaints' | null;
@@ -3608,7 +3608,7 @@ export interface GetDomainReputationAnswer {
 export interface ReleaseSendingAnswer {
   object: 'released_domain';
   domain_id: string;
-  /** false: nothing was restricted, and nothing changed. */
+  /** false: there was no restriction, so nothing changed. */
   released: boolean;
 }
 
@@ -3679,9 +3679,9 @@ export interface GetTemplateAnswer {
   name: string;
   description: string | null;
   status: 'draft' | 'published';
-  /** The version that sends use which name none. */
+  /** Version used by sends that do not specify one. */
   published_version: number | null;
-  /** Whether there are changes that no version has. */
+  /** True if there are unpublished changes. */
   has_draft: boolean;
   created_at: string;
   updated_at: string;
@@ -3726,14 +3726,14 @@ export interface GetWebhookAnswer {
   environment: 'live' | 'test';
   /** `paused`: the key in `owned_by` has ended. Events wait until the webhook is adopted. */
   status: 'enabled' | 'disabled' | 'paused';
-  /** The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` carry no contents of mail. */
+  /** The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without `read`, posts contain no contents of mail. */
   owned_by: {
     type: 'key' | 'member' | 'operator' | 'service';
     id: string | null;
   };
-  /** `gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API. */
+  /** `gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API. */
   disabled_reason: 'gone' | 'failing' | 'requested' | null;
-  /** Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. 5 days later it is disabled. */
+  /** Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled 5 days later. */
   failing_since: string | null;
   filters: {
     /** Events of these sending domains and of their messages only; empty: all. */
@@ -3770,7 +3770,7 @@ export interface ListWebhookReplaysAnswer {
 export type AddSuppressionsAnswer = Suppression | {
   object: 'suppressions_added';
   added: number;
-  /** They were on the list for this reason already. */
+  /** The address was on the list for this reason already. */
   unchanged: number;
   /** In the order of `addresses`, each once. */
   data: Suppression[];
@@ -3800,7 +3800,7 @@ export interface CheckSuppressionAnswer {
   };
   /** Ids of topics that its owner has opted in to, on the page or by you. */
   opted_in: string[];
-  /** All that is known of the address; null: nothing. */
+  /** Known facts about the address; null: none. */
   suppression: Suppression | null;
 }
 
@@ -3809,7 +3809,7 @@ export type ExportSuppressionsAnswer = string;
 export interface ImportSuppressionsAnswer {
   object: 'suppression_import';
   imported: number;
-  /** They were on the list for this reason already. */
+  /** The address was on the list for this reason already. */
   unchanged: number;
   refused: number;
   /** One for each refused row. */
@@ -3822,7 +3822,7 @@ export interface ImportSuppressionsAnswer {
 export interface GetSuppressionAnswer {
   id: string;
   object: 'suppression';
-  /** null once it is erased. */
+  /** null: erased. */
   address: string | null;
   environment: 'live' | 'test';
   status: 'active' | 'expired' | 'removed';
@@ -3977,7 +3977,7 @@ export interface PreviewErasureAnswer {
   };
   /** Messages that have not ended for all of their recipients. */
   waiting_messages: number;
-  /** There are more than the newest messages that were counted. */
+  /** True if only the newest messages were counted. */
   has_more: boolean;
 }
 
@@ -4022,7 +4022,7 @@ export interface GetOrganizationAnswer {
 export interface GetOrganizationReputationAnswer {
   object: 'organization_reputation';
   organization_id: string;
-  /** `warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. Transactional mail is never restricted. */
+  /** `warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: it waits. Transactional mail is never restricted. */
   level: 'good' | 'warned' | 'slowed' | 'paused';
   /** Reason for the level; null: the level is `good`. */
   measure: 'bounces' | 'complaints' | null;
@@ -4156,14 +4156,14 @@ export interface SetContentsRolesAnswer {
 export interface ReleaseOrganizationSendingAnswer {
   object: 'released_organization';
   organization_id: string;
-  /** false: nothing was restricted, and nothing changed. */
+  /** false: there was no restriction, so nothing changed. */
   released: boolean;
 }
 
 export interface PauseBulkMailAnswer {
   object: 'bulk_mail';
   organization_id: string;
-  /** null: it leaves. */
+  /** null: bulk mail is not paused. */
   paused_since: string | null;
 }
 
@@ -4246,7 +4246,7 @@ export interface ListMessagesQuery {
   message_id?: string | undefined;
   /** The API key that sent it. */
   key_id?: string | undefined;
-  /** Which value of that key sent it, from 1; each rotation makes another. */
+  /** Number of the key’s value that sent it, from 1; each rotation makes a new value. */
   secret?: number | undefined;
   /** The request that sent it: the `X-Request-Id` of its response. */
   request_id?: string | undefined;
@@ -4266,21 +4266,21 @@ export interface ListMessagesQuery {
   mailbox_provider?: 'gmail' | 'outlook' | 'yahoo' | 'yahoo_japan' | 'icloud' | 'comcast' | 'proton' | 'fastmail' | 'zoho' | 'gmx' | 'web_de' | 'telekom' | 'freenet' | 'orange' | 'free' | 'laposte' | 'libero' | 'seznam' | 'wp' | 'yandex' | 'mail_ru' | 'qq' | 'netease' | 'naver' | 'docomo' | 'other' | undefined;
   /** Transactional or bulk. */
   stream?: 'transactional' | 'bulk' | undefined;
-  /** Why one of its recipients bounced. */
+  /** Bounce category of at least one recipient. */
   bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
   /** A code that refused one of its recipients for good or for a while: `550`, `5.1.1`, `451 4.7.1`. */
   smtp_code?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
 export interface GetMessageQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
 export interface PreviewMessageQuery {
-  /** `remote`: images of other hosts may be loaded over https, and tell them so; never our own open pixel. */
+  /** `remote`: load images from other hosts over https, which notifies those hosts; never our own open pixel. */
   images?: 'none' | 'remote' | undefined;
 }
 
@@ -4292,7 +4292,7 @@ export interface ListMessageEventsQuery {
 }
 
 export interface ExplainMessageQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4301,12 +4301,12 @@ export interface ListKeysQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
 export interface GetKeyQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4322,7 +4322,7 @@ export interface ListKeySecretsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4331,12 +4331,12 @@ export interface ListDomainsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
 export interface GetDomainQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4345,12 +4345,12 @@ export interface ListTemplatesQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
 export interface GetTemplateQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4362,7 +4362,7 @@ export interface ListTemplateVersionsQuery {
 }
 
 export interface CompareTemplateVersionsQuery {
-  /** Number of the version to compare with, most often an earlier one; or `draft`. */
+  /** Number of the version to compare with, usually an earlier one; or `draft`. */
   with: string;
 }
 
@@ -4371,7 +4371,7 @@ export interface PreviewTemplateQuery {
   version?: number | undefined;
   /** A language tag: `de-AT` falls back to `de`, and that to the template’s default. */
   locale?: string | undefined;
-  /** `remote`: images of other hosts may be loaded over https, and tell them so; never our own open pixel. */
+  /** `remote`: load images from other hosts over https, which notifies those hosts; never our own open pixel. */
   images?: 'none' | 'remote' | undefined;
 }
 
@@ -4380,12 +4380,12 @@ export interface ListWebhooksQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
 export interface GetWebhookQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4412,13 +4412,13 @@ export interface ListSuppressionsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** With an active entry of this reason. */
+  /** Only suppressions with an active entry of this reason. */
   reason?: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import' | undefined;
-  /** With an active entry of this scope. */
+  /** Only suppressions with an active entry of this scope. */
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
   /** Only this address. */
   address?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4428,7 +4428,7 @@ export interface CheckSuppressionQuery {
 }
 
 export interface GetSuppressionQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4437,7 +4437,7 @@ export interface ListTopicsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
@@ -4451,14 +4451,14 @@ export interface ListOptInsQuery {
 }
 
 export interface GetTopicQuery {
-  /** State at a time, at the end of a day (`2026-01-31`, in the time zone of the organization), or right after an event of the audit log (`leaf:<leaf_index>`). Contents are those that are kept now. */
+  /** State at a time, at the end of a day (`2026-01-31`, in the organization’s time zone), or right after an event of the audit log (`leaf:<leaf_index>`). Contents that have been removed since are missing. */
   at?: string | undefined;
 }
 
 export interface ReadEventsQuery {
   /** Items per page. Default: 25. */
   limit?: number | undefined;
-  /** `next_cursor` of the page before, or `start` for the first events there are; absent: the newest page. */
+  /** `next_cursor` of the previous page, or `start` for the first events; absent: the newest page. */
   after?: string | undefined;
   /** Cursor of the last event to answer, such as `counted_to.cursor` of an invoice. */
   until?: string | undefined;
@@ -4487,13 +4487,13 @@ export interface GetStatsQuery {
   to?: string | undefined;
   /** Length of a bucket. */
   granularity?: 'hour' | 'day' | 'week' | 'month' | undefined;
-  /** IANA time zone of the buckets, and of dates in `from` and `to`. Default: as the organization has it. */
+  /** IANA time zone of the buckets, and of dates in `from` and `to`. Default: the organization’s. */
   timezone?: string | undefined;
   /** Separate counts for each value of this dimension, or of two: `domain,stream`. */
   group_by?: string | undefined;
   /** `cohort`: by the time of acceptance. `event`: by the time of each event. */
   attribution?: 'cohort' | 'event' | undefined;
-  /** `previous`: the period before too. */
+  /** `previous`: also return the previous period. */
   compare?: 'previous' | undefined;
   /** Metrics, separated by commas. Default: all. */
   metrics?: string | undefined;
@@ -4511,7 +4511,7 @@ export interface GetStatsQuery {
   bounce_class?: 'no_mailbox' | 'no_domain' | 'mailbox_disabled' | 'mailbox_full' | 'too_large' | 'content_rejected' | 'spam' | 'policy' | 'reputation' | 'authentication' | 'greylisted' | 'rate_limited' | 'sender_rejected' | 'relay_denied' | 'system' | 'network' | 'protocol' | 'unknown' | undefined;
   /** Only messages with this tag, `campaign:spring`. Not with `recipient_domain` or `mailbox_provider`. */
   tag?: string | undefined;
-  /** Counts only what was rendered from this template, by id or alias. */
+  /** Only messages rendered from this template, by id or alias. */
   template?: string | undefined;
   /** Only this version of `template`. */
   template_version?: number | undefined;
@@ -4527,9 +4527,9 @@ export interface ListRefusedRequestsQuery {
   limit?: number | undefined;
   /** `next_cursor` of the previous page. */
   after?: string | undefined;
-  /** The API key that asked. */
+  /** Refused requests of this API key. */
   key_id?: string | undefined;
-  /** The member that asked. */
+  /** Refused requests of this member. */
   member_id?: string | undefined;
   /** The code of the error. */
   code?: string | undefined;
@@ -4544,9 +4544,9 @@ export interface ListRefusedRequestsQuery {
 }
 
 export interface CountRefusedRequestsQuery {
-  /** The API key that asked. */
+  /** Refused requests of this API key. */
   key_id?: string | undefined;
-  /** The member that asked. */
+  /** Refused requests of this member. */
   member_id?: string | undefined;
   /** The code of the error. */
   code?: string | undefined;
@@ -4581,11 +4581,11 @@ export interface ListAuditLogQuery {
   order?: 'asc' | 'desc' | undefined;
   /** `key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`. */
   actor?: string | undefined;
-  /** By this key, or about it. */
+  /** Events caused by this key or about it. */
   key_id?: string | undefined;
-  /** About this sending domain. */
+  /** Events about this sending domain. */
   domain_id?: string | undefined;
-  /** About this message, or the reading of it. */
+  /** Events about this message, including reads of it. */
   message_id?: string | undefined;
   /** Type of the events, such as `KeyRotated`. */
   type?: string | undefined;
@@ -4615,12 +4615,12 @@ export interface ExportAuditLogQuery {
 }
 
 export interface GetKeyReportQuery {
-  /** Default: what `Accept` asks for, otherwise `json`. */
+  /** Default: according to `Accept`, otherwise `json`. */
   format?: 'json' | 'html' | 'csv' | 'pdf' | undefined;
 }
 
 export interface GetMessageReportQuery {
-  /** Default: what `Accept` asks for, otherwise `json`. */
+  /** Default: according to `Accept`, otherwise `json`. */
   format?: 'json' | 'html' | 'csv' | 'pdf' | undefined;
 }
 

@@ -42,7 +42,7 @@ const inertPage = (html: string): string => {
 export const imagesField = z
   .enum(['none', 'remote'])
   .default('none')
-  .describe('`remote`: images of other hosts may be loaded over https, and tell them so; never our own open pixel.');
+  .describe('`remote`: load images from other hosts over https, which notifies those hosts; never our own open pixel.');
 
 /** @returns the body, for which the headers of the reply are set. */
 export const sealedMail = (reply: FastifyReply, html: string, images: z.output<typeof imagesField>): string => {

@@ -68,7 +68,7 @@ export const choosePlanRoute = endpoint(
   {
     summary: 'Choose a plan',
     description:
-      'It holds at once for quotas, and for the bill from the start of the day (UTC). The plan before is charged for its days.',
+      'The new plan applies to quotas immediately, and to the invoice from the start of the day (UTC). The previous plan is charged for its days.',
     body: choice,
     examples: { 'The built-in plan': { plan: 'unlimited' } },
     answer: billedPlanSchema,

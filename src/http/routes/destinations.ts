@@ -43,8 +43,8 @@ export const listDestinationsRoute = listEndpoint(
       'A destination that does not answer or asks for less mail is suspended for a minute, then longer each ' +
       'time, up to half an hour. Its messages wait and expire at the end of their time to live; other ' +
       'destinations are not affected. Domains that wait because of their own DNS or policy are not listed: ' +
-      'see `GET /v1/messages/{id}/explain`. A destination that has asked senders of one organization alone for less ' +
-      'mail is suspended for each of these sending domains separately, and listed for their organization as ' +
+      'see `GET /v1/messages/{id}/explain`. If a destination has asked only senders of one organization for less mail, ' +
+      'it is suspended for each of these sending domains separately and listed for their organization as ' +
       '`dom_…@google.com`.',
     of: 'destinations',
     item: suspensionSchema,

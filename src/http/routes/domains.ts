@@ -132,7 +132,7 @@ export const verifyDomainRoute = endpoint(
   {
     summary: 'Check the DNS records of a domain now',
     description:
-      'Asks the DNS without a cache and reports for each record what was found and what is wrong. A domain ' +
+      'Queries the DNS without a cache and reports the value found and the problem for each record. A domain ' +
       'is verified once the `required` records are valid. If the DNS does not answer, nothing changes.',
     answer: domainSchema,
   },
@@ -153,7 +153,7 @@ export const rotateDkimRoute = endpoint(
     description:
       'The current keys sign until the new RSA record is seen in the DNS, by an automatic check or by ' +
       '`verify`. Keep the earlier records until `safe_to_remove_at`: mail in transit is verified with them. ' +
-      'Rotating again before that replaces the waiting keys.',
+      'Rotating again before that replaces the pending keys.',
     answer: domainSchema,
   },
   async ({ caller, origin, id, request, reply }, route) => {
@@ -171,8 +171,8 @@ export const deleteDomainRoute = endpoint(
   {
     summary: 'Delete a domain and revoke the keys bound to it',
     description:
-      'Waiting messages of the domain stay as they are and fail when they become due. Cancel them first to ' +
-      'end them at once.',
+      'Waiting messages of the domain stay unchanged and fail when they become due. Cancel them first to ' +
+      'end them immediately.',
   },
   async ({ caller, origin, id, request }, { deps, auth }) => {
     await loadDomain(deps, caller, id);
@@ -203,11 +203,11 @@ const changes = z.strictObject({
       logo_url: logoUrl
         .nullable()
         .default(null)
-        .describe('An image on your server, https. Without one, pages load nothing from elsewhere.'),
+        .describe('An https image on your server. Without one, pages load nothing from other hosts.'),
     })
     .nullable()
     .optional()
-    .describe('How recipient pages show the sender. Replaced as a whole; null removes it.'),
+    .describe('Sender as shown on recipient pages. Replaced as a whole; null removes it.'),
   tracking: tracking.optional().describe('Default tracking of mail accepted from now on. A message can override it.'),
 });
 

@@ -26,9 +26,7 @@ import { timeSchema } from '../schemas/envelope.ts';
 import { erasureCountsSchema } from '../schemas/event.ts';
 import { addressField } from './suppressions/add-suppressions.ts';
 
-const reasonSchema = z
-  .enum(ERASURE_REASONS)
-  .describe('The ground, as in GDPR Art. 17(1). `requested`: none was named.');
+const reasonSchema = z.enum(ERASURE_REASONS).describe('Legal ground (GDPR Art. 17(1)). `requested`: not specified.');
 
 const erasureSchema = z
   .strictObject({
@@ -42,9 +40,9 @@ const erasureSchema = z
     reason: reasonSchema,
     suppress: z.boolean(),
     progress: z.strictObject({
-      removed: erasureCountsSchema.describe('So far.'),
+      removed: erasureCountsSchema.describe('Number so far.'),
       waiting_messages: z.int().describe('Messages that are removed once they have ended for all recipients.'),
-      updated_at: timeSchema().nullable().describe('null: it has not begun.'),
+      updated_at: timeSchema().nullable().describe('null: not started.'),
     }),
     certificate: z
       .strictObject({
@@ -53,7 +51,7 @@ const erasureSchema = z
         log_position: z.string().nullable().describe('Position in the log.'),
       })
       .nullable()
-      .describe('null: it runs.'),
+      .describe('null: still running.'),
     created_at: timeSchema(),
   })
   .meta({ id: 'Erasure' });
@@ -94,11 +92,12 @@ const address = addressField().describe(
   'Address whose data is removed. It is not stored; related data is found by its digest.',
 );
 
-const REQUEST_DESCRIPTION = `Removes what is stored about an address, in both environments: messages to it with all of their contents, once they have
-ended for all of their recipients; replies of mail servers, clicked links, notes and evidence of suppressions, answers of
-webhooks, captured mail, and the contact of the organization and of its auditors. What has not been sent to it is cancelled. Ids, digests, recipient domains, times, codes and
-counts stay, and so do suppressions, by digest. It takes some time: \`erasure.completed\` says when it is done. While an
-erasure of the address runs, it is the answer to further requests.`;
+const REQUEST_DESCRIPTION = `Removes the data stored about an address, in both environments: messages to it with all of their contents, once they have
+ended for all of their recipients; replies of mail servers, clicked links, notes and evidence of suppressions, responses of
+webhooks, captured mail, and the contact of the organization and of its auditors. Mail to it that has not been sent is
+cancelled. Ids, digests, recipient domains, times, codes and counts stay, and so do suppressions, by digest. The erasure
+runs in the background: \`erasure.completed\` is sent at the end. While an erasure of the address is running, further
+requests return it.`;
 
 export const requestErasureRoute = endpoint(
   'POST /v1/erasures',
@@ -111,7 +110,7 @@ export const requestErasureRoute = endpoint(
       suppress: z
         .boolean()
         .default(false)
-        .describe('Keep all live mail from the address from now on. Suppressions that there are stay either way.'),
+        .describe('Also suppress the address for all live mail. Existing suppressions stay either way.'),
     }),
     examples: {
       'A person asked for it': { address: 'ann@example.net' },
@@ -155,7 +154,7 @@ const previewSchema = z.strictObject({
   object: z.literal('erasure_preview'),
   would_remove: erasureCountsSchema,
   waiting_messages: z.int().describe('Messages that have not ended for all of their recipients.'),
-  has_more: z.boolean().describe('There are more than the newest messages that were counted.'),
+  has_more: z.boolean().describe('True if only the newest messages were counted.'),
 });
 
 const findAll = async (
@@ -184,7 +183,7 @@ export const previewErasureRoute = endpoint(
   'POST /v1/erasures/preview',
   {
     summary: 'Count what an erasure would remove',
-    description: 'Changes nothing. Of very many messages the newest thousand are counted.',
+    description: 'Changes nothing. At most the newest thousand messages are counted.',
     body: z.strictObject({ address }),
     examples: { 'Before the erasure of a person': { address: 'ann@example.net' } },
     answer: previewSchema,

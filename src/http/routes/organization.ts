@@ -69,7 +69,7 @@ const changes = z.strictObject({
   default_analysis: z
     .enum(ANALYSIS_POLICIES)
     .optional()
-    .describe('The `analysis` of a message that names none, whether sent by HTTP or by SMTP.'),
+    .describe('Default `analysis` of messages, sent by HTTP or by SMTP.'),
   html_validation: z
     .strictObject({ api: htmlRule, compat: htmlRule, smtp: htmlRule })
     .optional()
@@ -77,19 +77,19 @@ const changes = z.strictObject({
       'Which html is accepted from `/v1` (`api`), from `/compat` and by SMTP. `strict`: valid html alone. `browser`: any ' +
         'that a browser shows, unchanged; the problems are recorded as findings of the message. An absent entry keeps its rule.',
     ),
-  timezone: timeZone().optional().describe('IANA time zone of statistics that name none.'),
+  timezone: timeZone().optional().describe('Default IANA time zone of statistics.'),
   session_idle_minutes: z
     .int()
     .min(SESSION_IDLE_MINUTES.min)
     .max(SESSION_IDLE_MINUTES.max)
     .optional()
-    .describe('After this long without a request a session of a member is over, those that are open too.'),
+    .describe('A member’s session ends after this many minutes without a request. Also applies to open sessions.'),
   session_hours: z
     .int()
     .min(SESSION_HOURS.min)
     .max(SESSION_HOURS.max)
     .optional()
-    .describe('After this long it is over however often it is used.'),
+    .describe('A member’s session ends after this many hours even if it is used.'),
 });
 
 export const updateOrganizationRoute = endpoint(
@@ -132,9 +132,11 @@ export const setLegalHoldRoute = endpoint(
   {
     summary: 'Begin or end a legal hold',
     description:
-      'While it is active no contents of the organization are removed: the retention waits, and erasures are `held`. ' +
-      'Its beginning and end are on record.',
-    body: z.strictObject({ active: z.boolean().describe('false: it ends, and what waited is removed.') }),
+      'While it is active, no contents of the organization are removed: retention is suspended, and erasures are `held`. ' +
+      'Its start and end are recorded.',
+    body: z.strictObject({
+      active: z.boolean().describe('true: begin. false: end; removals that waited are then carried out.'),
+    }),
     examples: { 'Keep everything': { active: true }, 'The matter is over': { active: false } },
     answer: organizationSchema,
   },
@@ -148,15 +150,15 @@ export const setLegalHoldRoute = endpoint(
 export const setContentsRolesRoute = endpoint(
   'PUT /v1/organization/contents',
   {
-    summary: 'Say which roles see contents of mail',
+    summary: 'Choose which roles may see contents of mail',
     description:
-      'Analysts and auditors see no addresses, subjects and bodies of mail unless an owner allows it here. It holds for ' +
-      'open sessions and streams of events within a second. Owners alone can do this, not API keys; it is on record.',
+      'Analysts and auditors cannot see addresses, subjects and bodies of mail unless an owner allows it here. The change ' +
+      'applies to open sessions and event streams within a second. Only owners can make it, not API keys, and it is recorded.',
     body: z.strictObject({
       allowed_to: z
         .array(maskedRoleSchema)
         .max(MASKED_ROLES.length)
-        .describe('All roles that are allowed; those that are absent are not.'),
+        .describe('All roles that may see contents. Roles that are not listed may not.'),
     }),
     examples: { 'Analysts see addresses': { allowed_to: ['analyst'] }, 'As at first': { allowed_to: [] } },
     answer: organizationSchema,

@@ -28,8 +28,8 @@ const CODE_CHARACTERS_MAX = 64;
 const ROUTE_CHARACTERS_MAX = 200;
 
 const filters = {
-  key_id: line(ID_CHARACTERS_MAX).optional().describe('The API key that asked.'),
-  member_id: line(ID_CHARACTERS_MAX).optional().describe('The member that asked.'),
+  key_id: line(ID_CHARACTERS_MAX).optional().describe('Refused requests of this API key.'),
+  member_id: line(ID_CHARACTERS_MAX).optional().describe('Refused requests of this member.'),
   code: line(CODE_CHARACTERS_MAX).optional().describe('The code of the error.'),
   status: integerParameter(400, 499).optional().describe('The status of the answer.'),
   path: line(ROUTE_CHARACTERS_MAX).optional().describe('The path as documented, `/v1/messages/:id`.'),
@@ -95,9 +95,9 @@ export const listRefusedRequestsRoute = endpoint(
   {
     summary: 'List refused requests, newest first',
     description:
-      'Requests that an API key or a member sent and that were answered 4xx, for seven days. Those over a rate limit, and ' +
-      'those beyond what is recorded of one organization, are counted by the minute: `count` is above 1. Keys without ' +
-      '`manage` or `admin` see those of their own domain.',
+      'Requests of API keys and members that were answered with 4xx in the last seven days. Requests over a rate limit, and ' +
+      'those above the recording limit of an organization, are counted per minute: `count` is then above 1. Keys without ' +
+      '`manage` or `admin` see only those of their own domain.',
     query: listQuery,
     answer: listSchema(refusedRequestSchema),
   },

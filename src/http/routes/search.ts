@@ -147,10 +147,10 @@ const search = async (searching: Searching): Hits => {
   return [...distinct.values()].slice(0, RESULTS_MAX);
 };
 
-const DESCRIPTION = `Ids, addresses, \`Message-ID\`s, request ids, SMTP codes, recipient domains, words of subjects, tags,
-and beginnings of names of API keys, domains, templates, topics and URLs of webhooks. At most ${RESULTS_MAX} results, best
-first. What the caller may not read is not found; who sees no contents of mail finds nothing by an address, a subject or a
-tag. What was made in the last moment may be missing.`;
+const DESCRIPTION = `Searches ids, addresses, \`Message-ID\`s, request ids, SMTP codes, recipient domains, words of subjects, tags, and the
+beginnings of names of API keys, domains, templates and topics and of webhook URLs. Returns at most ${RESULTS_MAX} results,
+best first, and only resources that the caller may read. Callers who may not see contents of mail cannot search by address,
+subject or tag. Very recent changes may be missing.`;
 
 export const searchRoute = endpoint(
   'GET /v1/search',

@@ -132,7 +132,7 @@ export const getOrganizationReputationRoute = endpoint(
 const releasedDomainSchema = z.strictObject({
   object: z.literal('released_domain'),
   domain_id: z.string(),
-  released: z.boolean().describe('false: nothing was restricted, and nothing changed.'),
+  released: z.boolean().describe('false: there was no restriction, so nothing changed.'),
 });
 
 export const releaseSendingRoute = endpoint(
@@ -140,7 +140,7 @@ export const releaseSendingRoute = endpoint(
   {
     summary: 'Release a domain’s bulk mail that was slowed down or paused',
     description:
-      'Restarts the count of bounces and complaints. Waiting mail leaves within seconds; a long backlog ' +
+      'Restarts the count of bounces and complaints. Waiting mail is sent within seconds; a long backlog ' +
       'takes turns with other mail. Restrictions of the whole organization have their own release.',
     answer: releasedDomainSchema,
   },
@@ -154,7 +154,7 @@ export const releaseSendingRoute = endpoint(
 const releasedOrganizationSchema = z.strictObject({
   object: z.literal('released_organization'),
   organization_id: z.string(),
-  released: z.boolean().describe('false: nothing was restricted, and nothing changed.'),
+  released: z.boolean().describe('false: there was no restriction, so nothing changed.'),
 });
 
 export const releaseOrganizationSendingRoute = endpoint(
@@ -175,7 +175,7 @@ export const releaseOrganizationSendingRoute = endpoint(
 const pausedBulkMailSchema = z.strictObject({
   object: z.literal('bulk_mail'),
   organization_id: z.string(),
-  paused_since: timeSchema().nullable().describe('null: it leaves.'),
+  paused_since: timeSchema().nullable().describe('null: bulk mail is not paused.'),
 });
 
 export const pauseBulkMailRoute = endpoint(
@@ -183,10 +183,10 @@ export const pauseBulkMailRoute = endpoint(
   {
     summary: 'Pause all bulk mail of the organization, or resume it',
     description:
-      'While it is paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. ' +
-      'What is being sent at that moment is not stopped. Transactional mail is never held. Resumed, it leaves as after a ' +
-      'release. Both are on record.',
-    body: z.strictObject({ paused: z.boolean().describe('false: it leaves again.') }),
+      'While paused, live bulk mail of all domains is accepted and waits; it expires at the end of its time to live. ' +
+      'Messages in flight are not stopped, and transactional mail is never held. After resuming, mail is sent as after a ' +
+      'release. Both actions are recorded.',
+    body: z.strictObject({ paused: z.boolean().describe('true: pause. false: resume.') }),
     examples: { 'A wrong list': { paused: true }, 'Go on': { paused: false } },
     answer: pausedBulkMailSchema,
     etag: false,

@@ -11,8 +11,8 @@ export const getServiceRoute = (route: RouteContext): void => {
     {
       summary: 'Read the health of the service',
       description:
-        'For operators: members whom `npm run outbox -- members grant-operator` made so. It shows no data of any ' +
-        'organization. The answer takes two seconds at most: a part that does not answer is `unknown`.',
+        'For operators, who are members appointed with `npm run outbox -- members grant-operator`. It shows no data of any ' +
+        'organization. It responds within two seconds: a part that does not answer is `unknown`.',
       answer: serviceSchema,
       etag: false,
     },

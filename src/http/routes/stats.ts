@@ -63,7 +63,7 @@ const query = z.strictObject({
   granularity: z.enum(STATS_GRANULARITIES).default('day').describe('Length of a bucket.'),
   timezone: timeZone()
     .optional()
-    .describe('IANA time zone of the buckets, and of dates in `from` and `to`. Default: as the organization has it.'),
+    .describe('IANA time zone of the buckets, and of dates in `from` and `to`. Default: the organization’s.'),
   group_by: z
     .string()
     .refine(areDimensions, `must be one or two, with a comma, of ${STATS_DIMENSIONS.join(', ')}`)
@@ -74,7 +74,7 @@ const query = z.strictObject({
     .enum(STATS_ATTRIBUTIONS)
     .default('cohort')
     .describe('`cohort`: by the time of acceptance. `event`: by the time of each event.'),
-  compare: z.literal('previous').optional().describe('`previous`: the period before too.'),
+  compare: z.literal('previous').optional().describe('`previous`: also return the previous period.'),
   metrics: z
     .string()
     .refine((text) => text.split(',').every(isMetric), `must be a list, with commas, of ${STATS_METRICS.join(', ')}`)
@@ -90,7 +90,7 @@ const query = z.strictObject({
   tag: tagParameter()
     .optional()
     .describe('Only messages with this tag, `campaign:spring`. Not with `recipient_domain` or `mailbox_provider`.'),
-  template: filter.describe('Counts only what was rendered from this template, by id or alias.'),
+  template: filter.describe('Only messages rendered from this template, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
 type Asked = z.output<typeof query>;
@@ -184,10 +184,10 @@ const tableAsked = ({ headers }: FastifyRequest): StatsTable | null => {
   return STATS_TABLES.find((type) => accepted.includes(type)) ?? null;
 };
 
-const DESCRIPTION = `With \`Accept: text/csv\` or \`Accept: application/x-ndjson\` the buckets come as a table: a row, or a JSON object a
-line, for each bucket and group, without totals. \`compare=previous\` counts the period before as well: as many whole
-hours, days, weeks or months earlier, by the clocks of the time zone, as it takes for it to end when the period begins, or
-before. At most 25 groups are shown, those with most recipients accepted; the others together are the group \`(other)\`.`;
+const DESCRIPTION = `With \`Accept: text/csv\` or \`Accept: application/x-ndjson\` the buckets are returned as a table: one row, or one JSON
+object per line, for each bucket and group, without totals. \`compare=previous\` also counts an earlier period, shifted by
+the smallest number of whole hours, days, weeks or months (in the time zone) for which the periods do not overlap. At most
+25 groups are returned, those with the most accepted recipients; the group \`(other)\` contains the rest.`;
 
 export const getStatsRoute = endpoint(
   'GET /v1/stats',

@@ -37,10 +37,10 @@ const serializeTopic = (topic: ExistingTopic): z.infer<typeof topicSchema> => ({
 
 const NAME_CHARACTERS_MAX = 100;
 const DESCRIPTION_CHARACTERS_MAX = 300;
-/** On one page for recipients. Longer pages are not read; the form of all of them is what one post may hold. */
+/** Topics on the preference page. More: the page is too long to read, and its form must fit into one post. */
 export const TOPICS_MAX = 100;
 
-const name = shownLine(NAME_CHARACTERS_MAX).describe('Recipients see it, and choose by it.');
+const name = shownLine(NAME_CHARACTERS_MAX).describe('Recipients see it when they choose topics.');
 const description = shownLine(DESCRIPTION_CHARACTERS_MAX).nullable();
 
 const body = z.strictObject({
@@ -48,12 +48,14 @@ const body = z.strictObject({
   description: description.default(null).describe('A sentence for recipients.'),
   default: z
     .enum(TOPIC_DEFAULTS)
-    .describe('`in`: everybody gets it who has not opted out; `out`: only those who opted in. It cannot be changed.'),
+    .describe(
+      '`in`: recipients get it unless they opt out; `out`: only recipients who opt in get it. It cannot be changed.',
+    ),
   domain_id: z
     .string()
     .nullable()
     .default(null)
-    .describe('The only domain whose mail can be about it; null: any of the organization’s.'),
+    .describe('Only mail from this domain can use the topic; null: mail from any domain of the organization.'),
 });
 
 export const createTopicRoute = (route: RouteContext): void => {
@@ -71,15 +73,15 @@ export const createTopicRoute = (route: RouteContext): void => {
     'POST /v1/topics',
     {
       summary: 'Make a topic that recipients can choose or refuse',
-      description: `Name it in the field \`topic\` of a send. An organization has at most ${TOPICS_MAX}, of both environments.`,
+      description: `Use its id in the field \`topic\` of a send. An organization has at most ${TOPICS_MAX} topics, in both environments together.`,
       body,
       examples: {
-        'Everybody gets it who does not refuse': {
+        'Recipients get it unless they opt out': {
           name: 'Offers',
           description: 'What is new in the shop, once a week.',
           default: 'in',
         },
-        'Only for those who ask for it': { name: 'Event invitations', default: 'out' },
+        'Only recipients who opt in get it': { name: 'Event invitations', default: 'out' },
       },
       answer: topicSchema,
     },
@@ -126,7 +128,7 @@ export const updateTopicRoute = endpoint(
   'PATCH /v1/topics/:id',
   {
     summary: 'Change the name or the description of a topic',
-    description: 'Fields that are absent stay as they are.',
+    description: 'Absent fields stay unchanged.',
     body: changes,
     examples: { 'Another name': { name: 'Weekly offers' } },
     answer: topicSchema,
@@ -145,8 +147,8 @@ export const deleteTopicRoute = endpoint(
   {
     summary: 'Delete a topic',
     description:
-      'Nothing new can be sent about it, and recipients are not shown it any more. Messages that were accepted before are ' +
-      'sent; what recipients said of it stays on record.',
+      'Messages can no longer be sent about it, and recipients no longer see it. Messages accepted before are still ' +
+      'sent. The choices of recipients stay on record.',
   },
   async ({ caller, origin, id, request }, { deps: { context } }) => {
     await loadTopic(context, caller.organizationId, id);

@@ -55,7 +55,7 @@ export const auditProofSchema = z
     leaf_index: z.number().int(),
     leaf: z.string().describe('The hashed data: a line of canonical JSON (RFC 8785).'),
     hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3), in base64, from the leaf upwards.'),
-    checkpoint: z.string().describe('The signed note that the proof leads to.'),
+    checkpoint: z.string().describe('The signed note that the proof refers to.'),
   })
   .meta({ id: 'AuditProof' });
 

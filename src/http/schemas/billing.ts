@@ -43,7 +43,7 @@ export const billingSchema = z
   })
   .meta({ id: 'Billing' });
 
-const amount = z.number().int().describe('In the currency’s minor unit; a credit when it is less than 0.');
+const amount = z.number().int().describe('In the currency’s minor unit; a negative amount is a credit.');
 
 const lineSchema = z.strictObject({
   kind: z
@@ -55,7 +55,10 @@ const lineSchema = z.strictObject({
   from: z.iso.date(),
   to: z.iso.date().describe('The day after the last, in UTC.'),
   plan: billedPlanSchema,
-  quantity: z.number().int().describe('Days of a plan, or billable recipients; of late ones it may be less than 0.'),
+  quantity: z
+    .number()
+    .int()
+    .describe('Days of a plan, or billable recipients. Negative values are possible for `late_recipients`.'),
   amount,
   events: z
     .string()

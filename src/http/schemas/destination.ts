@@ -25,7 +25,7 @@ export const backlogSchema = z
     complete: z.boolean().describe('false: deferrals older than those examined may have left more mail waiting.'),
     data: z.array(
       z.strictObject({
-        recipient_domain: z.string().describe('In A-labels.'),
+        recipient_domain: z.string().describe('Domain name in A-labels (ASCII).'),
         recipients: z.number().int().describe('Recipients that wait for another attempt.'),
         since: timeSchema().describe('Time of the oldest of these deferrals that was examined.'),
         next_attempt_at: timeSchema().describe('Time of the earliest next attempt.'),

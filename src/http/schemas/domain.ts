@@ -67,7 +67,7 @@ export const domainDkimSchema = z.strictObject({
   safe_to_remove_at: timeSchema()
     .nullable()
     .describe('Keep the records of retired keys until then: mail in transit is verified with them.'),
-  removable: z.boolean().describe('These records can be removed now.'),
+  removable: z.boolean().describe('True if these records can be removed now.'),
 });
 type SerializedDomainDkim = z.infer<typeof domainDkimSchema>;
 

@@ -192,7 +192,7 @@ const SCHEMAS = {
     webhook_id: z.string(),
     reason: z
       .enum(['gone', 'failing', 'requested'])
-      .describe('`gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API.'),
+      .describe('`gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API.'),
   }),
   SuppressionCreatedEvent: eventOf('SuppressionCreatedEvent', ['suppression.created'], {
     suppression,
@@ -219,16 +219,18 @@ const SCHEMAS = {
     invoice_id: z.string(),
     period,
     currency: z.string(),
-    total: z.number().int().describe('In the currency’s minor unit; a credit when it is less than 0.'),
+    total: z.number().int().describe('In the currency’s minor unit; a negative amount is a credit.'),
   }),
   AuditCheckpointEvent: eventOf('AuditCheckpointEvent', ['audit.checkpoint'], {
     organization_id: z.string(),
     origin: z.string().describe('Name of the tree of this organization’s events.'),
-    size: z.number().int().describe('Events that it is about, from the first.'),
+    size: z.number().int().describe('Number of events that it covers, from the first.'),
     root_hash: z.string().describe('Root of the Merkle tree of these events (RFC 9162), in base64.'),
     note: z
       .string()
-      .describe('The signed note (C2SP tlog-checkpoint). Who keeps it can show later whether the past was changed.'),
+      .describe(
+        'The signed note (C2SP tlog-checkpoint). If you keep it, you can check later whether the past was changed.',
+      ),
   }),
   ErasureCompletedEvent: eventOf('ErasureCompletedEvent', ['erasure.completed'], {
     erasure_id: z.string(),

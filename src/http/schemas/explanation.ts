@@ -50,7 +50,7 @@ const wait = z.strictObject({
   recipient,
   reason: z.enum(WAIT_REASONS),
   sentence: z.string(),
-  next_attempt_at: timeSchema().nullable().describe('Latest time of the next step; null: any moment.'),
+  next_attempt_at: timeSchema().nullable().describe('Latest time of the next step; null: no fixed time.'),
 });
 
 const step = z.strictObject({
@@ -69,7 +69,7 @@ const step = z.strictObject({
 export const explanationSchema = z.strictObject({
   object: z.literal('explanation'),
   message_id: z.string(),
-  summary: z.string().describe('Its status and the reason, and the next step with its time.'),
+  summary: z.string().describe('Current status, its reason, and the next step with its time.'),
   waiting_because: z.array(wait).describe('One per recipient not delivered yet; empty: none waits.'),
   steps: z.array(step).describe('Oldest first: the request, the checks, every attempt and reply, webhooks.'),
   left_out: z.string().nullable().describe('Entries omitted from a long history, and where to list them.'),

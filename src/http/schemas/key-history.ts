@@ -34,10 +34,10 @@ const updated = z.strictObject({
 });
 
 const rotated = z.strictObject({
-  last4: z.string().describe('The new value’s.'),
+  last4: z.string().describe('Expiry of the new value.'),
   previous_last4: z.string(),
   previous_key_expires_at: timeSchema().describe('End of the replaced value’s grace period.'),
-  revoke_previous: z.boolean().describe('Whether all earlier values ended at once.'),
+  revoke_previous: z.boolean().describe('True if all earlier values ended immediately.'),
 });
 
 const refused = z.strictObject({
@@ -70,7 +70,7 @@ const entry = <Type extends string, Details extends z.ZodType>(type: Type, detai
     actor: actorSchema,
     address: addressSchema(),
     request_id: z.string().nullable(),
-    leaf_index: z.number().int().nullable().describe('In the audit log; null: it is not there yet.'),
+    leaf_index: z.number().int().nullable().describe('Index in the audit log; null: not in it yet.'),
     details,
   });
 

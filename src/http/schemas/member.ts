@@ -25,7 +25,7 @@ export const memberSchema = z
       .nullable()
       .describe('Until then the invitation can be accepted. null: they have joined, or the invitation has expired.'),
     joined_at: timeSchema().nullable(),
-    passkeys: z.int().describe('How many they have (`GET /v1/members/:id/passkeys`).'),
+    passkeys: z.int().describe('Number of passkeys (`GET /v1/members/:id/passkeys`).'),
   })
   .meta({ id: 'Member' });
 
@@ -35,7 +35,7 @@ export const linkSchema = z.strictObject({
   object: z.literal('sign_in_link'),
   url: z.string().describe('Shown once. The part after `#` is not sent to any server until the person confirms.'),
   expires_at: timeSchema(),
-  mailed: z.boolean().describe('It was also mailed to the member. Mail that is captured does not count.'),
+  mailed: z.boolean().describe('True if the link was also mailed to the member. False if mail is captured.'),
 });
 
 export type SerializedLink = z.infer<typeof linkSchema>;
@@ -64,9 +64,9 @@ export const sessionSchema = z
       .describe('null: an API key.'),
     api_key_id: z.string().nullable().describe('null: a member.'),
     permissions: z.array(permissionSchema),
-    contents: z.boolean().describe('Whether addresses, subjects and bodies of mail are shown.'),
-    changes: z.boolean().describe('Whether anything may be changed.'),
-    operator: z.boolean().describe('Whether `GET /v1/service` is answered.'),
+    contents: z.boolean().describe('True if addresses, subjects and bodies of mail are visible.'),
+    changes: z.boolean().describe('True if changes are allowed.'),
+    operator: z.boolean().describe('True if `GET /v1/service` is allowed.'),
     present_until: timeSchema()
       .nullable()
       .describe(

@@ -16,7 +16,7 @@ const problemSchema = z.strictObject({
   line: place('Line in the body as sent, from 1; null: not in the body, or too far into it to be located.'),
   column: place('Column in that line, from 1, in UTF-16 code units.'),
   start: place('Offset in `body.text` where it starts; null: it is not shown.'),
-  end: place('Offset after it.'),
+  end: place('Offset in `body.text` where it ends.'),
 });
 
 const principal = {

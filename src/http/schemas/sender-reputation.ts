@@ -27,7 +27,7 @@ export type SerializedMeasured = z.infer<typeof measuredSchema>;
 const level = z
   .enum(REPUTATION_LEVELS)
   .describe(
-    '`warned`: no effect yet. `slowed`: live bulk mail leaves one message at a time. `paused`: it waits. ' +
+    '`warned`: no effect yet. `slowed`: live bulk mail is sent one message at a time. `paused`: it waits. ' +
       'Transactional mail is never restricted.',
   );
 

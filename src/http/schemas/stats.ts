@@ -24,7 +24,11 @@ const counts = Object.fromEntries(STATS_METRICS.map((name) => [name, count])) as
 
 const RATES = Object.keys(STATS_RATES) as StatsRate[]; // its very names
 const rate = (name: StatsRate) =>
-  z.number().nullable().optional().describe(`\`${name}\` as a share of \`${STATS_RATES[name]}\`; null: of none.`);
+  z
+    .number()
+    .nullable()
+    .optional()
+    .describe(`\`${name}\` as a share of \`${STATS_RATES[name]}\`; null: the latter is 0.`);
 const rates = z
   .strictObject(
     Object.fromEntries(RATES.map((name) => [name, rate(name)])) as Record<StatsRate, ReturnType<typeof rate>>,
@@ -36,7 +40,7 @@ const row = { ...counts, rates, latency_ms: latency };
 const group = z
   .union([z.string(), z.record(z.string(), z.string())])
   .optional()
-  .describe('Value of the dimension grouped by; of two, both by name. `(other)`: all further groups together.');
+  .describe('Value of the `group_by` dimension, or both values by name. `(other)`: all remaining groups together.');
 
 const period = {
   from: timeSchema(),
@@ -46,7 +50,7 @@ const period = {
   groups: z
     .array(z.strictObject({ group, ...row }))
     .optional()
-    .describe('With `group_by`: each group over the whole period, the one with most recipients accepted first.'),
+    .describe('With `group_by`: each group over the whole period, largest number of accepted recipients first.'),
 };
 
 export const statsSchema = z
@@ -56,7 +60,9 @@ export const statsSchema = z
     granularity: z.enum(STATS_GRANULARITIES),
     timezone: z.string(),
     attribution: z.enum(STATS_ATTRIBUTIONS),
-    complete_until: timeSchema().describe('Time of the newest event counted: all that was recorded up to then is.'),
+    complete_until: timeSchema().describe(
+      'Time of the newest event counted. Everything recorded until then is included.',
+    ),
     previous: z.strictObject(period).optional().describe('The period before, with `compare=previous`.'),
   })
   .meta({ id: 'Stats' });

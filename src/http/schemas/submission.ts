@@ -3,7 +3,7 @@ import { z } from 'zod';
 export const submissionSchema = z
   .strictObject({
     object: z.literal('submission'),
-    user: z.string().describe('Any other name does as well.'),
+    user: z.string().describe('Any other name works too.'),
     servers: z
       .array(
         z.strictObject({
@@ -17,7 +17,7 @@ export const submissionSchema = z
             ),
         }),
       )
-      .describe('Empty: mail is not taken by SMTP.'),
+      .describe('Empty: this service does not accept mail by SMTP.'),
   })
   .meta({ id: 'Submission' });
 export type SerializedSubmission = z.infer<typeof submissionSchema>;

@@ -33,7 +33,7 @@ export const suppressionSchema = z
   .strictObject({
     id: z.string(),
     object: z.literal('suppression'),
-    address: z.string().nullable().describe('null once it is erased.'),
+    address: z.string().nullable().describe('null: erased.'),
     environment: environmentSchema,
     status,
     scope: scope.describe('Mail that is blocked by the active entries together.'),
@@ -49,7 +49,7 @@ export type SerializedSuppression = z.infer<typeof suppressionSchema>;
 export const addedSuppressionsSchema = z.strictObject({
   object: z.literal('suppressions_added'),
   added: z.number().int(),
-  unchanged: z.number().int().describe('They were on the list for this reason already.'),
+  unchanged: z.number().int().describe('The address was on the list for this reason already.'),
   data: z.array(suppressionSchema).describe('In the order of `addresses`, each once.'),
 });
 
@@ -60,13 +60,13 @@ export const suppressionCheckSchema = z.strictObject({
     .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
     .describe('For mail without a topic. `entries` of the suppression name the topics.'),
   opted_in: z.array(z.string()).describe('Ids of topics that its owner has opted in to, on the page or by you.'),
-  suppression: suppressionSchema.nullable().describe('All that is known of the address; null: nothing.'),
+  suppression: suppressionSchema.nullable().describe('Known facts about the address; null: none.'),
 });
 
 export const suppressionImportSchema = z.strictObject({
   object: z.literal('suppression_import'),
   imported: z.number().int(),
-  unchanged: z.number().int().describe('They were on the list for this reason already.'),
+  unchanged: z.number().int().describe('The address was on the list for this reason already.'),
   refused: z.number().int(),
   problems: z
     .array(z.strictObject({ line: z.number().int(), message: z.string() }))

@@ -13,8 +13,8 @@ const templateFields = {
   name: z.string(),
   description: z.string().nullable(),
   status: z.enum(['draft', 'published']),
-  published_version: z.number().int().nullable().describe('The version that sends use which name none.'),
-  has_draft: z.boolean().describe('Whether there are changes that no version has.'),
+  published_version: z.number().int().nullable().describe('Version used by sends that do not specify one.'),
+  has_draft: z.boolean().describe('True if there are unpublished changes.'),
   created_at: timeSchema(),
   updated_at: timeSchema(),
 };
@@ -27,7 +27,7 @@ export type SerializedTemplate = z.infer<typeof listedTemplateSchema>;
 const localizedFields = {
   subject: z.string(),
   html: z.string(),
-  text: z.string().nullable().describe('null: made from the html.'),
+  text: z.string().nullable().describe('null: derived from the html.'),
   preheader: z.string().nullable(),
 };
 
@@ -67,7 +67,7 @@ const versionFields = {
   object: z.literal('template_version'),
   template_id: z.string(),
   version: z.number().int(),
-  published: z.boolean().describe('Sends that name no version use this one.'),
+  published: z.boolean().describe('Version used by sends that do not specify one.'),
   published_at: timeSchema(),
   published_by: z.string().describe('`key:` and the id of the API key, or `operator`.'),
   content_digest: z.string().describe('SHA-256 of the content, in hex.'),
@@ -86,7 +86,7 @@ export const publishedVersionSchema = z
     ...versionFields,
     analysis: templateAnalysisSchema
       .nullable()
-      .describe('With the values of the examples; null: some variable has none.'),
+      .describe('Rendered with the values of the examples; null: a variable has no example.'),
   })
   .meta({ id: 'PublishedTemplateVersion' });
 
@@ -101,8 +101,8 @@ export const templateDiffSchema = z
     changes: z.array(
       z.strictObject({
         field: z.string().describe('`html`, `locales.de.subject`, `variables`.'),
-        from: z.unknown().describe('Its value in the version `from`; null: it has none.'),
-        to: z.unknown().describe('Its value in the version `to`; null: it has none.'),
+        from: z.unknown().describe('Value in the version `from`; null: none.'),
+        to: z.unknown().describe('Value in the version `to`; null: none.'),
         lines: z
           .array(lineChange)
           .nullable()
@@ -125,10 +125,10 @@ export const renderedTemplateSchema = z
     text: z
       .string()
       .nullable()
-      .describe('Its own, or as a send makes it from the html; null: the html says nothing in words.'),
+      .describe('The template’s own text, or the text derived from the html; null: the html contains no words.'),
     from: z.string().nullable(),
     reply_to: z.array(z.string()),
-    unused_variables: z.array(z.string()).describe('Given, and not declared by the template.'),
+    unused_variables: z.array(z.string()).describe('Values given that the template does not declare.'),
     analysis: templateAnalysisSchema,
   })
   .meta({ id: 'RenderedTemplate' });

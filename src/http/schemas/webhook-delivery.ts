@@ -22,7 +22,9 @@ export const webhookDeliverySchema = z
     webhook_id: z.string(),
     event_id: z.string(),
     event_type: z.string(),
-    recipient: eventRecipientSchema.nullable().describe('Whom the event is about; null: it is about no message.'),
+    recipient: eventRecipientSchema
+      .nullable()
+      .describe('Recipient that the event concerns; null: not about a message.'),
     replay_id: z.string().nullable().describe('The replay that it is part of; null: none.'),
     status: z.enum(DELIVERY_STATES),
     created_at: timeSchema(),
@@ -31,9 +33,9 @@ export const webhookDeliverySchema = z
       z.strictObject({
         at: timeSchema(),
         request: webhookRequestSchema,
-        status: z.number().int().nullable().describe('Status of the answer; null: there was none.'),
+        status: z.number().int().nullable().describe('Status of the response; null: no response.'),
         duration_ms: z.number(),
-        response: z.string().describe('The first 1 kB of the answer, or why there was none.'),
+        response: z.string().describe('The first 1 kB of the response, or the reason why there was none.'),
       }),
     ),
   })
@@ -46,8 +48,8 @@ export const shownWebhookDeliverySchema = webhookDeliverySchema
     body: z
       .string()
       .describe(
-        'The body as it is posted now, to the byte. What was erased since, or has expired, is null in it: then its ' +
-          'SHA-256 is no longer that of the attempts.',
+        'The exact body as it would be posted now. Values that have been erased or have expired are null, so its ' +
+          'SHA-256 may differ from that of the attempts.',
       ),
   })
   .meta({ id: 'ShownWebhookDelivery' });

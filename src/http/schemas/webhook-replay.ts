@@ -6,12 +6,14 @@ export const replaySchema = z
     id: z.string(),
     object: z.literal('webhook_replay'),
     webhook_id: z.string(),
-    status: z.enum(['running', 'completed', 'cancelled']).describe('`completed`: all of its deliveries are made.'),
-    since: timeSchema().nullable().describe('null: it began at a cursor.'),
+    status: z
+      .enum(['running', 'completed', 'cancelled'])
+      .describe('`completed`: all of its deliveries have been created.'),
+    since: timeSchema().nullable().describe('null: it started at a cursor.'),
     until: timeSchema(),
     deliveries: z
       .strictObject({ pending: z.number().int(), delivered: z.number().int(), failed: z.number().int() })
-      .describe('How many of its deliveries are in each state, of those made so far.'),
+      .describe('Number of its deliveries in each state so far.'),
     created_at: timeSchema(),
     ended_at: timeSchema().nullable(),
   })

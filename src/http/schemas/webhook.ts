@@ -17,18 +17,18 @@ export const webhookSchema = z
     owned_by: z
       .strictObject({ type: z.enum(['key', 'member', 'operator', 'service']), id: z.string().nullable() })
       .describe(
-        'The actor that registered it, or last changed where its events go, enabled or adopted it. Posts of a key without `read` ' +
-          'carry no contents of mail.',
+        'The actor that registered it, or last enabled it, adopted it or changed where its events go. If it is a key without ' +
+          '`read`, posts contain no contents of mail.',
       ),
     disabled_reason: z
       .enum(['gone', 'failing', 'requested'])
       .nullable()
-      .describe('`gone`: it answered 410. `failing`: it took nothing for 5 days. `requested`: through the API.'),
+      .describe('`gone`: it answered 410. `failing`: no delivery succeeded for 5 days. `requested`: by the API.'),
     failing_since: timeSchema()
       .nullable()
       .describe(
-        'Since when every try has failed, as far as is known now; null: it has not been tried, or took the last event. ' +
-          '5 days later it is disabled.',
+        'Start of the current run of failed tries; null: no tries, or the last one succeeded. The webhook is disabled ' +
+          '5 days later.',
       ),
     filters: z.strictObject({
       domain_ids: z

@@ -144,7 +144,7 @@ export const listKeyHistoryRoute = endpoint(
   'GET /v1/api-keys/:id/history',
   {
     summary: 'List the history of an API key, newest first',
-    description: 'Changes and refused changes, also of a deleted key. Never its values.',
+    description: 'Changes and refused changes, also of a deleted key. Values of the key are never returned.',
     query,
     answer: listSchema(keyHistoryEntrySchema),
   },

@@ -56,8 +56,8 @@ export const listKeySecretsRoute = endpoint(
   {
     summary: 'List the values that an API key has had, newest first',
     description:
-      'Who made each value, when it ended and why, and how much was sent with it; also of a deleted key. Never the values ' +
-      'themselves. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the values as they were then, and what was sent up to now.',
+      'The creator of each value, the time and reason of its end, and how much was sent with it; also for a deleted key. The ' +
+      'values themselves are never returned. Counts stay when messages are erased. `GET /v1/messages?key_id=<id>&secret=<number>` lists the messages. With `at`, the values as they were then, and what was sent up to now.',
     query: z.strictObject({ ...pageParameters, at: atParameter() }),
     answer: listSchema(keySecretSchema).extend(asOfFields()),
   },

@@ -139,7 +139,7 @@ export const createKeyRoute = (route: RouteContext): void => {
     'POST /v1/api-keys',
     {
       summary: 'Create an API key; its value is shown only once',
-      description: 'A new key has at most the networks and the lifetime of the key that creates it.',
+      description: 'A new key cannot have more networks or a later expiry than the key that creates it.',
       body: createBody,
       examples: CREATE_EXAMPLES,
       answer: createdKeySchema,

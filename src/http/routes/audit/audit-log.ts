@@ -41,9 +41,9 @@ const query = z.strictObject({
   actor: filter().describe(
     '`key:<id>`, `auditor:<id>`, `member:<id>`, `worker:<name>`, `operator`, `service` or `recipient`.',
   ),
-  key_id: filter().describe('By this key, or about it.'),
-  domain_id: filter().describe('About this sending domain.'),
-  message_id: filter().describe('About this message, or the reading of it.'),
+  key_id: filter().describe('Events caused by this key or about it.'),
+  domain_id: filter().describe('Events about this sending domain.'),
+  message_id: filter().describe('Events about this message, including reads of it.'),
   type: filter().describe('Type of the events, such as `KeyRotated`.'),
   since: timeParameter().optional().describe('From this time on, or this day in the time zone of the organization.'),
   until: timeParameter().optional().describe('Before this time, or this day in the time zone of the organization.'),
@@ -79,8 +79,8 @@ export const listAuditLogRoute = endpoint(
   {
     summary: 'List what happened in the organization',
     description:
-      'Every event of the log as it is stored, of both environments. A filter that finds little answers a page with fewer ' +
-      'entries than its limit, or none, and `has_more`: go on with the cursor.',
+      'Every event of the log as stored, in both environments. If a filter matches few events, a page may have fewer ' +
+      'entries than its limit, or none, although `has_more` is true: continue with the cursor.',
     query,
     answer: listSchema(auditEntrySchema),
   },

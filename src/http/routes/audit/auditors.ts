@@ -47,11 +47,11 @@ const body = z.strictObject({
   name: shownLine(NAME_CHARACTERS_MAX).describe('Name of the auditor.'),
   email: bareAddress.nullable().default(null).describe('One email address without a name; null: none.'),
   expires_at: timeParameter().describe('When the token ends (ISO 8601). Latest: the expiry of the requesting key.'),
-  contents: z.boolean().default(false).describe('Whether contents of mail are disclosed to them too.'),
+  contents: z.boolean().default(false).describe('Also disclose contents of mail to the auditor.'),
 });
 
-const DESCRIPTION = `The token is shown only once. It is a bearer token that reads the audit endpoints and nothing else, from the networks
-that the requesting key may be used from. What an auditor exports is on record under \`auditor:<id>\`. An organization has
+const DESCRIPTION = `The token is shown only once. It is a bearer token for reading the audit endpoints only, from the networks
+that are allowed for the requesting key. Exports by an auditor are recorded under \`auditor:<id>\`. An organization has
 at most ${AUDITORS_MAX} auditors.`;
 
 export const addAuditorRoute = (route: RouteContext): void => {
@@ -62,7 +62,7 @@ export const addAuditorRoute = (route: RouteContext): void => {
     route,
     'POST /v1/audit/auditors',
     {
-      summary: 'Give an auditor a token that reads the audit log',
+      summary: 'Add an auditor, whose token reads the audit log',
       description: DESCRIPTION,
       body,
       examples: {
@@ -113,7 +113,7 @@ export const removeAuditorRoute = endpoint(
   'DELETE /v1/audit/auditors/:id',
   {
     summary: 'Remove an auditor',
-    description: 'Their token ends within a second. What they read stays on record.',
+    description: 'Their token stops working within a second. The record of what they read is kept.',
   },
   async ({ origin, id, request }, { deps: { context } }) => {
     await removeAuditor(context, origin, { auditorId: id, ...ifMatch(request) });

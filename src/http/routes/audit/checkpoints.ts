@@ -140,9 +140,9 @@ export const getAuditProofRoute = endpoint(
   {
     summary: 'Prove that an event is in the log',
     description:
-      'By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`, as `GET /v1/events` and webhooks show ' +
-      `it. With \`Accept: ${PROOF}\` it comes as a C2SP tlog-proof. An event that no checkpoint is about yet is answered ` +
-      '409: ask again within a minute, or sign a checkpoint.',
+      'Accepts the `event_id` of an audit entry, or the id of a customer event, `evt_…`, as in `GET /v1/events` and webhooks. ' +
+      `With \`Accept: ${PROOF}\` the response is a C2SP tlog-proof. If no checkpoint covers the event yet, the response is ` +
+      '409: try again after a minute, or sign a checkpoint.',
     answer: auditProofSchema,
     etag: false,
     otherMediaTypes: [PROOF],
@@ -172,7 +172,7 @@ export const getConsistencyProofRoute = endpoint(
   {
     summary: 'Prove that the log was only added to',
     description:
-      'Between two sizes, such as those of two checkpoints. Default of `to`: the size of the newest checkpoint.',
+      'Proof between two sizes, such as those of two checkpoints. Default of `to`: the size of the newest checkpoint.',
     query: z.strictObject({
       from: integerParameter(1, SIZE_MAX).describe('The smaller size.'),
       to: integerParameter(1, SIZE_MAX).optional().describe('The larger size.'),

@@ -45,7 +45,7 @@ const disclosureSchema = z
       .string()
       .nullable()
       .describe('Root hash of the content recorded in the event, in base64; null: the event has no content.'),
-    parts: z.array(partSchema).describe('In the order in which the root is made of them (RFC 9162).'),
+    parts: z.array(partSchema).describe('In the order in which they form the root (RFC 9162).'),
     reply: boundPartSchema.describe(
       'Reply of the mail server, `reply`: the root is its hash. null: there was no reply.',
     ),
@@ -126,8 +126,9 @@ export const getDisclosureRoute = endpoint(
     summary: 'Disclose the content that an event is bound to',
     large: true,
     description:
-      'By the `event_id` of an audit entry, or by the id of a customer event, `evt_…`. The hashes of the parts make the ' +
-      '`content_root` of the event, and each part can be shown alone. What was removed is a hash. Each disclosure is on record as `DataRead`.',
+      'Accepts the `event_id` of an audit entry, or the id of a customer event, `evt_…`. The hashes of the parts form the ' +
+      '`content_root` of the event, and each part can be shown separately. For removed parts only the hash is returned. ' +
+      'Each disclosure is recorded as `DataRead`.',
     answer: disclosureSchema,
     etag: false,
   },

@@ -19,9 +19,9 @@ import { requireCheckpoint } from './checkpoints.ts';
 const MEDIA_TYPE = 'application/jsonl';
 const SIZE_MAX = 2 ** 49;
 
-const DESCRIPTION = `JSON Lines, compressed with gzip where the client takes it: a header, each event as a line of its leaf, behind each 256
-their hashes, and at the end the newest signed checkpoint. \`npm run outbox -- audit verify\` checks it without the
-service. An answer that breaks off has no checkpoint. Each export is an event of the log itself.`;
+const DESCRIPTION = `JSON Lines, compressed with gzip if the client accepts it: a header, each event as a line with its leaf, hashes after
+every 256 events, and finally the newest signed checkpoint. \`npm run outbox -- audit verify\` verifies an export without
+the service. An incomplete response has no checkpoint. Each export is itself recorded in the log.`;
 
 export const exportAuditLogRoute = (route: RouteContext): void => {
   const { deps, closing } = route;

@@ -77,7 +77,7 @@ export const getMessageReportRoute = endpoint(
   'GET /v1/audit/reports/messages/:id',
   {
     summary: 'Report what happened to a message',
-    description: `${ABOUT_REPORTS} While its contents are kept it shows addresses and the subject, and that it was read is on record.`,
+    description: `${ABOUT_REPORTS} While its contents are stored, it shows addresses and the subject, and reading it is recorded.`,
     query: reportQuery,
     answer: reportSchema,
     etag: false,

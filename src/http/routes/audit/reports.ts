@@ -29,7 +29,7 @@ type Format = keyof typeof MEDIA_TYPES;
 const FORMATS = Object.keys(MEDIA_TYPES) as [Format, ...Format[]];
 
 export const reportQuery = z.strictObject({
-  format: z.enum(FORMATS).optional().describe('Default: what `Accept` asks for, otherwise `json`.'),
+  format: z.enum(FORMATS).optional().describe('Default: according to `Accept`, otherwise `json`.'),
 });
 
 export const OTHER_MEDIA_TYPES = [MEDIA_TYPES.html, MEDIA_TYPES.csv, MEDIA_TYPES.pdf];
@@ -128,5 +128,5 @@ export const eventsAndCheckpoint = async (
 };
 
 export const ABOUT_REPORTS =
-  'For people who have never seen this service: who did what, when, from where and with which secret, in sentences; with ' +
-  'the proofs that it is in the signed log, which the PDF has as an attachment.';
+  'For readers who do not know this service: who did what, when, from where and with which secret, in sentences, with ' +
+  'proofs that each event is in the signed log. The PDF contains the proofs as an attachment.';

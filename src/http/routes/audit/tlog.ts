@@ -75,7 +75,7 @@ export const getTlogTileRoute = endpoint(
     summary: 'Read a tile of the audit log, as a transparency log',
     description:
       'Hashes of a level (`tile/<level>/<index>`) or leaves (`tile/entries/<index>`), whole or up to a width (`.p/<width>`), ' +
-      'as C2SP tlog-tiles names them. What a tile holds never changes.',
+      'with the names of C2SP tlog-tiles. The contents of a tile never change.',
     answer: z.string(),
     mediaType: 'application/octet-stream',
     etag: false,

@@ -29,7 +29,7 @@ const billedDay = (description: string) =>
 const query = z.strictObject({
   ...pageParameters,
   after: pageParameters.after.describe(
-    `\`next_cursor\` of the page before, or \`${START}\` for the first events there are; absent: the newest page.`,
+    `\`next_cursor\` of the previous page, or \`${START}\` for the first events; absent: the newest page.`,
   ),
   until: z
     .string()
@@ -47,17 +47,17 @@ const DESCRIPTION = `Every page is oldest first. \`after=${START}\` begins with 
 contains the newest events. \`next_cursor\` is always present: pass it as \`after\` to get the following events.
 \`has_more\` says whether there are any yet; if not, use \`wait\`. Events are kept forever.
 
-The feed has no gaps: events are in the order of the log, and a cursor is good for ever. Each event has an \`id\` that never
-changes; one that is read again after a fault has the same \`id\`.
+The feed has no gaps: events are in the order of the log, and a cursor never expires. The \`id\` of an event never
+changes: an event that you read again after a fault has the same \`id\`.
 
-The filters \`message_id\`, \`tag\`, \`recipient_domain\` and \`billed_from\` look through at most 1,000 events a page, so a page
-may be empty although \`has_more\` is true: go on with \`next_cursor\`. \`tag\` and \`recipient_domain\` match nothing in messages
+The filters \`message_id\`, \`tag\`, \`recipient_domain\` and \`billed_from\` search at most 1,000 events per page, so a page
+may be empty although \`has_more\` is true: continue with \`next_cursor\`. \`tag\` and \`recipient_domain\` do not match messages
 whose content has expired.
 
-With \`Accept: text/event-stream\` the same events come as server-sent events, each with its cursor as \`id\`: the stream begins
-after \`Last-Event-ID\` or \`after\`, or without both with what happens from now on. Its first frame has the cursor it begins
-at. A comment comes every 15 s. A reader that reads nothing for 60 s is disconnected. When the service ends a stream itself,
-its last event is \`end\` with the \`reason\` and the \`next_cursor\` to go on from.`;
+With \`Accept: text/event-stream\` the same events are sent as server-sent events, each with its cursor as \`id\`. The stream
+starts after \`Last-Event-ID\` or \`after\`; without both, it starts with new events. The first frame contains the starting
+cursor. A comment is sent every 15 s. A client that reads nothing for 60 s is disconnected. If the service ends a stream,
+the last event is \`end\` with the \`reason\` and the \`next_cursor\` from which to continue.`;
 
 const billedDays = ({ billed_from: from, billed_to: to }: Pick<Query, 'billed_from' | 'billed_to'>) =>
   from === undefined && to === undefined ? undefined : { from: from ?? null, to: to ?? null };

@@ -40,8 +40,8 @@ export const inviteMemberRoute = endpoint(
   {
     summary: 'Invite a person to the dashboard',
     description:
-      `${ROLES} The answer has the link that accepts the invitation. It works once, for ${INVITATION_DAYS} days, and is ` +
-      'shown only here. Where mail leaves this machine, the link is also mailed to the person (`link.mailed`). To renew ' +
+      `${ROLES} The response contains the link that accepts the invitation. It works once, for ${INVITATION_DAYS} days, and is ` +
+      'shown only here. If this service sends mail, the link is also mailed to the person (`link.mailed`). To renew ' +
       'the invitation, make another link (`POST /v1/members/:id/links`). To withdraw it, remove the member ' +
       `(\`DELETE /v1/members/:id\`). An organization has at most ${MEMBERS_MAX} members.`,
     body: z.strictObject({
@@ -86,7 +86,7 @@ export const changeMemberRoute = endpoint(
   'PATCH /v1/members/:id',
   {
     summary: 'Give a member another role',
-    description: `${ROLES} It holds for open sessions within a second. The last owner who has signed in stays one.`,
+    description: `${ROLES} The change applies to open sessions within a second. The last owner who has signed in cannot lose the role.`,
     body: z.strictObject({ role: roleSchema.describe('New role of the member.') }),
     examples: { 'Now an owner': { role: 'owner' } },
     answer: memberSchema,
@@ -102,7 +102,7 @@ export const removeMemberRoute = endpoint(
   {
     summary: 'Remove a member',
     description:
-      'Their sessions end within a second. What they did stays on record. If they have not joined yet, this withdraws ' +
+      'Their sessions end within a second. Their actions stay on record. If they have not joined yet, this withdraws ' +
       'the invitation: its links stop working.',
   },
   async ({ origin, id }, { deps: { context } }) => removeMember(context, origin, { memberId: id, by: 'member' }),
@@ -113,9 +113,9 @@ export const createMemberLinkRoute = endpoint(
   {
     summary: 'Make another link for a member',
     description:
-      `It works once, for ${LINK_MINUTES} minutes, and is shown only here. For a member who has not joined yet it renews ` +
-      `the invitation: the link works for ${INVITATION_DAYS} days, and is mailed as the first one was. Earlier links keep ` +
-      `working; at most ${HANDED_LINKS_MAX} do at once, and one more ends the oldest.`,
+      `The link works once, for ${LINK_MINUTES} minutes, and is shown only here. For a member who has not joined yet, it renews ` +
+      `the invitation: the link works for ${INVITATION_DAYS} days and is mailed like the first one. Earlier links keep ` +
+      `working. At most ${HANDED_LINKS_MAX} are valid at once; another link revokes the oldest.`,
     answer: linkSchema.meta({ id: 'SignInLink' }),
     etag: false,
   },

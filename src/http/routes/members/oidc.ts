@@ -57,11 +57,11 @@ const requireHost = ({ hostname }: FastifyRequest, redirectUri: URL): void => {
 export const startOidcRoute = publicEndpoint(
   'POST /v1/session/oidc',
   {
-    summary: 'Begin to sign in at the identity provider',
+    summary: 'Start to sign in with the identity provider',
     description:
-      'The answer says where the browser goes. The provider leads it back to `/dashboard/sign-in/oidc` with `code` and `state`, ' +
-      `which \`POST /v1/session\` takes once, within ${TRANSACTION_SECONDS / 60} minutes, from the same browser: a cookie ` +
-      'binds them. Pages of this service alone may ask.',
+      'Returns the URL to open in the browser. The provider redirects back to `/dashboard/sign-in/oidc` with `code` and `state`, ' +
+      `which \`POST /v1/session\` accepts once, within ${TRANSACTION_SECONDS / 60} minutes, from the same browser: a cookie ` +
+      'binds them. Only pages of this service may send this request.',
     body: z.strictObject({}),
     examples: { 'At the provider': {} },
     answer: oidcTransactionSchema,
@@ -162,12 +162,12 @@ export const listMembershipsRoute = publicEndpoint(
   {
     summary: 'List your memberships and invitations',
     description:
-      'Accepts what the identity provider sent the browser back with, and lists the organizations that the person with the ' +
+      'Accepts the response of the identity provider, and lists the organizations that the person with the ' +
       'verified address has joined or is invited to. To sign in to one, or to join it, send its `member_id` and the ' +
       `\`choice\` to \`POST /v1/session\` within ${CHOICE_SECONDS / 60} minutes, from the same browser. It shows nothing ` +
       'else of these organizations. Only pages of this service may send this request.',
     body: z.strictObject({
-      oidc: oidcAnswerSchema.describe('Fields that the identity provider sent the browser back with.'),
+      oidc: oidcAnswerSchema.describe('Query parameters of the identity provider’s redirect.'),
     }),
     examples: { 'After the provider': { oidc: { code: 'SplxlOBeZQQYbYS6WxSbIA', state: 'af0ifjsldkj' } } },
     answer: signInChoiceSchema,

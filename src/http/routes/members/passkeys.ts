@@ -48,8 +48,8 @@ export const createChallengeRoute = publicEndpoint(
   {
     summary: 'Ask for a challenge',
     description:
-      'For a passkey to sign, when it is added and at each sign-in. It is bound to the browser by a cookie, ' +
-      `and holds for ${CHALLENGE_SECONDS / 60} minutes. Pages of this service alone may ask.`,
+      'A passkey signs the challenge when it is added and at each sign-in. A cookie binds it to the browser, ' +
+      `and it is valid for ${CHALLENGE_SECONDS / 60} minutes. Only pages of this service may send this request.`,
     body: z.strictObject({}),
     examples: { 'For a passkey': {} },
     answer: challengeSchema,
@@ -82,10 +82,10 @@ export const addPasskeyRoute = endpoint(
   {
     summary: 'Add a passkey',
     description:
-      'What the browser’s `navigator.credentials.create` answered to a challenge (`POST /v1/session/challenges`), with ' +
-      '`user.id` being your member id, a resident key, and user verification, both required; `attestation` is `none`. ' +
-      `A member has at most ${PASSKEYS_MAX}. A member without any who signed in by a link of the operator may add the ` +
-      'first one for an hour (`first_passkey_until` of the session) without proving presence; they are mailed about it.',
+      'Send the result of the browser’s `navigator.credentials.create` for a challenge (`POST /v1/session/challenges`), with ' +
+      'your member id as `user.id`, and a resident key and user verification both required; `attestation` is `none`. ' +
+      `A member can have at most ${PASSKEYS_MAX}. A member without a passkey who signed in with a link from the operator may ` +
+      'add the first one for an hour (`first_passkey_until` of the session) without authenticating again, and is notified by mail.',
     body: z.strictObject({
       credential_id: base64url('The `id` of the credential.'),
       client_data: base64url('Its `response.clientDataJSON`.'),
@@ -130,7 +130,10 @@ export const addPasskeyRoute = endpoint(
 
 export const removePasskeyRoute = endpoint(
   'DELETE /v1/passkeys/:passkey',
-  { summary: 'Remove one of your passkeys', description: 'It signs in no more. Open sessions stay.' },
+  {
+    summary: 'Remove one of your passkeys',
+    description: 'The passkey can no longer sign in. Open sessions stay open.',
+  },
   async ({ caller, origin, request }, { deps }) => {
     const { passkey: passkeyId } = request.params as { readonly passkey: string };
     const { keyId: memberId } = caller;

@@ -12,8 +12,8 @@ export const provePresenceRoute = endpoint(
   {
     summary: 'Prove again who you are',
     description:
-      'With a passkey, or with the token of a fresh link, which is spent. What needs a member to be present ' +
-      `(\`presence_required\`) is then done in this session for ${PRESENCE_MINUTES} minutes, as after signing in.`,
+      'Authenticates with a passkey, or with the token of a new link, which is used up. Actions that require recent ' +
+      `authentication (\`presence_required\`) are then allowed in this session for ${PRESENCE_MINUTES} minutes, as after signing in.`,
     body: proofBody,
     examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
     answer: sessionSchema,

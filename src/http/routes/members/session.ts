@@ -190,9 +190,10 @@ export const signInRoute = publicEndpoint(
   {
     summary: 'Sign in to the dashboard',
     description:
-      'Spends the token of a link, or takes what a passkey answered to a challenge or what the identity provider sent the ' +
-      'browser back with, and sets the cookie of a session: over HTTPS `__Host-outbox_session`, on loopback without TLS `outbox_session`. Pages of this service alone may ask ' +
-      '(`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session is over after 7 days, or 12 hours without a request, or earlier where its organization says so.',
+      'Accepts the token of a link, the response of a passkey to a challenge, or the response of the identity provider, and ' +
+      'sets a session cookie: `__Host-outbox_session` over HTTPS, `outbox_session` on loopback without TLS. Only pages of ' +
+      'this service may send this request (`Sec-Fetch-Site: same-origin`, or an equal `Origin`). A session ends after 7 days, ' +
+      'or after 12 hours without a request, or earlier if its organization has set shorter limits.',
     body: signInBody,
     examples: { 'From a link': { token: 'ob_link_0000000000000000000000000000000000000000000000000' } },
     answer: sessionSchema,
@@ -225,7 +226,7 @@ export const signInRoute = publicEndpoint(
 export const getSessionRoute = endpoint(
   'GET /v1/session',
   {
-    summary: 'Read who asks',
+    summary: 'Read the current session or key',
     description:
       'Returns the owner and the permissions of the key or session that sends the request. Any key may use it.',
     answer: sessionSchema,
@@ -235,7 +236,7 @@ export const getSessionRoute = endpoint(
 
 export const signOutRoute = endpoint(
   'DELETE /v1/session',
-  { summary: 'Sign out', description: 'Ends the session that asks. An API key has none: nothing happens.' },
+  { summary: 'Sign out', description: 'Ends the session that sends the request. With an API key nothing happens.' },
   async ({ caller: { member }, origin, request, reply }, { deps: { context }, auth }) => {
     if (member === undefined) return;
     await endSession(context, origin, member.sessionId);

@@ -13,10 +13,10 @@ export const mailSignInLinkRoute = publicEndpoint(
   {
     summary: 'Have a link to sign in mailed',
     description:
-      'Mails a link to the member with this address, if there is one who has joined. The answer is the same for every ' +
-      `address. The link works once, for ${LINK_MINUTES} minutes, and ends no other. At most ${MAILED_LINKS_MAX} mailed ` +
-      `links of a member work at once, ${MAILED_LINKS_PER_NETWORK_MAX} of them asked for by one network; beyond that ` +
-      'nothing is mailed. Only pages of this service may send this request.',
+      'Mails a link to the member with this address if one has joined. The response is the same for every ' +
+      `address. The link works once, for ${LINK_MINUTES} minutes, and earlier links keep working. A member can have at most ` +
+      `${MAILED_LINKS_MAX} valid mailed links, ${MAILED_LINKS_PER_NETWORK_MAX} of them requested from one network; above ` +
+      'that, nothing is mailed. Only pages of this service may send this request.',
     body: z.strictObject({ email: bareAddress.describe('One email address without a name.') }),
     examples: { 'For Ann': { email: 'ann@example.net' } },
     answer: mailedLinkSchema,

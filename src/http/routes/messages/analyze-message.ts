@@ -7,10 +7,10 @@ import { draftOf } from './send-body.ts';
 import { completeSend, sendRequestBody, sendRequestProblems } from './send-by-template.ts';
 import { domainFactsFor, SEND_BOUNDS, SEND_EXAMPLES, senderOf } from './send-message.ts';
 
-const DESCRIPTION = `Takes the body of a send, sends nothing and stores nothing. The same message gets the same answer:
-nothing is looked up. A finding is an \`error\` where the message should not leave as it is, a \`warning\` where it will
-suffer, an \`info\` where it is worth knowing; the verdict is \`fail\` with any error, \`warn\` with any warning.
-The score begins at 100; each rule takes its points for every finding, up to its own maximum. Rules: version
+const DESCRIPTION = `Accepts the body of a send, and neither sends nor stores it. The result depends only on the message, not on lookups.
+A finding is an \`error\` if the message should not be sent as it is, a \`warning\` if it reduces the quality or delivery of
+the message, and an \`info\` otherwise. The verdict is \`fail\` with any error and \`warn\` with any warning.
+The score starts at 100. Each rule subtracts its points for every finding, up to its own maximum. Rules: version
 ${RULES_VERSION}.`;
 
 export const analyzeMessageRoute = endpoint(

@@ -32,14 +32,17 @@ const WAITING = ['accepted', 'scheduled', 'deferred'] as const satisfies readonl
 const { message_id: _, secret: __, template_version: ___, status: ____, ...filters } = messageFilters();
 
 const filterSchema = z
-  .strictObject({ ...filters, status: z.enum(WAITING).optional().describe('Default: all that wait.') })
+  .strictObject({ ...filters, status: z.enum(WAITING).optional().describe('Default: all waiting messages.') })
   .refine((given) => Object.keys(given).length > 0, 'must have a condition: nothing cancels everything by mistake');
 
 const body = z
   .strictObject({
     ids: atMost(CANCELLED_MAX, z.array(z.string())).optional().describe(`At most ${CANCELLED_MAX} messages.`),
     filter: filterSchema.optional().describe('Filters of `GET /v1/messages`.'),
-    dry_run: z.boolean().default(false).describe('Says which would be, and cancels nothing.'),
+    dry_run: z
+      .boolean()
+      .default(false)
+      .describe('Returns the messages that would be cancelled, without cancelling them.'),
   })
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
     message: 'give either ids or filter',
@@ -55,7 +58,7 @@ const answer = z.strictObject({
   cancelled: z.number().int(),
   has_more: z
     .boolean()
-    .describe(`More match than the ${CANCELLED_MAX} of one request: repeat it, what is cancelled matches no more.`),
+    .describe(`More than ${CANCELLED_MAX} messages match. Repeat the request: cancelled messages no longer match.`),
   data: z.array(
     z.strictObject({
       id: z.string(),
@@ -166,7 +169,7 @@ export const cancelMessagesRoute = endpoint(
       `Every ${MESSAGES_PER_REQUEST} messages use one request of the limit \`send\`, with \`dry_run\` too: a key with a ` +
       'low limit can cancel fewer in one request.',
     body,
-    examples: { 'What waits for a domain': { filter: { recipient_domain: 'example.net' }, dry_run: true } },
+    examples: { 'Waiting messages to a domain': { filter: { recipient_domain: 'example.net' }, dry_run: true } },
     answer,
   },
   async (call, route) => {

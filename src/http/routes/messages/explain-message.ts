@@ -234,10 +234,10 @@ export const explainMessageRoute = resourceEndpoint(
   {
     summary: 'Explain the status of a message step by step',
     description:
-      'The whole history: the request, the key, the checks, every attempt with replies and transport ' +
-      'security, waits with their reasons and ends, and each webhook attempt. `facts` holds the codes behind ' +
+      'Returns the complete history: the request, the key, the checks, every attempt with replies and transport ' +
+      'security, waits with their reasons and ends, and each webhook attempt. `facts` contains the codes behind ' +
       'each sentence. Sentences are for people and may change; types and facts are stable. Addresses and ' +
-      'reply texts are null once the content has expired. With `at`, what was known at that moment.',
+      'reply texts are null once the content has expired. With `at`, the history as known at that moment.',
     answer: explanationSchema,
   },
   async ({ caller, id, isPast }, { deps }) => {

@@ -73,7 +73,7 @@ the amount of white space.`,
   key_id: line(ID_CHARACTERS_MAX, 0).optional().describe('The API key that sent it.'),
   secret: integerParameter(1, SECRETS_MAX)
     .optional()
-    .describe('Which value of that key sent it, from 1; each rotation makes another.'),
+    .describe('Number of the key’s value that sent it, from 1; each rotation makes a new value.'),
   request_id: line(ID_CHARACTERS_MAX, 0)
     .optional()
     .describe('The request that sent it: the `X-Request-Id` of its response.'),
@@ -92,7 +92,7 @@ the amount of white space.`,
     .optional()
     .describe('The mailbox provider of one of its recipients, by their domain, as `GET /v1/stats` counts them.'),
   stream: z.enum(['transactional', 'bulk']).optional().describe('Transactional or bulk.'),
-  bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Why one of its recipients bounced.'),
+  bounce_class: z.enum(BOUNCE_CATEGORIES).optional().describe('Bounce category of at least one recipient.'),
   smtp_code: z
     .string()
     .refine((text) => text !== '' && SMTP_CODE.test(text), 'must be a code of a reply, 550, 5.1.1 or 451 4.7.1')

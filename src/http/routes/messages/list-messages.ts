@@ -59,8 +59,8 @@ const messagesThen = async (
   });
 };
 
-const DESCRIPTION = `With \`at\`, those that had been accepted by then, in the state of then; a page may hold fewer than
-its limit. \`status\` cannot be asked for then.`;
+const DESCRIPTION = `With \`at\`, messages accepted by that moment in their state at that moment. A page may then have fewer messages than
+its limit, and the filter \`status\` is not available.`;
 
 export const listMessagesRoute = endpoint(
   'GET /v1/messages',

@@ -69,8 +69,8 @@ export const getRawMessageRoute = endpoint(
   {
     summary: 'Read the source of a message',
     description:
-      'RFC 5322 with MIME, as a file. What each copy has of its own is not in it: DKIM signatures, tracking, managed ' +
-      'unsubscribe links and `Feedback-ID`. `Bcc` recipients are in no copy. Reading it is put on record.',
+      'RFC 5322 with MIME, as a file. Parts that differ between copies are missing: DKIM signatures, tracking, managed ' +
+      'unsubscribe links and `Feedback-ID`. No copy contains `Bcc` recipients. Reading it is recorded in the audit log.',
     answer: z.string(),
     mediaType: MEDIA_TYPE,
   },

@@ -68,7 +68,8 @@ export const getMessageContentRoute = endpoint(
   'GET /v1/messages/:id/content',
   {
     summary: 'Read the content of a message',
-    description: 'It is kept for as long as the organization wants (`content_retention_days`), and then 410.',
+    description:
+      'The content is stored for the retention time of the organization (`content_retention_days`). After that the response is 410.',
     answer: messageContentSchema,
     large: true,
   },
@@ -110,7 +111,7 @@ export const cancelMessageRoute = endpoint(
     summary: 'Cancel a message',
     description:
       'Recipients that are accepted, scheduled or deferred become `cancelled`. While the message is being ' +
-      'sent the request is refused (409). Cancelling a cancelled message succeeds and changes nothing.',
+      'sent, the response is 409. Cancelling a cancelled message succeeds without effect.',
     answer: messageSchema,
   },
   async ({ caller, origin, id, request, reply }, { deps }) => {
@@ -128,8 +129,8 @@ export const rescheduleMessageRoute = endpoint(
   {
     summary: 'Reschedule a message',
     description:
-      'Earlier or later, at most 30 days ahead, until an attempt starts. The time to live stays as long as ' +
-      'it was, counted from the new time.',
+      'Moves a message to an earlier or later time, at most 30 days ahead, until an attempt starts. The time to live keeps ' +
+      'its length and starts at the new time.',
     body,
     examples: { 'Another day': { scheduled_at: '2030-01-01T09:00:00Z' } },
     answer: messageSchema,

@@ -39,8 +39,8 @@ export const sendBody = z.strictObject({
   to: mailboxes.describe(
     `One address, or an array of several. \`to\`, \`cc\` and \`bcc\` together: at most ${RECIPIENTS_MAX}. ${DUPLICATES}`,
   ),
-  cc: mailboxesOrNone.describe('More recipients, visible to all.'),
-  bcc: mailboxesOrNone.describe('More recipients, hidden from the others.'),
+  cc: mailboxesOrNone.describe('Additional recipients, visible to all.'),
+  bcc: mailboxesOrNone.describe('Additional recipients, hidden from the others.'),
   reply_to: mailboxesOrNone.describe('Address for replies. Default: `from`.'),
   subject: headerText(SUBJECT_CHARACTERS_MAX).describe('One line.'),
   html: text(BODY_CHARACTERS_MAX)
@@ -50,7 +50,7 @@ export const sendBody = z.strictObject({
   attachments: attachments.default([]).describe('The encoded message is at most 25 MB.'),
   alternatives: alternatives
     .default([])
-    .describe('The message in other forms, for programs that know them: an invitation (`text/calendar`), AMP.'),
+    .describe('Alternative forms of the message for programs that support them: an invitation (`text/calendar`), AMP.'),
   headers: headers
     .default({})
     .describe(
@@ -59,10 +59,10 @@ export const sendBody = z.strictObject({
         '`DKIM-Signature`, `Return-Path`, `Received`, `Sender`, `Content-*`, `MIME-Version`, which the service ' +
         'writes; and `Reply-To` or `List-Unsubscribe` together with the field of that name.',
     ),
-  tags: tags.default([]).describe('Labels to find messages by.'),
+  tags: tags.default([]).describe('Labels for finding messages.'),
   metadata: metadata
     .default({})
-    .describe('Your own texts by name, returned with the message and its events: at most 50, and 10 kB as JSON.'),
+    .describe('Your own texts by name, returned with the message and its events. At most 50 texts and 10 kB as JSON.'),
   stream: z
     .enum(['transactional', 'bulk'])
     .default('transactional')
@@ -78,8 +78,7 @@ export const sendBody = z.strictObject({
   tracking: tracking
     .optional()
     .describe(
-      'Whether it is tracked that the html is opened, and its links are clicked; what is left out is as the domain has it, ' +
-        'which is off unless it was switched on.',
+      'Tracking of openings and of clicks. Omitted fields use the setting of the domain, which is off by default.',
     ),
   topic,
   scheduled_at: timeField()

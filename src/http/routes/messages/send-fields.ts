@@ -48,11 +48,11 @@ export const unsubscribe = z.union(
 /** Tracking of one message. Fields override the domain's defaults. */
 export const tracking = z
   .strictObject({
-    opens: z.boolean().optional().describe('An invisible image in the html tells that it was loaded.'),
+    opens: z.boolean().optional().describe('Add an invisible image to the html. Loading it creates an `opened` event.'),
     clicks: z
       .boolean()
       .optional()
-      .describe('Links of the html lead over this service, but for those with `data-outbox-track="off"`.'),
+      .describe('Route links in the html through this service, except those with `data-outbox-track="off"`.'),
   })
   .transform(
     ({ opens, clicks }): Partial<Tracking> => ({

@@ -53,15 +53,15 @@ const body = z.strictObject({
   address: addressField().optional().describe('One address; or several, in `addresses`.'),
   addresses: atMost(ADDRESSES_MAX, z.array(addressField()).min(1).max(ADDRESSES_MAX))
     .optional()
-    .describe('Several, all for the same reason.'),
+    .describe('Several addresses, suppressed for the same reason.'),
   ...suppressionFields,
 });
 
-const DESCRIPTION = `One \`address\` is answered with its suppression, several \`addresses\` with what became of each. An address that is on
-the list already stays there, and can be given another \`expires_at\`. Several are not one transaction: after a fault, send
-the same again.`;
+const DESCRIPTION = `For one \`address\` the response is its suppression, for several \`addresses\` a result for each. An address that is
+already on the list stays there, and its \`expires_at\` can be changed. Several addresses are not one transaction: after a
+fault, repeat the request.`;
 
-/** A topic is named with the scope `topic`, and with no other. */
+/** `topic_id` is required with scope `topic` and not allowed with others. */
 export const topicProblem = (scope: unknown, topicId: unknown): string | null => {
   if (scope === 'topic' && topicId === undefined) return 'topic_id is required with the scope topic';
   return scope !== 'topic' && topicId !== undefined ? 'topic_id must not stand beside another scope' : null;
@@ -107,7 +107,7 @@ export const addSuppressionsRoute = (route: RouteContext): void => {
     route,
     'POST /v1/suppressions',
     {
-      summary: 'Put one address or several on the list',
+      summary: 'Suppress one or several addresses',
       description: DESCRIPTION,
       body,
       examples: {

@@ -27,7 +27,9 @@ const optIns = z.strictObject({
   evidence: text(EVIDENCE_CHARACTERS_MAX)
     .nullable()
     .default(null)
-    .describe('How, when and where they asked for it, in words. You are shown it in the list; recipients are not.'),
+    .describe(
+      'Evidence of consent, in words: how, when and where they opted in. The list shows it to you, not to recipients.',
+    ),
 });
 
 const optInsSchema = z
@@ -38,14 +40,14 @@ const optInsSchema = z
     unchanged: z
       .number()
       .int()
-      .describe('They had opted in already. The new time and evidence are recorded all the same.'),
+      .describe('The address had opted in already. The new time and evidence are recorded anyway.'),
     data: z
       .array(
         z.strictObject({
           address: z.string(),
           suppressed: z
             .strictObject({ transactional: z.boolean(), bulk: z.boolean() })
-            .describe('Whether something else keeps mail about the topic from the address, by stream.'),
+            .describe('True for each stream in which something else blocks mail about the topic.'),
         }),
       )
       .describe('In the order of `addresses`, each once.'),
@@ -57,16 +59,17 @@ export const optInRoute = endpoint(
   {
     summary: 'Record that recipients opted in to a topic',
     description:
-      'For consent that they gave you elsewhere: in a shop, on paper. They get mail about a topic with `default: "out"` from ' +
-      'now on. It takes back their own refusal of this topic; an unsubscription from all mail, bounces, complaints and ' +
-      'entries of your own stay in force. They can opt out on the preference page, and you for them by a suppression with ' +
-      'the scope `topic`: what was said last, by the order of the log, counts. Several are not one transaction: after a fault, send the same again.',
+      'For consent given elsewhere, such as in a shop or on paper. From now on the recipients get mail about a topic with ' +
+      '`default: "out"`. An opt-in withdraws their own refusal of this topic; unsubscriptions from all mail, bounces, ' +
+      'complaints and your own entries stay active. They can opt out on the preference page, and you can do so for them with ' +
+      'a suppression with scope `topic`. The latest choice in the order of the log applies. Several addresses are not one ' +
+      'transaction: after a fault, repeat the request.',
     body: optIns,
     bounds: bodyOf(OPT_IN_BYTES_MAX),
     deadlineMs: OPT_IN_DEADLINE_MS,
     etag: false,
     examples: {
-      'Two who asked for it': {
+      'Two recipients': {
         addresses: ['ann@example.net', 'bob@example.org'],
         evidence: 'Signed up at the shop in Graz on 3 May 2026',
       },
@@ -105,10 +108,10 @@ const optInSchema = z
   .strictObject({
     object: z.literal('topic_opt_in'),
     topic_id: z.string(),
-    address: z.string().nullable().describe('null once it is erased.'),
+    address: z.string().nullable().describe('null: erased.'),
     by: z.enum(['recipient', 'sender']).describe('Source of the opt-in: `recipient` on a page, or `sender` (you).'),
     evidence: z.string().nullable().describe('Evidence that you supplied.'),
-    message_id: z.string().nullable().describe('The message by whose link the recipient opted in.'),
+    message_id: z.string().nullable().describe('Message with the link by which the recipient opted in.'),
     recipient_id: z.string().nullable(),
     opted_in_at: timeSchema(),
   })
@@ -123,11 +126,11 @@ const listQuery = z.strictObject({
 export const listOptInsRoute = endpoint(
   'GET /v1/topics/:id/opt-ins',
   {
-    summary: 'List who opted in to a topic, the latest first',
+    summary: 'List recipients who opted in to a topic, latest first',
     description:
-      'In the key’s environment, with the latest time each of them said so. Who has opted out since is not listed; something ' +
-      'else can keep mail from an address that is, which `GET /v1/suppressions/check` tells. A key with only `send` or `read` ' +
-      'sees who opted in by a link in a message of its own domain.',
+      'Opt-ins in the key’s environment, each with its latest time. Recipients who have opted out since are not listed. A ' +
+      'listed address may be suppressed for another reason: see `GET /v1/suppressions/check`. A key with only `send` or ' +
+      '`read` sees only opt-ins by a link in a message of its own domain.',
     query: listQuery,
     answer: listSchema(optInSchema),
   },

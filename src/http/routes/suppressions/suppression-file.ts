@@ -130,9 +130,9 @@ const body = z.strictObject({
     ),
 });
 
-const IMPORT_DESCRIPTION = `Takes what the export gives, and what spreadsheets make (RFC 4180; semicolons and tabs do as well as commas). A row that
-cannot be taken is told by its line, and the others are taken. It is not one transaction: where no answer comes, or a 503,
-some rows may be on the list; send the same again, and what is there already counts as unchanged.`;
+const IMPORT_DESCRIPTION = `Accepts the format of the export, and CSV from spreadsheets (RFC 4180; separated by commas, semicolons or tabs). Invalid
+rows are reported with their line, and the others are imported. The import is not one transaction: without a response, or
+after a 503, some rows may be on the list. Repeat the request; existing entries are then reported as unchanged.`;
 
 export const importSuppressionsRoute = endpoint(
   'POST /v1/suppressions/import',
@@ -172,10 +172,10 @@ export const importSuppressionsRoute = endpoint(
   },
 );
 
-const EXPORT_DESCRIPTION = `All that is in force, in no order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`: a row for each
-reason. The import takes it as it is. A cell that a spreadsheet would take for a formula has an apostrophe in front.
-Addresses that were erased are not in it. A key with only \`send\` or \`read\` gets what messages of its own domain have
-caused. An answer that breaks off is not the whole list.`;
+const EXPORT_DESCRIPTION = `All active entries, in no particular order, as CSV (RFC 4180) with the columns \`${SUPPRESSION_COLUMNS.join(', ')}\`, one row
+per reason. The import accepts this file unchanged. An apostrophe precedes cells that a spreadsheet would read as a formula.
+Erased addresses are omitted. A key with only \`send\` or \`read\` gets only entries caused by messages of its own domain.
+A response that ends early is incomplete.`;
 
 const rowsOf = (
   { entries }: ExistingSuppression,

@@ -116,8 +116,8 @@ export const idOfAddress = async (
     : suppressionId(environment, addressDigest(await organizationSecret(secrets, organizationId), address));
 
 const filters = {
-  reason: z.enum(SUPPRESSION_REASONS).optional().describe('With an active entry of this reason.'),
-  scope: z.enum(SUPPRESSION_SCOPES).optional().describe('With an active entry of this scope.'),
+  reason: z.enum(SUPPRESSION_REASONS).optional().describe('Only suppressions with an active entry of this reason.'),
+  scope: z.enum(SUPPRESSION_SCOPES).optional().describe('Only suppressions with an active entry of this scope.'),
   address: addressField().optional().describe('Only this address.'),
 };
 
@@ -146,7 +146,7 @@ const pageThen = async (
 const OWN_DOMAIN = `A key with only \`send\` or \`read\` sees what messages of its own domain have caused. A suppression holds for
 all domains of the organization: \`GET /v1/suppressions/check\` answers such a key yes or no for any address.`;
 
-const LIST_DESCRIPTION = `Those in force in the key's environment, the latest addition first; with \`at\`, the one that was last new first.
+const LIST_DESCRIPTION = `Active suppressions in the key's environment, latest addition first; with \`at\`, newest suppression first.
 ${OWN_DOMAIN}`;
 
 export const listSuppressionsRoute = listEndpoint(
@@ -221,8 +221,8 @@ export const checkSuppressionRoute = endpoint(
   },
 );
 
-const DELETE_DESCRIPTION = `It can be sent to again from now on, until something new happens. What spoke against it stays on record; adding the
-address puts it back.`;
+const DELETE_DESCRIPTION = `The address can receive mail again, until it is suppressed for a new reason. The evidence stays on record. Adding the
+address suppresses it again.`;
 
 export const deleteSuppressionRoute = endpoint(
   'DELETE /v1/suppressions/:id',

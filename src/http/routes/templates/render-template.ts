@@ -83,8 +83,8 @@ export const previewTemplateRoute = endpoint(
   {
     summary: 'Preview a template as a page',
     description:
-      'The html of a message with the values of the examples, in a document of its own that runs, posts and loads ' +
-      'nothing; links open a new window. Nothing is written.',
+      'The html of a message with the values of the examples, in a sandboxed document that cannot run scripts, submit ' +
+      'forms or load remote content; links open a new window. Nothing is stored.',
     query: z.strictObject({
       version: integerParameter(1, VERSION_MAX).optional().describe('Number of the version; the draft when absent.'),
       locale: localeField.optional(),
@@ -105,11 +105,11 @@ export const renderTemplateRoute = (route: RouteContext): void => {
     'POST /v1/templates/:id/render',
     {
       summary: 'Render a template without sending it',
-      description: 'Nothing is written.',
+      description: 'Nothing is stored.',
       body: z.strictObject({
         version: z.int().min(1).optional().describe('Number of the version; the draft when absent.'),
         locale: localeField.optional(),
-        variables: variablesField.optional().describe('By name; the values of the examples when absent.'),
+        variables: variablesField.optional().describe('Values by variable name. Default: the values of the examples.'),
       }),
       bounds: BOUNDS,
       examples: { 'The draft with its examples': {}, 'A version in German': { version: 1, locale: 'de-AT' } },

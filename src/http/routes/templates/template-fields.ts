@@ -56,8 +56,11 @@ const variable = z.strictObject({
     .refine((name) => !RESERVED.includes(name), `must not be one of ${RESERVED.join(', ')}`),
   type: z.enum(VARIABLE_TYPES),
   required: z.boolean().default(true),
-  default: z.unknown().optional().describe('Used when a send gives no value.'),
-  example: z.unknown().optional().describe('Used when the template is published, and tried without values.'),
+  default: z.unknown().optional().describe('Default value when a send gives none.'),
+  example: z
+    .unknown()
+    .optional()
+    .describe('Example value, used when the template is published or previewed without values.'),
   description: line(NAME_CHARACTERS_MAX).optional().describe('For people.'),
 });
 
@@ -69,17 +72,19 @@ const fields = {
   html: html.describe(
     'Liquid: `{{ name }}` writes a value, escaped; `{{ name | raw }}` writes it as html. At most 200,000 characters.',
   ),
-  text: plain.nullable().describe('Liquid; made from the html when null.'),
-  preheader: preheader.nullable().describe('Liquid; what lists of mail show behind the subject.'),
-  from: line(ADDRESS_CHARACTERS_MAX).nullable().describe('Liquid; the sender of sends that name none.'),
+  text: plain.nullable().describe('Liquid; null: derived from the html.'),
+  preheader: preheader.nullable().describe('Liquid; preview text that mail programs show after the subject.'),
+  from: line(ADDRESS_CHARACTERS_MAX).nullable().describe('Liquid; default sender of messages.'),
   reply_to: atMost(REPLY_TO_MAX, z.array(line(ADDRESS_CHARACTERS_MAX))).describe(
-    'Liquid; where answers go of sends that do not say so.',
+    'Liquid; default `reply_to` of messages.',
   ),
   layout: alias
     .nullable()
-    .describe('Alias of the template around this one, which says `{{ content }}`. Taken as published, at publication.'),
+    .describe(
+      'Alias of the layout, a template that contains `{{ content }}`. Its published version is copied at publication.',
+    ),
   format: z.enum(TEMPLATE_FORMATS).describe('Language of `html`.'),
-  inline_css: z.boolean().describe('Whether publishing writes styles into the elements that they concern.'),
+  inline_css: z.boolean().describe('Inline the styles into the elements at publication.'),
   variables: atMost(VARIABLES_MAX, z.array(variable).refine(uniqueNames, 'must not name a variable twice')).describe(
     'Every variable that the parts use, at most 100.',
   ),
@@ -94,7 +99,7 @@ const about = {
 };
 
 export const createBody = z.strictObject({
-  alias: alias.describe('Unique in your organization, and usable wherever the id is.'),
+  alias: alias.describe('Unique in your organization. You can use it instead of the id.'),
   name: about.name,
   description: about.description.default(null),
   ...fields,

@@ -91,8 +91,8 @@ export const changeTemplateRoute = endpoint(
   {
     summary: 'Change the draft of a template',
     description:
-      'Fields that are absent stay as they are; `variables` and `locales` are replaced as a whole. What is published is ' +
-      'sent as it was until the draft is published.',
+      'Absent fields stay unchanged; `variables` and `locales` are replaced as a whole. Sends use the published ' +
+      'version until the draft is published.',
     body: changeBody,
     bounds: BOUNDS,
     examples: { 'Another subject': { subject: 'Your order is on its way' } },
@@ -121,8 +121,8 @@ export const publishTemplateRoute = endpoint(
   {
     summary: 'Publish the draft as the next version',
     description:
-      'Every variable that a part uses must be declared and every declared one used; the template is rendered with the ' +
-      'values of the examples, and must make valid HTML. A version never changes.',
+      'Every variable that a part uses must be declared, and every declared variable must be used. The template is rendered ' +
+      'with the values of the examples and must produce valid HTML. A version never changes.',
     answer: publishedVersionSchema,
   },
   async ({ caller, origin, id, request, reply }, route) => {
@@ -145,7 +145,7 @@ export const rollBackTemplateRoute = endpoint(
   'POST /v1/templates/:id/rollback',
   {
     summary: 'Send an earlier version again',
-    description: 'Sends that name no version use this one from now on. The draft stays as it is.',
+    description: 'Sends that do not specify a version use this one from now on. The draft stays unchanged.',
     body: z.strictObject({ version: z.int().min(1).describe('Number of a version.') }),
     examples: { 'The first version': { version: 1 } },
     answer: listedTemplateSchema,
@@ -167,7 +167,7 @@ export const deleteTemplateRoute = endpoint(
   'DELETE /v1/templates/:id',
   {
     summary: 'Delete a template',
-    description: 'Nothing new can be sent with it. Messages that were sent with it stay as they are.',
+    description: 'The template can no longer be used. Messages sent with it stay unchanged.',
   },
   async ({ caller: { organizationId }, origin, id, request }, route) => {
     const { context } = route.deps;

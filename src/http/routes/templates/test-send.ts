@@ -28,7 +28,7 @@ const body = z.strictObject({
     .describe(`One address, or an array of at most ${RECIPIENTS_MAX}.`),
   version: z.int().min(1).optional().describe('Number of the version; the draft when absent.'),
   locale: localeField.optional(),
-  variables: variablesField.optional().describe('By name; the values of the examples when absent.'),
+  variables: variablesField.optional().describe('Values by variable name. Default: the values of the examples.'),
 });
 
 const trialOf = (rendered: RenderedTemplate, to: readonly Mailbox[], { domain }: Caller): MessageDraft => ({
@@ -54,11 +54,11 @@ export const testSendTemplateRoute = (route: RouteContext): void => {
     route,
     'POST /v1/templates/:id/test-send',
     {
-      summary: 'Send a template to those who try it',
+      summary: 'Send a test message from a template',
       description:
-        'The subject begins with `[Test]`. The message is delivered as any other, is not billed, and counts neither in ' +
-        'statistics nor in warm-up quotas nor in sender reputation. ' +
-        'It is from the sender of the template, or from `test@` the domain of the key.',
+        'The subject begins with `[Test]`. The message is delivered like any other, but it is not billed and not included in ' +
+        'statistics, warm-up quotas or sender reputation. ' +
+        'The sender is that of the template, or else `test@` the domain of the key.',
       body,
       bounds: BOUNDS,
       examples: { 'The draft with its examples': { to: 'you@example.net' } },

@@ -27,7 +27,7 @@ export const listTemplateVersionsRoute = endpoint(
   'GET /v1/templates/:id/versions',
   {
     summary: 'List the versions of a template, newest first',
-    description: 'Also of a template that was deleted: messages name its versions.',
+    description: 'Also works for deleted templates, because messages refer to their versions.',
     query: z.strictObject(pageParameters),
     answer: listSchema(listedVersionSchema),
   },
@@ -83,7 +83,7 @@ export const compareTemplateVersionsRoute = endpoint(
         .string()
         .refine((text) => text === 'draft' || NUMBER.test(text), 'must be the number of a version, or draft')
         .transform((text) => (text === 'draft' ? text : Number(text)))
-        .describe('Number of the version to compare with, most often an earlier one; or `draft`.'),
+        .describe('Number of the version to compare with, usually an earlier one; or `draft`.'),
     }),
     answer: templateDiffSchema,
     etag: false,

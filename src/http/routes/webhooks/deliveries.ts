@@ -102,7 +102,7 @@ export const listWebhookDeliveriesRoute = endpoint(
   {
     summary: 'List the deliveries of a webhook with all attempts, newest first',
     description:
-      'The filters look through at most 5,000 deliveries a page, so a page may be empty although `has_more` is true: go on ' +
+      'The filters search at most 5,000 deliveries per page, so a page may be empty although `has_more` is true: continue ' +
       'with `next_cursor`.',
     query,
     answer: listSchema(webhookDeliverySchema),
@@ -149,8 +149,8 @@ export const resendWebhookDeliveryRoute = endpoint(
   {
     summary: 'Post a delivery again now',
     description:
-      'Whether it was delivered, has failed or waits. It keeps the id of its event and its attempts. It is retried as ' +
-      'often as is left of the schedule. Who asked for it is on record.',
+      'Works for delivered, failed and waiting deliveries. The delivery keeps the id of its event and its attempts, and is ' +
+      'retried for the rest of its schedule. The request is recorded with its sender.',
     answer: webhookDeliverySchema,
     etag: false,
   },

@@ -55,11 +55,11 @@ export const replayWebhookRoute = (route: RouteContext): void => {
       summary: 'Post events of the past again',
       description:
         'Posts the events of that time that match the webhook’s current subscription and filters, at most 100 a second. They keep ' +
-        'their ids; `webhook-replay` names the replay. A webhook has one replay at a time. It goes on after a restart, and ' +
+        'their ids; the header `webhook-replay` has the id of the replay. A webhook has one replay at a time. It continues after a restart, and ' +
         'waits while the webhook is disabled.',
       body,
       examples: {
-        'What it missed in a night': { since: '2026-01-30T22:00:00Z', until: '2026-01-31T06:00:00Z' },
+        'Events missed during a night': { since: '2026-01-30T22:00:00Z', until: '2026-01-31T06:00:00Z' },
         Everything: { after: START },
       },
       answer: replaySchema,
@@ -123,7 +123,7 @@ const loadReplay = async (
 
 export const getWebhookReplayRoute = endpoint(
   'GET /v1/webhooks/:id/replays/:replay',
-  { summary: 'Read how far a replay is', answer: replaySchema, etag: false },
+  { summary: 'Read the progress of a replay', answer: replaySchema, etag: false },
   async ({ caller, request }, route) => serializeReplay(await loadReplay(route.deps, caller, request)),
 );
 
@@ -131,7 +131,7 @@ export const cancelWebhookReplayRoute = endpoint(
   'DELETE /v1/webhooks/:id/replays/:replay',
   {
     summary: 'Cancel a replay',
-    description: 'Deliveries that were not tried yet are dropped; those that wait for a retry are not.',
+    description: 'Deliveries that have not been tried yet are dropped. Those that wait for a retry are kept.',
   },
   async ({ caller, request }, { deps }) => {
     const { id } = await loadReplay(deps, caller, request);

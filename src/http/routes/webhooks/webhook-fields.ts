@@ -72,7 +72,7 @@ export const webhookFields = {
         .default([])
         .describe('Only events of messages with one of these tags, by name and value: `order:1234`; empty: all.'),
     })
-    .describe('Which events of these types are posted; both filters must match.'),
+    .describe('Filters for the events that are posted. Both must match.'),
   headers: atMost(HEADERS_MAX, customHeaders).describe(
     `At most ${HEADERS_MAX} headers for every post, such as \`authorization\`. Their values are kept encrypted and not shown ` +
       'again. Not allowed: `webhook-*`, `svix-*`, `content-*`, `host`, `user-agent`, and headers about the connection.',

@@ -113,7 +113,7 @@ export const registerWebhookRoute = (route: RouteContext): void => {
       description: `An organization has at most ${WEBHOOKS_MAX_DEFAULT} webhooks, of both environments, unless the operator of the service allows another number.`,
       body,
       examples: {
-        'What becomes of messages': {
+        'Outcomes of messages': {
           url: 'https://example.com/hooks/outbox',
           events: ['message.delivered', 'message.bounced', 'message.complained'],
           description: 'Order mail',
@@ -174,7 +174,7 @@ const changes = z.strictObject({
   enabled: z
     .boolean()
     .optional()
-    .describe('false: nothing is posted, and deliveries wait. true: it goes on, with those that wait.'),
+    .describe('false: nothing is posted and deliveries wait. true: posting resumes with the waiting deliveries.'),
 });
 
 export const updateWebhookRoute = (route: RouteContext): void => {
@@ -217,9 +217,9 @@ export const adoptWebhookRoute = endpoint(
   {
     summary: 'Take over a webhook from the key that made it',
     description:
-      'A webhook is paused when the key in `owned_by` expires or is bound to networks, and ends. A member, or a key without ' +
-      'these bounds, adopts it: it goes on with the events that waited. Adopt the webhooks of a key before you revoke it, and ' +
-      'nothing waits.',
+      'A webhook is paused when the key in `owned_by` ends, if that key had an expiry or was restricted to networks. A member, ' +
+      'or a key without these restrictions, can adopt the webhook, which then continues with the waiting events. Adopt the ' +
+      'webhooks of a key before you revoke it to avoid the pause.',
     answer: webhookSchema,
   },
   async ({ caller, origin, id, request, reply }, { deps }) => {
@@ -245,9 +245,13 @@ export const rotateWebhookSecretRoute = endpoint(
   'POST /v1/webhooks/:id/rotate-secret',
   {
     summary: 'Give a webhook another secret, which is shown only once',
-    description: 'Until the grace period ends, `webhook-signature` holds a signature by each, the new one first.',
+    description:
+      'Until the grace period ends, `webhook-signature` contains signatures with both secrets, the new one first.',
     body: rotation,
-    examples: { 'An hour to change it': { grace_period_minutes: 60 }, 'At once': { grace_period_minutes: 0 } },
+    examples: {
+      'Keep the old secret for an hour': { grace_period_minutes: 60 },
+      'At once': { grace_period_minutes: 0 },
+    },
     answer: rotatedWebhookSchema,
   },
   async ({ caller, origin, id, body: { grace_period_minutes: gracePeriodMinutes }, request, reply }, { deps }) => {

@@ -20,16 +20,16 @@ export const reportSchema = z
     sends: z
       .array(
         z.strictObject({
-          secret: z.number().int().describe('Its number among the secrets of the key, from 1.'),
+          secret: z.number().int().describe('Number of the secret among those of the key, from 1.'),
           last4: z.string(),
-          messages: z.number().int().describe('Accepted with it.'),
+          messages: z.number().int().describe('Messages accepted with it.'),
           recipients: z.number().int().describe('Of those messages.'),
           first_at: timeSchema().nullable(),
           last_at: timeSchema().nullable(),
         }),
       )
       .describe('For a key: messages sent so far with each of its last 100 secrets, newest first.'),
-    left_out: z.string().nullable().describe('Which events are not here, and where they are; null: none.'),
+    left_out: z.string().nullable().describe('Events that are omitted, and where to find them; null: none.'),
     events: z
       .array(
         z.strictObject({
@@ -43,26 +43,26 @@ export const reportSchema = z
           request_id: z.string().nullable(),
           type: z.string(),
           event_id: z.string(),
-          leaf_index: z.number().int().nullable().describe('In the audit log; null: it is not there yet.'),
+          leaf_index: z.number().int().nullable().describe('Index in the audit log; null: not in it yet.'),
           proof: z
             .strictObject({
               leaf: z.string().describe('The hashed data: a line of canonical JSON (RFC 8785).'),
               hashes: z.array(z.string()).describe('Proof of inclusion (RFC 9162 §2.1.3) in `checkpoint`, in base64.'),
             })
             .nullable()
-            .describe('null: no checkpoint is about it yet.'),
+            .describe('null: no checkpoint covers it yet.'),
         }),
       )
       .describe('Oldest first.'),
     checkpoint: z
       .strictObject({
         size: z.number().int(),
-        note: z.string().describe('The signed note that the proofs lead to.'),
+        note: z.string().describe('The signed note that the proofs refer to.'),
         verifier_key: z.string(),
         signed_at: timeSchema(),
       })
       .nullable()
-      .describe('null: none is signed yet.'),
+      .describe('null: not signed yet.'),
   })
   .meta({ id: 'AuditReport' });
 
