@@ -3,7 +3,7 @@ import { ConnectionError, errorOf, OutboxError, REDIRECTED, requestIdOf, TimedOu
 import { type List, listOf } from './list.ts';
 import { type Body, encodeBody, type RenderReact } from './message-body.ts';
 import { authorizationOf, baseOf, headersOf, isRepeatable, type Operation, type Options, urlOf } from './request.ts';
-import { limitsOf, type RetryOptions, type Tried, withRetries } from './retry.ts';
+import { limitsOf, type RetryOptions, type TryResult, withRetries } from './retry.ts';
 
 /** Sends requests: tries, time-outs, answers. */
 
@@ -86,7 +86,7 @@ const errorTextOf = async (response: Response): Promise<string> => {
   return text;
 };
 
-interface Answered<Answer> {
+interface TryResponse<Answer> {
   readonly answer: Answer;
   readonly response: Response;
 }
@@ -133,7 +133,7 @@ const failureOf = (
 };
 
 /** One request and its answer. @throws {OutboxError} */
-const attempt = async <Answer>(one: Try<Answer>): Promise<Answered<Answer>> => {
+const attempt = async <Answer>(one: Try<Answer>): Promise<TryResponse<Answer>> => {
   // Call `fetch` without a receiver: in browsers it throws when called as a method of another object.
   const { fetch, request, signal } = one;
   const deadline = createDeadline(one.timeoutMs, signal);
@@ -155,7 +155,7 @@ const attempt = async <Answer>(one: Try<Answer>): Promise<Answered<Answer>> => {
   }
 };
 
-const statusOf = ({ outcome }: Tried<Answered<unknown>>): Pick<Attempt, 'status' | 'requestId' | 'error'> => {
+const statusOf = ({ outcome }: TryResult<TryResponse<unknown>>): Pick<Attempt, 'status' | 'requestId' | 'error'> => {
   if ('answer' in outcome) {
     const { response } = outcome.answer;
     return { status: response.status, requestId: requestIdOf(response), error: null };
@@ -165,7 +165,11 @@ const statusOf = ({ outcome }: Tried<Answered<unknown>>): Pick<Attempt, 'status'
 };
 
 /** Tells a hook, whose failure is no failure of the request. */
-const tell = ({ onAttempt }: Configuration, { method, path: at }: Operation, one: Tried<Answered<unknown>>): void => {
+const tell = (
+  { onAttempt }: Configuration,
+  { method, path: at }: Operation,
+  one: TryResult<TryResponse<unknown>>,
+): void => {
   if (onAttempt === undefined) return;
   const { tried, durationMs, retryInMs } = one;
   const told = { method, path: at, tried, durationMs, ...statusOf(one), retryInMs };

@@ -116,10 +116,10 @@ const retryAfterIn = (headers: Headers): number | null => {
 const secondsOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 
-type Said = Partial<ErrorAnswer['error']>;
+type ErrorFields = Partial<ErrorAnswer['error']>;
 
 /** The body of an error; empty where it is not one of the service's. */
-const saidIn = (text: string): Said => {
+const saidIn = (text: string): ErrorFields => {
   try {
     const { error } = JSON.parse(text) as { readonly error?: unknown };
     return typeof error === 'object' && error !== null ? error : {};

@@ -94,7 +94,7 @@ const eventOf = (data: string): OutboxEvent => {
   }
 };
 
-interface Connecting {
+interface ConnectionRequest {
   readonly call: Call;
   readonly query: object;
   readonly options: StreamOptions;
@@ -103,7 +103,7 @@ interface Connecting {
 const EVENT_STREAM = 'text/event-stream';
 
 /** One connection, until it ends: its frames. */
-async function* connection({ call, query, options }: Connecting): AsyncGenerator<Frame> {
+async function* connection({ call, query, options }: ConnectionRequest): AsyncGenerator<Frame> {
   const silence = createDeadline(options.silenceMs ?? SILENCE_MS, options.signal);
   try {
     silence.start();

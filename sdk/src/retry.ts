@@ -83,7 +83,7 @@ export const pause = (milliseconds: number, signal: AbortSignal | undefined): Pr
   });
 
 /** How a try ended. */
-export interface Tried<Answer> {
+export interface TryResult<Answer> {
   /** Its number, from 1. */
   readonly tried: number;
   readonly durationMs: number;
@@ -92,11 +92,11 @@ export interface Tried<Answer> {
   readonly retryInMs: number | null;
 }
 
-interface Trying<Answer> extends Limits {
+interface RetryPolicy<Answer> extends Limits {
   readonly signal: AbortSignal | undefined;
   readonly isRepeatable: boolean;
   /** Told of each try, before the wait for the next. */
-  onTried(tried: Tried<Answer>): void;
+  onTried(tried: TryResult<Answer>): void;
 }
 
 /**
@@ -106,7 +106,7 @@ interface Trying<Answer> extends Limits {
  */
 export const withRetries = async <Answer>(
   attempt: (timeoutMs: number) => Promise<Answer>,
-  { maxRetries, timeoutMs, totalTimeoutMs, signal, isRepeatable, onTried }: Trying<Answer>,
+  { maxRetries, timeoutMs, totalTimeoutMs, signal, isRepeatable, onTried }: RetryPolicy<Answer>,
 ): Promise<Answer> => {
   const until = performance.now() + totalTimeoutMs;
 
@@ -118,7 +118,7 @@ export const withRetries = async <Answer>(
   for (let tried = 1; ; tried++) {
     signal?.throwIfAborted();
     const began = performance.now();
-    const ended = (outcome: Tried<Answer>['outcome'], retryInMs: number | null): void =>
+    const ended = (outcome: TryResult<Answer>['outcome'], retryInMs: number | null): void =>
       onTried({ tried, durationMs: performance.now() - began, outcome, retryInMs });
     try {
       const answer = await attempt(Math.max(1, Math.min(timeoutMs, until - began)));

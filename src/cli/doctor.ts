@@ -6,7 +6,7 @@ import { readDirectory } from '../composition/first-start.ts';
 import { mailProblems } from '../composition/mail-problems.ts';
 import type { MailSettings, Operator } from '../composition/open-operator.ts';
 import { readModelProblems, waitingProblems } from '../composition/problems.ts';
-import { type SmarthostTried, trySmarthost } from '../composition/try-smarthost.ts';
+import { type SmarthostTrial, trySmarthost } from '../composition/try-smarthost.ts';
 import type { Config } from '../config.ts';
 import { message } from '../domain/message/message.ts';
 import type { Recipient } from '../domain/message/recipient.ts';
@@ -115,7 +115,7 @@ const refusalProblems = async ({ context: { store }, pool }: Operator): Promise<
 const NOT_GIVEN = 'the smarthost was not tested: run this command with the MAIL_URL of the service';
 
 /** Tests the MAIL_URL of this shell: the service stores the smarthost's password nowhere else. */
-const smarthostOf = async (mail: MailSettings | undefined, config: Config): Promise<Partial<SmarthostTried>> => {
+const smarthostOf = async (mail: MailSettings | undefined, config: Config): Promise<Partial<SmarthostTrial>> => {
   if (config.mail.kind === 'smarthost')
     return trySmarthost(config.mail.url, config.ehloName ?? mail?.ehloName ?? undefined);
   return mail?.kind === 'smarthost' ? { sentence: NOT_GIVEN } : {};

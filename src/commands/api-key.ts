@@ -57,7 +57,7 @@ export interface KeyAtRevision {
   readonly revision: number;
 }
 
-type Lost = ReturnType<ReleaseAdminKeys['lost']>;
+type LostKeys = ReturnType<ReleaseAdminKeys['lost']>;
 
 /** Whether a working admin key stops working, or expires earlier. */
 const losesPower = (key: ExistingApiKey, after: ApiKey, circumstances: KeyCircumstances): boolean =>
@@ -85,7 +85,7 @@ const once = async (context: CommandContext, origin: Origin, change: Decision): 
   const after = events.reduce<ApiKey>((state, event) => apiKey.evolve(state, event, metadata), key);
   const takesPower = losesPower(key, change.shutsOut?.(events) === true ? apiKey.initial : after, circumstances);
   if (by !== 'operator' && takesPower) {
-    const lost = (): Lost => [{ key, revision }];
+    const lost = (): LostKeys => [{ key, revision }];
     if (!(await releaseAdminKeys(context, origin, { loadKeyCache, domain: null, lost }))) return null;
   }
   const decide = (): readonly ApiKeyEvent[] => events;

@@ -19,8 +19,8 @@ import { type Loaded, retryConflicts } from './execute.ts';
 export type AuditContext = Pick<CommandContext, 'store' | 'system' | 'secrets'>;
 
 /** The tree does not hold what was signed. Nothing is signed until the operator has seen why. */
-export class Contradicted extends Error {
-  override readonly name = 'Contradicted';
+export class LogContradiction extends Error {
+  override readonly name = 'LogContradiction';
 }
 
 const SEED_BYTES = 32;
@@ -83,14 +83,14 @@ export const newKey = async (
 const signerOf = async ({ secrets }: AuditContext, { secretId, vkey }: AuditKey): Promise<Signer> => {
   const { name } = parseVerifierKey(vkey); // the origin before, if the log was reopened
   const seed = await secrets.get(secretId);
-  if (seed === undefined) throw new Contradicted(`the signing key of ${name} is not in the vault`);
+  if (seed === undefined) throw new LogContradiction(`the signing key of ${name} is not in the vault`);
   return createSigner(name, Buffer.from(seed, 'base64'));
 };
 
 /** @throws {Contradicted} */
 const requireUndisputed = ({ tree }: SignCheckpoint, { dispute }: AuditLog): void => {
   if (dispute === null) return;
-  throw new Contradicted(
+  throw new LogContradiction(
     `the witness ${dispute.witness} has cosigned ${dispute.cosignedSize} leaves of ${tree} that the log does not ` +
       'continue: it was restored from an older copy, or changed. See `npm run outbox -- audit reopen`',
   );
@@ -100,13 +100,13 @@ const requireUndisputed = ({ tree }: SignCheckpoint, { dispute }: AuditLog): voi
 const requireConsistent = async ({ trees, tree }: SignCheckpoint, size: number, { last }: AuditLog): Promise<void> => {
   if (last === null) return;
   if (size < last.size) {
-    throw new Contradicted(
+    throw new LogContradiction(
       `the tree of ${tree} has ${size} leaves, and ${last.size} were signed: the log was restored`,
     );
   }
   const root = await trees.root(tree, last.size);
   if (root.toString('base64') !== last.root) {
-    throw new Contradicted(
+    throw new LogContradiction(
       `the first ${last.size} leaves of ${tree} are not those that were signed: the log was changed`,
     );
   }

@@ -29,7 +29,7 @@ export type CountRecipients = (by: {
   readonly end: string;
 }) => Promise<{ readonly days: CountedDays; readonly countedTo: Invoice['countedTo'] }>;
 
-interface Named {
+interface MonthOfOrganization {
   readonly organizationId: string;
   readonly month: Month;
 }
@@ -37,7 +37,7 @@ interface Named {
 const change = (
   { store, system }: BillingContext,
   actor: string,
-  { organizationId, month }: Named,
+  { organizationId, month }: MonthOfOrganization,
   decide: (state: BillingPeriod) => readonly BillingPeriodEvent[],
 ): Promise<Executed<BillingPeriod, BillingPeriodEvent>> => {
   const origin = internalOrigin({ actor, organizationId, environment: 'live', causeId: `${organizationId}.${month}` });
@@ -83,7 +83,7 @@ const monthsBefore = (month: Month, count = LATE_MONTHS): readonly Month[] =>
  */
 export const closePeriod = async (
   context: BillingContext,
-  { organizationId, month, count }: Named & { readonly count: CountRecipients },
+  { organizationId, month, count }: MonthOfOrganization & { readonly count: CountRecipients },
 ): Promise<void> => {
   const { store, plans = BUILT_IN_PLANS } = context;
   const period = requirePeriod(month);

@@ -122,13 +122,19 @@ export interface Person extends Pick<ExistingErasure, 'organizationId' | 'digest
 }
 
 /** Data to remove. Messages that have not ended for all recipients are waited for. */
-export interface Found extends Pick<Going, 'contentIds' | 'recipientIds' | 'deliveryIds' | 'mail'> {
+export interface ErasableData extends Pick<Going, 'contentIds' | 'recipientIds' | 'deliveryIds' | 'mail'> {
   readonly waitingMessages: number;
 }
 
-export const NOTHING_FOUND: Found = { contentIds: [], recipientIds: [], deliveryIds: [], mail: [], waitingMessages: 0 };
+export const NOTHING_FOUND: ErasableData = {
+  contentIds: [],
+  recipientIds: [],
+  deliveryIds: [],
+  mail: [],
+  waitingMessages: 0,
+};
 
-export const together = (found: readonly Found[]): Found => ({
+export const together = (found: readonly ErasableData[]): ErasableData => ({
   contentIds: found.flatMap(({ contentIds }) => contentIds),
   recipientIds: found.flatMap(({ recipientIds }) => recipientIds),
   deliveryIds: found.flatMap(({ deliveryIds }) => deliveryIds),
@@ -188,7 +194,7 @@ export const findInMessage = async (
   { store }: Pick<CommandContext, 'store'>,
   person: Person,
   messageId: string,
-): Promise<Found> => {
+): Promise<ErasableData> => {
   const events = await readWholeStream(store, messageStream(messageId));
   const state = fold(message, events);
   if (state.status === 'absent') return NOTHING_FOUND;
@@ -205,7 +211,10 @@ export const findInMessage = async (
 };
 
 /** Addresses and evidence on the lists of both environments. */
-export const findInSuppressions = async ({ store }: Pick<CommandContext, 'store'>, person: Person): Promise<Found> => {
+export const findInSuppressions = async (
+  { store }: Pick<CommandContext, 'store'>,
+  person: Person,
+): Promise<ErasableData> => {
   const streams = environmentSchema.options.map((each) => suppressionStream(suppressionId(each, person.digest)));
   const events = (await Promise.all(streams.map((stream) => readWholeStream(store, stream)))).flat();
   return { ...NOTHING_FOUND, ...inStream(events, person) };

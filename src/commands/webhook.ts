@@ -53,18 +53,18 @@ export interface WebhookWithSecret extends WebhookAtRevision {
 }
 
 /** An endpoint as its caller names it. */
-interface Named extends Condition {
+interface WebhookTarget extends Condition {
   readonly webhookId: string;
   readonly environment: Environment;
 }
 
-type Deciding = (state: Webhook, by: WebhookOwner, now: string) => readonly WebhookEvent[];
+type WebhookDecision = (state: Webhook, by: WebhookOwner, now: string) => readonly WebhookEvent[];
 
 const change = (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
-  { webhookId, environment, ...how }: Named & { readonly known?: Loaded<Webhook> },
-  decide: Deciding,
+  { webhookId, environment, ...how }: WebhookTarget & { readonly known?: Loaded<Webhook> },
+  decide: WebhookDecision,
 ): Promise<Executed<Webhook, WebhookEvent>> => {
   const now = context.system.now().toISOString();
   const by = { organizationId: origin.organizationId, environment };
@@ -147,7 +147,7 @@ export const registerWebhook = async (
 };
 
 /** Fields that are undefined stay as they are. */
-export interface UpdateWebhook extends Named {
+export interface UpdateWebhook extends WebhookTarget {
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
   readonly description?: string | null | undefined;
@@ -182,7 +182,7 @@ export interface RotatedWebhook extends WebhookWithSecret {
 export const rotateWebhookSecret = async (
   context: CommandContext,
   origin: Origin,
-  { gracePeriodMinutes, ...named }: Named & { readonly gracePeriodMinutes: number },
+  { gracePeriodMinutes, ...named }: WebhookTarget & { readonly gracePeriodMinutes: number },
 ): Promise<RotatedWebhook> => {
   const { secretId, secret } = await makeSecret(context, origin);
   const changed = change(context, origin, named, (before, by, now) =>
@@ -199,7 +199,7 @@ export const rotateWebhookSecret = async (
  * @returns id of the event that is posted.
  * @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`, `webhook_disabled`.
  */
-export const pingWebhook = async (context: CommandContext, origin: Origin, named: Named): Promise<string> => {
+export const pingWebhook = async (context: CommandContext, origin: Origin, named: WebhookTarget): Promise<string> => {
   const { revision } = await change(context, origin, named, decidePingWebhook);
   const [pinged] = await context.store.readStream(webhookStream(named.webhookId), { from: Number(revision) });
   return customerEventId(pinged?.id ?? '', 0);
@@ -212,7 +212,7 @@ export const pingWebhook = async (context: CommandContext, origin: Origin, named
 export const recordResend = async (
   context: CommandContext,
   origin: Origin,
-  { deliveryId, ...named }: Named & { readonly deliveryId: string },
+  { deliveryId, ...named }: WebhookTarget & { readonly deliveryId: string },
 ): Promise<void> => {
   await change(context, origin, named, decideResendDelivery(deliveryId));
 };
@@ -221,7 +221,7 @@ export const recordResend = async (
 export const pauseWebhook = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
-  { keyId, ...named }: Named & { readonly keyId: string },
+  { keyId, ...named }: WebhookTarget & { readonly keyId: string },
 ): Promise<void> => {
   await change(context, origin, named, (state) => decidePauseWebhook(state, keyId));
 };
@@ -230,7 +230,7 @@ export const pauseWebhook = async (
 export const adoptWebhook = async (
   context: CommandContext,
   origin: Origin,
-  { bounds, ...named }: Named & Pick<Parameters<typeof decideAdoptWebhook>[2], 'bounds'>,
+  { bounds, ...named }: WebhookTarget & Pick<Parameters<typeof decideAdoptWebhook>[2], 'bounds'>,
 ): Promise<WebhookAtRevision> => {
   const { state, revision } = await change(context, origin, named, (before, by) =>
     decideAdoptWebhook(before, by, { actor: origin.actor, bounds }),
@@ -256,12 +256,12 @@ export const carriesContents = async (
 export const disableWebhook = async (
   context: Pick<CommandContext, 'store' | 'system'>,
   origin: Origin,
-  { reason, ...named }: Named & { readonly reason: DisabledReason },
+  { reason, ...named }: WebhookTarget & { readonly reason: DisabledReason },
 ): Promise<void> => {
   await change(context, origin, named, (state) => decideDisableWebhook(state, reason));
 };
 
 /** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */
-export const deleteWebhook = async (context: CommandContext, origin: Origin, named: Named): Promise<void> => {
+export const deleteWebhook = async (context: CommandContext, origin: Origin, named: WebhookTarget): Promise<void> => {
   await change(context, origin, named, decideDeleteWebhook);
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Secrets } from '../domain/ports/secrets.ts';
-import type { TreesChecked } from '../projections/audit/check/check-trees.ts';
+import type { TreeCheckResult } from '../projections/audit/check/check-trees.ts';
 import { putNote } from './open-operator.ts';
 
 /** Vault row with what the last check of all audit trees found, for `outbox doctor`. */
@@ -19,7 +19,7 @@ export type LastAuditCheck = Readonly<z.infer<typeof schema>>;
 export const noteAuditCheck = (
   secrets: Secrets,
   at: Date,
-  { verdict, faultCount, doubts }: Pick<TreesChecked, 'verdict' | 'faultCount' | 'doubts'>,
+  { verdict, faultCount, doubts }: Pick<TreeCheckResult, 'verdict' | 'faultCount' | 'doubts'>,
 ): Promise<void> => {
   const noted: LastAuditCheck = { at: at.toISOString(), verdict, faults: faultCount, doubts: [...doubts] };
   return putNote(secrets, ROW, JSON.stringify(noted));

@@ -7,9 +7,9 @@ import { trySmarthost } from './try-smarthost.ts';
 /** Each check is a session with the smarthost. Shorter annoys it, longer is late to say that it refuses. */
 const CHECK_EVERY_MS = 60_000;
 
-type MailFound = Awaited<ReturnType<HealthParts['mail']>>;
+type MailHealth = Awaited<ReturnType<HealthParts['mail']>>;
 
-const check = async (config: Config, { context, system }: Engines): Promise<MailFound> => {
+const check = async (config: Config, { context, system }: Engines): Promise<MailHealth> => {
   const { mail, bounceDomain = null, ehloName = null, publicUrl = null } = config;
   const at = system.now().toISOString();
   if (mail.kind === 'capture') return { facts: { kind: mail.kind, smarthost: null, checked_at: at }, problems: [] };
@@ -30,11 +30,11 @@ export const mailHealth = ({
   readonly config: Config;
   readonly engines: Engines;
 }): HealthParts['mail'] => {
-  let checking: Promise<MailFound> | undefined;
-  let last: MailFound | undefined;
+  let checking: Promise<MailHealth> | undefined;
+  let last: MailHealth | undefined;
   let nextMs = Number.NEGATIVE_INFINITY;
 
-  const checkNow = async (): Promise<MailFound> => {
+  const checkNow = async (): Promise<MailHealth> => {
     nextMs = engines.system.monotonicMs() + CHECK_EVERY_MS;
     last = await check(config, engines);
     return last;

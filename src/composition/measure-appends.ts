@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 /** The newest. Under load they cover less than the minute, and `appends` is projected. Higher: memory. */
 const KEPT_MAX = 2_000;
 
-interface Kept {
+interface AppendSample {
   readonly atMs: number;
   readonly tookMs: number;
 }
@@ -26,10 +26,10 @@ export const measureAppends = (
   store: EventStore,
   system: Pick<System, 'monotonicMs'>,
 ): { readonly store: EventStore; appendTimes(): AppendTimes } => {
-  const ring: Kept[] = [];
+  const ring: AppendSample[] = [];
   let next = 0;
 
-  const keep = (kept: Kept): void => {
+  const keep = (kept: AppendSample): void => {
     ring[next] = kept;
     next = (next + 1) % KEPT_MAX;
   };

@@ -106,15 +106,15 @@ const refusalOf = (error: unknown): string => {
   throw error;
 };
 
-type Given = (name: string) => string | undefined;
+type ReadVariable = (name: string) => string | undefined;
 
 const givenIn =
-  (environment: Environment): Given =>
+  (environment: Environment): ReadVariable =>
   (name) =>
     environment[name]?.trim() || undefined;
 
 /** Whether a process of these roles needs the certificate. Others may not have the files. */
-const isUsed = (given: Given): boolean => {
+const isUsed = (given: ReadVariable): boolean => {
   const roles = given('ROLES') ?? 'api,workers';
   const isSubmittedTo = given('SUBMISSION_PORT') !== undefined || given('SUBMISSION_TLS_PORT') !== undefined;
   return (

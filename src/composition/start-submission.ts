@@ -20,7 +20,7 @@ export interface RunningSubmission extends RunningRole {
 
 type Variable = Extract<ListenAddress['variable'], `SUBMISSION_${string}`>;
 
-interface Offered {
+interface SubmissionAddress {
   readonly host: string;
   readonly publicUrl: string | undefined;
   readonly hasTls: boolean;
@@ -29,14 +29,14 @@ interface Offered {
 }
 
 /** Host name under which clients reach this address. Without a certificate it is loopback, because other clients are refused. */
-const hostOffered = ({ host, publicUrl, hasTls }: Omit<Offered, 'port' | 'tlsPort'>): string | null => {
+const hostOffered = ({ host, publicUrl, hasTls }: Omit<SubmissionAddress, 'port' | 'tlsPort'>): string | null => {
   const own = isUnspecified(host) ? '127.0.0.1' : host;
   if (!hasTls) return isLoopback(own) ? own : null;
   return publicUrl === undefined || isLoopback(host) ? own : new URL(publicUrl).hostname;
 };
 
 /** Servers that clients can use. */
-export const serversOffered = ({ port, tlsPort, ...offered }: Offered): readonly SubmissionServer[] => {
+export const serversOffered = ({ port, tlsPort, ...offered }: SubmissionAddress): readonly SubmissionServer[] => {
   const host = hostOffered(offered);
   if (host === null) return [];
   const asked = offered.hasTls ? 'starttls' : 'none';

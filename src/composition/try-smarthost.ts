@@ -7,7 +7,7 @@ import { openSmtpSession, SmtpConnectFailed, type SmtpReply, type SmtpSession } 
 const CONNECT_MS = 10_000;
 const IN_ALL_MS = 20_000;
 
-export interface SmarthostTried {
+export interface SmarthostTrial {
   readonly works: boolean;
   /** The result for a person, without a secret. */
   readonly sentence: string;
@@ -20,7 +20,7 @@ const saidOf = ({ code, enhanced }: SmtpReply): string =>
   code === 0 ? '' : ` (${[code, enhanced].filter((part) => part !== null).join(' ')})`;
 
 /** Whether it refuses to relay. Other objections to this recipient do not count. */
-const refusalOf = async (session: SmtpSession): Promise<SmarthostTried['sentence'] | null> => {
+const refusalOf = async (session: SmtpSession): Promise<SmarthostTrial['sentence'] | null> => {
   const refusal = await session.ask('', ELSEWHERE);
   if (refusal === null) return null;
   const { stage, reply } = refusal;
@@ -29,7 +29,7 @@ const refusalOf = async (session: SmtpSession): Promise<SmarthostTried['sentence
 };
 
 /** Connects, upgrades to TLS, logs in, asks for a relayed recipient and quits. No mail is sent. */
-export const trySmarthost = async (url: string, ehloName = hostname()): Promise<SmarthostTried> => {
+export const trySmarthost = async (url: string, ehloName = hostname()): Promise<SmarthostTrial> => {
   const smarthost = parseSmarthost(url);
   const { host, port, credentials } = smarthost;
   const place = `the smarthost ${host}, port ${port}`;

@@ -87,7 +87,7 @@ const DEADLINE_MS = 15_000;
 const NOTHING = z.strictObject({});
 
 /** A definition with both schemas present. */
-type Reading<Body extends z.ZodType, Query extends z.ZodType> = Definition<Body, Query> & {
+type FullDefinition<Body extends z.ZodType, Query extends z.ZodType> = Definition<Body, Query> & {
   readonly body: Body;
   readonly query: Query;
 };
@@ -100,7 +100,7 @@ const furtherProblems = async (
 
 /** @param caller null: the route needs no key. */
 const readRequest = async <Body extends z.ZodType, Query extends z.ZodType>(
-  schemas: Reading<Body, Query>,
+  schemas: FullDefinition<Body, Query>,
   request: FastifyRequest,
   caller: Caller | null,
 ): Promise<{ readonly body: z.output<Body>; readonly query: z.output<Query> }> => {

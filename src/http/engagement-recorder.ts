@@ -46,7 +46,7 @@ const CONCURRENCY = 16;
 const CLOSE_MS_MAX = 4_000;
 
 /** Buffered engagements of one recipient. */
-interface Buffered extends TrackedCopy {
+interface BufferedCopy extends TrackedCopy {
   dueMs: number;
   /** Keyed by the facts that make two engagements alike. */
   readonly engagements: Map<string, Engagement>;
@@ -67,7 +67,7 @@ export const createEngagementRecorder = ({
   times: { bufferMs, coalesceMs, tickMs } = ENGAGEMENT_TIMES,
 }: EngagementRecorderOptions): EngagementRecorder => {
   const { system } = context;
-  const buffered = new Map<string, Buffered>();
+  const buffered = new Map<string, BufferedCopy>();
   /** Ends of the minutes after recorded engagements, by recipient and likeness, in order of time. */
   const recent = new Map<string, number>();
   let kept = 0;
@@ -85,7 +85,7 @@ export const createEngagementRecorder = ({
   /** When what is like it may be recorded again; 0: at once. */
   const againMs = (copy: TrackedCopy, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
 
-  const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): Buffered => {
+  const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): BufferedCopy => {
     const key = keyOf({ messageId, recipientId });
     const found = buffered.get(key) ?? { messageId, recipientId, dueMs, engagements: new Map() };
     buffered.set(key, found);
@@ -106,7 +106,7 @@ export const createEngagementRecorder = ({
     entry.engagements.set(like, added(before, engagement));
   };
 
-  const noteRecent = (copy: Buffered, nowMs: number): void => {
+  const noteRecent = (copy: BufferedCopy, nowMs: number): void => {
     for (const like of copy.engagements.keys()) {
       const key = `${keyOf(copy)} ${like}`;
       recent.delete(key);
@@ -119,7 +119,7 @@ export const createEngagementRecorder = ({
   };
 
   /** Keeps an engagement that could not be recorded for another try, unless a retry cannot succeed. */
-  const keepOrLose = (copy: Buffered, error: unknown): void => {
+  const keepOrLose = (copy: BufferedCopy, error: unknown): void => {
     const { messageId } = copy;
     const isLost = isFatal(error);
     if (isLost || !isAway) logger.error({ error, messageId, isLost }, 'openings and clicks cannot be recorded');
@@ -130,7 +130,7 @@ export const createEngagementRecorder = ({
     copy.engagements.values().forEach(take);
   };
 
-  const record = async (copy: Buffered): Promise<void> => {
+  const record = async (copy: BufferedCopy): Promise<void> => {
     try {
       await recordEngagement(context, { ...copy, engagements: [...copy.engagements.values()] });
       noteRecent(copy, system.monotonicMs());
@@ -141,7 +141,7 @@ export const createEngagementRecorder = ({
   };
 
   /** Takes everything except repeats within their minute. Those stay, even if the recipient does something else. */
-  const take = (copy: Buffered, untilMs: number): Buffered => {
+  const take = (copy: BufferedCopy, untilMs: number): BufferedCopy => {
     const all = [...copy.engagements];
     const staying = all.filter(([like]) => againMs(copy, like) > untilMs);
     buffered.delete(keyOf(copy));

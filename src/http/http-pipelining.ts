@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-interface Waiting {
+interface WaitingRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -18,7 +18,7 @@ const WAITING_MAX = 5_000;
  */
 export const oneAtATime = (serve: RequestListener): RequestListener => {
   /** Requests behind the one in progress, by connection; absent: none is in progress. */
-  const busy = new WeakMap<Socket, Waiting[]>();
+  const busy = new WeakMap<Socket, WaitingRequest[]>();
   const known = new WeakSet<Socket>();
 
   const keepPaused = (socket: Socket): void => {

@@ -7,7 +7,7 @@ import type { PartName, PartStatus, SerializedService, ServiceParts } from './sc
  */
 
 /** Facts and problems of a part. */
-export interface Found<Facts> {
+export interface PartHealth<Facts> {
   /** null: this service, or this process, has no such part. */
   readonly facts: Facts | null;
   /** Sentences for operators, without data of an organization. */
@@ -16,7 +16,7 @@ export interface Found<Facts> {
 
 /** How each part is asked. */
 export type HealthParts = {
-  readonly [Name in PartName]: () => Promise<Found<NonNullable<ServiceParts[Name]['facts']>>>;
+  readonly [Name in PartName]: () => Promise<PartHealth<NonNullable<ServiceParts[Name]['facts']>>>;
 };
 
 /** A person waits. Longer keeps the screen empty, shorter calls a busy database unknown. */
@@ -36,7 +36,7 @@ const unknown = (error: unknown): Part => ({
   facts: null,
 });
 
-const known = ({ facts, problems }: Found<unknown>): Part => {
+const known = ({ facts, problems }: PartHealth<unknown>): Part => {
   if (problems.length > 0) return { status: 'attention', problems: [...problems], facts };
   return { status: facts === null ? 'unused' : 'ok', problems: [], facts };
 };
@@ -49,10 +49,10 @@ const worstOf = (parts: readonly Part[]): PartStatus => {
 
 /** @returns the health as it was at most a second ago. Never rejects. */
 export const createServiceHealth = (parts: HealthParts, system: System): (() => Promise<SerializedService>) => {
-  const asking = new Map<string, Promise<Found<unknown>>>();
+  const asking = new Map<string, Promise<PartHealth<unknown>>>();
   let shared: { readonly untilMs: number; readonly answer: Promise<SerializedService> } | undefined;
 
-  const askOnce = (name: string, ask: () => Promise<Found<unknown>>): Promise<Found<unknown>> => {
+  const askOnce = (name: string, ask: () => Promise<PartHealth<unknown>>): Promise<PartHealth<unknown>> => {
     const under = asking.get(name);
     if (under !== undefined) return under;
     const asked = ask().finally(() => asking.delete(name));
@@ -60,7 +60,7 @@ export const createServiceHealth = (parts: HealthParts, system: System): (() => 
     return asked;
   };
 
-  const answerOf = async (name: string, ask: () => Promise<Found<unknown>>): Promise<readonly [string, Part]> => {
+  const answerOf = async (name: string, ask: () => Promise<PartHealth<unknown>>): Promise<readonly [string, Part]> => {
     try {
       return [name, known(await withTimeout({ ms: PART_MS_MAX, system }, askOnce(name, ask)))];
     } catch (error) {

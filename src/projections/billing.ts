@@ -8,12 +8,12 @@ import { earlierMessages } from './messages/earlier-messages.ts';
 import { defineProjection } from './projection.ts';
 import { rowsInto } from './rebuild-tables.ts';
 
-interface Accepted {
+interface AcceptedMessage {
   readonly messageId: string;
   readonly day: string;
 }
 
-interface Added {
+interface AddedRecipients {
   readonly organizationId: string;
   readonly day: string;
   recipients: number;
@@ -25,15 +25,15 @@ interface Added {
 interface Changes {
   /** Day in UTC that each message was accepted on, by message id. */
   readonly days: Map<string, string>;
-  readonly accepted: Accepted[];
+  readonly accepted: AcceptedMessage[];
   readonly invoices: ReturnType<typeof invoiceRow>[];
   /** Recipients to add, by organization and day. */
-  readonly recipients: Map<string, Added>;
+  readonly recipients: Map<string, AddedRecipients>;
 }
 
 const SELECT_DAYS = `select message_id, to_char(day, 'YYYY-MM-DD') as day from billing_messages where message_id = any($1)`;
 
-const insertMessages = rowsInto<Accepted>('billing_messages', { message_id: 'messageId', day: 'day' });
+const insertMessages = rowsInto<AcceptedMessage>('billing_messages', { message_id: 'messageId', day: 'day' });
 
 const ADD_RECIPIENTS = `
   insert into billing_days as b (organization_id, day, billable_recipients, after_position)

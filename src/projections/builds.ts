@@ -74,7 +74,7 @@ const createLanes = (builds: readonly Build[], signal: AbortSignal | undefined) 
 };
 
 /** The next read: the head of the log at its start, and the page after a position that all builds have reached. */
-export interface Reading {
+export interface SourceRead {
   readonly head: Promise<Position>;
   page: Promise<Page>;
 }
@@ -87,7 +87,7 @@ const readPage = ({ store }: Source, builds: readonly Build[], from: Position): 
   return page;
 };
 
-export const beginReading = (options: Source, builds: readonly Build[]): Reading => {
+export const beginReading = (options: Source, builds: readonly Build[]): SourceRead => {
   const head = options.store.head();
   head.catch(() => {}); // thrown when awaited
   return { head, page: readPage(options, builds, builds[0]?.position ?? LOG_START) };
@@ -100,7 +100,7 @@ export const beginReading = (options: Source, builds: readonly Build[]): Reading
 export const catchUp = async (
   options: Source,
   builds: readonly Build[],
-  reading: Reading = beginReading(options, builds),
+  reading: SourceRead = beginReading(options, builds),
 ): Promise<number> => {
   const { signal } = options;
   const lanes = createLanes(builds, signal);

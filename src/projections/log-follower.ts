@@ -62,7 +62,7 @@ const GATHER_MS = 50;
  */
 const LOOK_AGAIN_MS = 1000;
 
-interface Kept extends FollowedPage {
+interface KeptPage extends FollowedPage {
   readonly after: Position;
   readonly bytes: number;
 }
@@ -78,7 +78,7 @@ export interface LogFollowerOptions {
 }
 
 /** The pages that fit into a batch. The first always fits. */
-const fitting = (pages: readonly Kept[], eventsMax: number): readonly Kept[] => {
+const fitting = (pages: readonly KeptPage[], eventsMax: number): readonly KeptPage[] => {
   let events = 0;
   const end = pages.findIndex((page, index) => {
     events += page.events.length;
@@ -89,7 +89,7 @@ const fitting = (pages: readonly Kept[], eventsMax: number): readonly Kept[] => 
 
 export const createLogFollower = ({ store, system }: LogFollowerOptions): LogFollower => {
   const closing = new AbortController();
-  let kept: Kept[] = [];
+  let kept: KeptPage[] = [];
   let keptEvents = 0;
   let keptBytes = 0;
   /** Position of the last kept page. */

@@ -60,16 +60,16 @@ interface Checkpoint {
 }
 
 /** Positions by name of the read model. */
-type Passed = ReadonlyMap<string, Position>;
+type PassedPositions = ReadonlyMap<string, Position>;
 
 /**
  * Concurrent callers share one query; its result is not kept. Commits of projections do not wait for the disk
  * (`database.ts`), so checkpoints can move back after a crash, and a kept one would promise lost rows.
  */
-const sharedRead = (pool: Database): (() => Promise<Passed>) => {
-  let reading: Promise<Passed> | undefined;
+const sharedRead = (pool: Database): (() => Promise<PassedPositions>) => {
+  let reading: Promise<PassedPositions> | undefined;
 
-  const read = async (): Promise<Passed> => {
+  const read = async (): Promise<PassedPositions> => {
     const { rows } = await pool.query<Checkpoint>({ name: 'read-checkpoints', text: CHECKPOINTS });
     return new Map(rows.map(({ name, position }) => [name, position]));
   };
@@ -96,7 +96,8 @@ export const createWaitFor = ({ pool, system, awaited }: WaitForOptions): WaitFo
   return async (names, position, { timeoutMs = TIMEOUT_MS_DEFAULT, signal } = {}) => {
     const deadline = system.monotonicMs() + timeoutMs;
     const isOver = (): boolean => signal?.aborted === true || system.monotonicMs() >= deadline;
-    const isPassed = (passed: Passed): boolean => names.every((name) => (passed.get(name) ?? LOG_START) >= position);
+    const isPassed = (passed: PassedPositions): boolean =>
+      names.every((name) => (passed.get(name) ?? LOG_START) >= position);
     while (!isPassed(await read())) {
       if (isOver()) return false;
       awaited?.note(names, position);

@@ -30,7 +30,7 @@ interface Reader {
   aloneMs: number;
 }
 
-interface Kept extends Page {
+interface KeptPage extends Page {
   readonly after: Position;
 }
 
@@ -56,7 +56,7 @@ export const createReadingBehind = ({ store, system, signal }: ReadingBehindOpti
   const { monotonicMs } = system;
   const readers = new Map<string, Reader>();
   /** Consecutive pages. */
-  let kept: Kept[] = [];
+  let kept: KeptPage[] = [];
   /** Position of the last page. */
   let end: Position = LOG_START;
   let pulling: Promise<void> | undefined;

@@ -38,7 +38,7 @@ export class RebuildInProgress extends Error {
   }
 }
 
-interface Rebuilding extends RebuildOptions {
+interface RebuildState extends RebuildOptions {
   readonly logId: string;
   readonly builds: readonly Build[];
 }
@@ -60,7 +60,7 @@ const prepare = async ({ client, projection, logId }: Build['target']): Promise<
 const LOCK_LIVE = 'select position, log_id as "logId" from read_models.checkpoints where name = $1 for update';
 
 /** Read models never move backwards: a client would see its own write vanish. */
-const catchUpTo = async (rebuilding: Rebuilding, build: Build, position: Position): Promise<void> => {
+const catchUpTo = async (rebuilding: RebuildState, build: Build, position: Position): Promise<void> => {
   while (build.position < position) {
     const from = build.position;
     await catchUp(rebuilding, [build]);
@@ -70,7 +70,7 @@ const catchUpTo = async (rebuilding: Rebuilding, build: Build, position: Positio
 };
 
 /** Holds the live checkpoint, so that the running projection waits and then continues on the new tables. */
-const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
+const switchOver = (rebuilding: RebuildState, build: Build): Promise<void> =>
   withConnection(rebuilding.pool, (db) =>
     inTransaction(db, 'read_models', async () => {
       const { projection } = build.target;
@@ -91,7 +91,7 @@ const switchOver = (rebuilding: Rebuilding, build: Build): Promise<void> =>
 const isHeldUp = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === '55P03' || error.code === '40P01');
 
-const switchWithRetries = async (rebuilding: Rebuilding, build: Build): Promise<void> => {
+const switchWithRetries = async (rebuilding: RebuildState, build: Build): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await switchOver(rebuilding, build);
@@ -103,7 +103,7 @@ const switchWithRetries = async (rebuilding: Rebuilding, build: Build): Promise<
   }
 };
 
-const build = async (rebuilding: Rebuilding): Promise<readonly Rebuilt[]> => {
+const build = async (rebuilding: RebuildState): Promise<readonly Rebuilt[]> => {
   const { builds, logger } = rebuilding;
   const reading = beginReading(rebuilding, builds);
   for (const { target } of builds) await lock(target);

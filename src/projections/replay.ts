@@ -29,7 +29,7 @@ const READER_TIMEOUT_SECONDS = 600;
 const PROGRESS_EVENTS = 50_000;
 
 export type ReplaySchema = `replay_${string}`;
-type Unfinished = `unfinished_${ReplaySchema}`;
+type UnfinishedSchema = `unfinished_${ReplaySchema}`;
 
 /** Lower case, so that it needs no quotes, and short enough for PostgreSQL (63 bytes) with what is put before it. */
 const SCHEMA = /^replay_[a-z0-9_]{1,40}$/;
@@ -113,14 +113,14 @@ const isThere = async (db: Database, schema: string): Promise<boolean> => {
   return rows[0]?.there === true;
 };
 
-const createSchema = (db: Database, schema: Unfinished): Promise<unknown> =>
+const createSchema = (db: Database, schema: UnfinishedSchema): Promise<unknown> =>
   db.query(`
     drop schema if exists ${schema} cascade;
     create schema ${schema};
     create table ${schema}.checkpoints (like read_models.checkpoints including all);
     create table ${schema}.parked_events (like read_models.parked_events including all)`);
 
-const makeRows = async (source: Source, builds: readonly Build[], schema: Unfinished): Promise<number> => {
+const makeRows = async (source: Source, builds: readonly Build[], schema: UnfinishedSchema): Promise<number> => {
   await allOf(builds, async ({ client, projection, logId }) => {
     await client.query(`set search_path to ${schema}`);
     await makeTables(client, projection, schema);
@@ -132,7 +132,7 @@ const makeRows = async (source: Source, builds: readonly Build[], schema: Unfini
 };
 
 /** Gives the schema its name, and the role its rights, in one transaction. */
-const publish = (db: Database, unfinished: Unfinished, made: Replay, { role, sql }: ReaderRole) =>
+const publish = (db: Database, unfinished: UnfinishedSchema, made: Replay, { role, sql }: ReaderRole) =>
   db.query(`
     ${sql}
     alter schema ${unfinished} rename to ${made.schema};
@@ -140,7 +140,7 @@ const publish = (db: Database, unfinished: Unfinished, made: Replay, { role, sql
     grant usage on schema ${made.schema} to ${role};
     grant select on all tables in schema ${made.schema} to ${role}`);
 
-const make = async (options: ReplayOptions, unfinished: Unfinished): Promise<Replay & { password: string }> => {
+const make = async (options: ReplayOptions, unfinished: UnfinishedSchema): Promise<Replay & { password: string }> => {
   const { pool, store, system, moment, into, signal } = options;
   const [head, logId] = await Promise.all([store.head(), store.logId()]);
   const past = storeUntil(options, head);
@@ -195,7 +195,7 @@ const withLock = <T>(pool: Pool, schema: ReplaySchema, work: (client: PoolClient
  */
 export const replay = (options: ReplayOptions): Promise<Replay & { password: string }> => {
   const { pool, into } = options;
-  const unfinished: Unfinished = `unfinished_${into}`;
+  const unfinished: UnfinishedSchema = `unfinished_${into}`;
   return withLock(pool, into, async (client) => {
     if (await isThere(client, into)) {
       throw new ReplayRefused(`schema ${into} exists: choose another name, or drop it with "replay drop ${into}"`);
@@ -224,7 +224,7 @@ export const listReplays = async (db: Database): Promise<readonly Replay[]> => {
 /** Drops a replay and its role, or the remains of an interrupted run. @throws {ReplayRefused} if there are none. */
 export const dropReplay = (pool: Pool, schema: ReplaySchema): Promise<void> =>
   withLock(pool, schema, async (client) => {
-    const unfinished: Unfinished = `unfinished_${schema}`;
+    const unfinished: UnfinishedSchema = `unfinished_${schema}`;
     const found = (await listReplays(client)).find((each) => each.schema === schema);
     if (found === undefined && !(await isThere(client, unfinished)))
       throw new ReplayRefused(`there is no replay ${schema}: "replay list" lists them`);

@@ -12,7 +12,7 @@ export interface RetryParkedOptions {
   readonly projections?: readonly Projection[];
 }
 
-export interface Retried {
+export interface RetryResult {
   readonly applied: number;
   readonly stillParked: number;
 }
@@ -75,7 +75,7 @@ const retryWholeStream = async (job: Job): Promise<number> => {
 export const retryParked = async (
   { pool, store, projections = PROJECTIONS }: RetryParkedOptions,
   name: ProjectionName,
-): Promise<Retried> => {
+): Promise<RetryResult> => {
   const projection = projections.find((candidate) => candidate.name === name);
   if (projection === undefined) throw new TypeError(`there is no projection ${name}`);
   const { rows: streams } = await pool.query<{ stream: StreamName }>(STREAMS, [name]);

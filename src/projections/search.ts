@@ -7,7 +7,7 @@ import { BOTH_ENVIRONMENTS } from './events/queries.ts';
  * statement is one probe of an index: of the primary key, or of the index by name that the table has for it.
  */
 
-export interface Found {
+export interface FoundResource {
   readonly id: string;
   /** null: it has none. */
   readonly name: string | null;
@@ -78,18 +78,18 @@ export const findById = async (
   db: Database,
   kind: FoundKind,
   { organizationId, environments, id }: Within & { readonly id: string },
-): Promise<readonly Found[]> => {
+): Promise<readonly FoundResource[]> => {
   const values = [organizationId, environments, id];
-  return (await db.query<Found>({ name: `find-${kind}-by-id`, text: byId(KINDS[kind]), values })).rows;
+  return (await db.query<FoundResource>({ name: `find-${kind}-by-id`, text: byId(KINDS[kind]), values })).rows;
 };
 
 export const findByName = async (
   db: Database,
   kind: (typeof NAMED_KINDS)[number],
   { organizationId, environments, name, limit }: Within & { readonly name: string; readonly limit: number },
-): Promise<readonly Found[]> => {
+): Promise<readonly FoundResource[]> => {
   const values = [organizationId, environments, name, limit];
-  return (await db.query<Found>({ name: `find-${kind}-by-name`, text: byName(KINDS[kind]), values })).rows;
+  return (await db.query<FoundResource>({ name: `find-${kind}-by-name`, text: byName(KINDS[kind]), values })).rows;
 };
 
 const MESSAGE = `

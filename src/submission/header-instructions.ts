@@ -134,7 +134,7 @@ export const instructionsOf = (mail: ParsedMail, envelope: readonly string[]): I
 };
 
 /** Recipients of a message as fields of a send body, and those that its headers show. */
-export interface Addressed {
+export interface RecipientFields {
   readonly to?: readonly string[];
   readonly cc?: readonly string[];
   readonly bcc?: readonly string[];
@@ -180,7 +180,7 @@ const readAll = (field: 'To' | 'Cc', written: readonly WrittenAddress[], problem
 export const addressed = (
   { to, cc }: Pick<ParsedMail, 'to' | 'cc'>,
   envelope: readonly string[],
-): Addressed & { readonly problems: readonly Problem[] } => {
+): RecipientFields & { readonly problems: readonly Problem[] } => {
   if (to.length + cc.length > SHOWN_MAX) {
     return { problems: [['to', `To and Cc must have at most ${SHOWN_MAX} addresses together`]] };
   }

@@ -70,7 +70,7 @@ export interface ReceivedMessage {
   readonly reservation: Reservation;
 }
 
-export interface Receiving {
+export interface ReceiveContext {
   readonly bodies: BodyBudget;
   readonly organizationId: string;
   /** `SIZE` of the client's MAIL (RFC 1870); null: absent. */
@@ -94,7 +94,7 @@ const createBlocks = () => {
 };
 
 /** Reserves the declared size, or that of a small message. Nothing is read from the client until then. */
-const reserveFirst = ({ bodies, organizationId, declaredBytes }: Receiving): Promise<Reservation | null> => {
+const reserveFirst = ({ bodies, organizationId, declaredBytes }: ReceiveContext): Promise<Reservation | null> => {
   const bytes = Math.min(MESSAGE_BYTES_MAX, declaredBytes ?? SMALL_BODY_BYTES_MAX);
   return bodies.reserve(organizationId, bytes, { waits: true });
 };
@@ -117,7 +117,10 @@ const readToEnd = async (
  * message is read to its end, as the protocol requires, and dropped.
  * @throws {SmtpRefusal} too large, no room, or incomplete; then nothing stays reserved.
  */
-export const receiveMessage = async (stream: SMTPServerDataStream, receiving: Receiving): Promise<ReceivedMessage> => {
+export const receiveMessage = async (
+  stream: SMTPServerDataStream,
+  receiving: ReceiveContext,
+): Promise<ReceivedMessage> => {
   const { bodies, organizationId } = receiving;
   const blocks = createBlocks();
   let reservation = await reserveFirst(receiving);

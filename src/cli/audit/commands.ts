@@ -3,7 +3,7 @@ import { rotateAuditKey } from '../../commands/audit.ts';
 import { noteAuditCheck } from '../../composition/last-audit-check.ts';
 import { readWitnessPolicy } from '../../composition/read-service-config.ts';
 import type { Verdict } from '../../domain/audit/verifier/judgement.ts';
-import { checkTrees, type TreesChecked } from '../../projections/audit/check/check-trees.ts';
+import { checkTrees, type TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
 import { type OperatorCommand, optional, optionalCount, type PlainCommand, repeated, required } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { operatorOrigin } from '../operator-origin.ts';
@@ -33,7 +33,7 @@ const REST_SHARE = 1;
 
 const CHECK_CODES = { 'no fault': 0, faults: 1, undecided: 2 } as const;
 
-const checkText = ({ verdict, faults, faultCount, doubts, disputed, ...counts }: TreesChecked): string => {
+const checkText = ({ verdict, faults, faultCount, doubts, disputed, ...counts }: TreeCheckResult): string => {
   const more = faultCount - faults.length;
   const { trees, leaves, checkpoints, cosignatures, contents, replies, clients, withoutHashes } = counts;
   const signing = 'is contradicted by a witness, and not signed any more: `npm run outbox -- audit reopen`';
@@ -64,8 +64,8 @@ export const checkAuditCommand: OperatorCommand = {
     if (tree === undefined) await noteAuditCheck(context.secrets, system.now(), checked);
     return { ...checked };
   },
-  exitCode: (result) => CHECK_CODES[(result as unknown as TreesChecked).verdict], // as `run` gives it
-  textOf: (result) => checkText(result as unknown as TreesChecked), // as `run` gives it
+  exitCode: (result) => CHECK_CODES[(result as unknown as TreeCheckResult).verdict], // as `run` gives it
+  textOf: (result) => checkText(result as unknown as TreeCheckResult), // as `run` gives it
 };
 
 export const rotateAuditKeyCommand: OperatorCommand = {

@@ -35,8 +35,8 @@ export type Claim =
 export const workerOrigin = ({ organizationId, environment, accepted }: ExistingMessage, job: string): Origin =>
   internalOrigin({ actor: `worker:${job}`, organizationId, environment, causeId: accepted.messageId });
 
-type Started = Extract<MessageEvent, { type: 'AttemptStarted' }>;
-const isStarted = (event: MessageEvent): event is Started => event.type === 'AttemptStarted';
+type AttemptStartedEvent = Extract<MessageEvent, { type: 'AttemptStarted' }>;
+const isStarted = (event: MessageEvent): event is AttemptStartedEvent => event.type === 'AttemptStarted';
 
 export interface ClaimAttempt {
   readonly messageId: string;

@@ -33,7 +33,7 @@ export const secretOfMessage = async (secrets: Secrets, state: Message): Promise
   state.status === 'absent' ? NO_SECRET : organizationSecret(secrets, state.organizationId);
 
 /** A message that came back, proved to be ours. */
-export interface Returned {
+export interface ReturnedMessage {
   readonly message: Loaded<ExistingMessage>;
   /** Places of those who had this copy: it is about one of them. */
   readonly places: readonly number[];
@@ -94,7 +94,7 @@ const prove = async (
   { store, secrets }: Pick<CommandContext, 'store' | 'secrets'>,
   proof: Proof,
   envelopeId: string | null,
-): Promise<Returned | null> => {
+): Promise<ReturnedMessage | null> => {
   const { state, revision }: Loaded<Message> = await load(store, message, messageStream(proof.messageId));
   const secret = await secretOfMessage(secrets, state);
   const isOurs = proof.isOurs(secret);
@@ -113,7 +113,7 @@ export const findReturned = async (
   context: Pick<CommandContext, 'store' | 'secrets'>,
   tokens: readonly ReturnToken[],
   { quoted, envelopeId }: Partial<Pick<InboundReport, 'quoted' | 'envelopeId'>> = {},
-): Promise<Returned | null> => {
+): Promise<ReturnedMessage | null> => {
   const all = [...tokens.map(ofAddress), ...(quoted === undefined ? [] : quotedProofs(quoted))];
   for (const proof of all.slice(0, PROOFS_MAX).toSorted((left, right) => left.breadth - right.breadth)) {
     const returned = await prove(context, proof, envelopeId ?? null);
@@ -164,7 +164,7 @@ const addressesIn = (report: InboundReport['report']): readonly string[] => {
 /** Recipients that it can be about, each with its address if the report names it. The vault need not hold it any more. */
 const candidatesOf = async (
   { secrets }: Context,
-  { message: { state }, places }: Returned,
+  { message: { state }, places }: ReturnedMessage,
   report: InboundReport['report'],
 ): Promise<readonly ReturnedRecipient[]> => {
   const secret = await secretOfMessage(secrets, state);
@@ -174,7 +174,7 @@ const candidatesOf = async (
     .map(({ id, digest }) => ({ id, address: named.get(digest) ?? null }));
 };
 
-interface Reported {
+interface ReportedFailures {
   readonly reported: readonly ReportedRecipient[];
   readonly replies: readonly MessageContents[];
 }
@@ -185,7 +185,7 @@ const reportFailures = (
   failures: readonly AttributedFailure[],
   erased: ErasedContent | null,
   { uuid, randomBytes }: Pick<System, 'uuid' | 'randomBytes'>,
-): Reported => {
+): ReportedFailures => {
   const { organizationId, accepted } = state;
   const each = failures.map(({ recipientId, failure, isBehind }) => {
     const { code, enhanced, mx, text, isPermanent } = failure;
@@ -201,7 +201,11 @@ const reportFailures = (
   return { reported: each.map(({ reported }) => reported), replies: each.map(({ reply }) => reply) };
 };
 
-const reportOf = async (context: Context, returned: Returned, { report }: InboundReport): Promise<Reported> => {
+const reportOf = async (
+  context: Context,
+  returned: ReturnedMessage,
+  { report }: InboundReport,
+): Promise<ReportedFailures> => {
   const candidates = await candidatesOf(context, returned, report);
   switch (report.kind) {
     case 'failures':
@@ -223,7 +227,7 @@ const reportOf = async (context: Context, returned: Returned, { report }: Inboun
 };
 
 /** A complaint may quote more than the address that it came to says; of a delivery report the address alone counts. */
-const find = (context: Context, { token, mail }: RecordReport): Promise<Returned | null> => {
+const find = (context: Context, { token, mail }: RecordReport): Promise<ReturnedMessage | null> => {
   const { report, quoted, envelopeId } = mail;
   const isOfOne = token !== null && token.recipientIndex !== null && token.sharesDomain !== true;
   const own = token === null ? [] : [token];

@@ -37,7 +37,7 @@ export class BatchRefused extends Error {
 }
 
 /** Decision about a message that was not sent before. */
-type Judged =
+type BatchDecision =
   | { readonly prepared: PreparedMessage; readonly request: SendRequest; readonly refusal: DomainError | null }
   | { readonly prepared: null; readonly refusal: DomainError };
 
@@ -46,7 +46,7 @@ interface Batch {
   readonly origin: Origin;
   readonly sender: Sender;
   readonly identities: BatchIdentities;
-  readonly judged: readonly Judged[];
+  readonly judged: readonly BatchDecision[];
 }
 
 /** Which message was written first, and what came of it where that was just now. */
@@ -71,7 +71,7 @@ const senderOf = ({ caller, ...sender }: Sender, { domain = caller.domain }: Sen
 
 const judge =
   ({ system }: CommandContext, sender: Sender, identities: BatchIdentities) =>
-  async (item: SendRequest | DomainError, index: number): Promise<Judged> => {
+  async (item: SendRequest | DomainError, index: number): Promise<BatchDecision> => {
     if (item instanceof DomainError) return { prepared: null, refusal: item };
     const prepared = await orRefusal(() =>
       prepareMessage(system, senderOf(sender, item), identities.of(index, 0), item),
@@ -120,10 +120,10 @@ const open = async (batch: Batch, first: number): Promise<Opening | null> => {
   }
 };
 
-type Repeated = ReadonlyMap<number, SentMessage>;
+type RepeatedMessages = ReadonlyMap<number, SentMessage>;
 
 /** Messages that are refused now but were accepted in an earlier try of this batch. */
-const repeatRefused = async (batch: Batch, opening: Opening | null): Promise<Repeated> => {
+const repeatRefused = async (batch: Batch, opening: Opening | null): Promise<RepeatedMessages> => {
   const found = new Map<number, SentMessage>();
   if (opening === null || opening.sent?.replayed === false) return found;
   const indexes = batch.judged.flatMap(({ prepared, refusal }, index) =>
@@ -139,7 +139,7 @@ const repeatRefused = async (batch: Batch, opening: Opening | null): Promise<Rep
   return found;
 };
 
-const requireAll = (batch: Batch, repeated: Repeated): void => {
+const requireAll = (batch: Batch, repeated: RepeatedMessages): void => {
   const refused = batch.judged.flatMap(({ refusal }, index) =>
     refusal === null || repeated.has(index) ? [] : [[index, refusal] as const],
   );
@@ -147,7 +147,7 @@ const requireAll = (batch: Batch, repeated: Repeated): void => {
 };
 
 /** All that are acceptable at once: they share commits. */
-const acceptAll = (batch: Batch, opening: Opening | null, repeated: Repeated): Promise<SentBatch> => {
+const acceptAll = (batch: Batch, opening: Opening | null, repeated: RepeatedMessages): Promise<SentBatch> => {
   const { context, judged } = batch;
   const { opener, sent } = opening ?? { opener: 0 };
   return mapConcurrently(judged, { system: context.system, concurrency: judged.length }, ({ refusal }, index) => {

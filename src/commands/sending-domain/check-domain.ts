@@ -43,13 +43,13 @@ export const nameHolder = async (store: EventStore, name: string): Promise<NameH
 };
 
 type Tools = Pick<CommandContext, 'store' | 'system'>;
-type Named = Pick<ExistingSendingDomain, 'name' | 'domainId'>;
+type NamedDomain = Pick<ExistingSendingDomain, 'name' | 'domainId'>;
 
 /** Takes the name for a domain that has verified it. @throws {DomainError} `domain_already_exists`, `resource_conflict`. */
 export const takeName = async (
   context: Tools,
   origin: Origin,
-  { name, domainId, method }: Named & { readonly method: VerificationMethod },
+  { name, domainId, method }: NamedDomain & { readonly method: VerificationMethod },
 ): Promise<void> => {
   const metadata = eventContext({ ...origin, environment: null }, context.system.now().toISOString());
   await retryConflicts(async () => {
@@ -67,7 +67,7 @@ export const takeName = async (
 };
 
 /** Releases the name of a domain that failed, if it still holds it. */
-export const leaveName = async (context: Tools, origin: Origin, { name, domainId }: Named): Promise<void> => {
+export const leaveName = async (context: Tools, origin: Origin, { name, domainId }: NamedDomain): Promise<void> => {
   await execute(context, {
     aggregate: domainName,
     stream: domainNameStream(name),

@@ -59,13 +59,13 @@ const appended = (name: string): readonly string[] => {
   return [...new Set([...all.slice(0, 1), ...all.slice(-2)])];
 };
 
-interface Looking {
+interface DomainLookup {
   readonly resolver: Resolver;
   readonly domain: Sighting['domain'];
 }
 
 const lookWhereDoubled = async (
-  { resolver, domain }: Looking,
+  { resolver, domain }: DomainLookup,
   record: RecordToPublish,
   plain: Sighting,
 ): Promise<Doubled | null> => {
@@ -80,13 +80,17 @@ const lookWhereDoubled = async (
   return found.flat()[0] ?? null;
 };
 
-const lookForWildcard = async ({ resolver }: Looking, host: string, answer: DnsAnswer<string>): Promise<boolean> => {
+const lookForWildcard = async (
+  { resolver }: DomainLookup,
+  host: string,
+  answer: DnsAnswer<string>,
+): Promise<boolean> => {
   const elsewhere = await ask(resolver, `${NOBODY}${host.slice(host.indexOf('.'))}`);
   return elsewhere?.records.some((text) => answer.records.includes(text)) === true;
 };
 
 /** One that is at a host of its own; where it is not as it should be, what else may explain that. */
-const lookAtOwnHost = async (looking: Looking, record: RecordToPublish): Promise<RecordSeen> => {
+const lookAtOwnHost = async (looking: DomainLookup, record: RecordToPublish): Promise<RecordSeen> => {
   const answer = await ask(looking.resolver, record.host);
   const plain = { host: record.host, answer, doubled: null, isWildcard: false, domain: looking.domain };
   const seen = diagnose(record, plain);
@@ -97,7 +101,7 @@ const lookAtOwnHost = async (looking: Looking, record: RecordToPublish): Promise
 };
 
 const lookAtSpf = async (
-  { resolver, domain }: Looking,
+  { resolver, domain }: DomainLookup,
   record: RecordToPublish,
   answer: Answer,
 ): Promise<RecordSeen> => {
@@ -106,7 +110,7 @@ const lookAtSpf = async (
 };
 
 /** The policy of the name itself, or of the nearest name above it that has one (RFC 7489 §6.6.3). */
-const lookAtDmarc = async ({ resolver, domain }: Looking, record: RecordToPublish): Promise<RecordSeen> => {
+const lookAtDmarc = async ({ resolver, domain }: DomainLookup, record: RecordToPublish): Promise<RecordSeen> => {
   let first: RecordSeen | undefined;
   for (const zone of zones(domain.name).slice(0, ABOVE_MAX)) {
     const host = `_dmarc.${zone}`;

@@ -78,7 +78,7 @@ const change = async (
 const loadFor = async (
   { store }: CommandContext,
   { organizationId }: Origin,
-  { templateId, ...condition }: Existing,
+  { templateId, ...condition }: TemplateTarget,
 ): Promise<{ readonly known: Loaded<Template>; readonly before: ExistingTemplate }> => {
   const known = await load(store, template, templateStream(templateId));
   const before = requireTemplate(known.state, organizationId);
@@ -106,11 +106,11 @@ export const createTemplate = async (
   });
 };
 
-interface Existing extends Condition {
+interface TemplateTarget extends Condition {
   readonly templateId: string;
 }
 
-export interface ChangeDraft extends Existing {
+export interface ChangeDraft extends TemplateTarget {
   /** The new name and description, of those before. */
   about(before: About): About;
   /** The new content, of that before. */
@@ -192,7 +192,7 @@ const requireValidExample = async (
 export const publishTemplate = async (
   context: CommandContext & Publishing,
   origin: Origin,
-  existing: Existing,
+  existing: TemplateTarget,
 ): Promise<PublishedTemplate> => {
   const { organizationId } = origin;
   const { templateRenderer: renderer } = context;
@@ -219,7 +219,7 @@ export const publishTemplate = async (
 export const rollBackTemplate = (
   context: CommandContext,
   origin: Origin,
-  { version, ...existing }: Existing & { readonly version: number },
+  { version, ...existing }: TemplateTarget & { readonly version: number },
 ): Promise<ChangedTemplate> =>
   change(context, origin, {
     ...existing,
@@ -227,5 +227,9 @@ export const rollBackTemplate = (
   });
 
 /** @throws {DomainError} `not_found`, `other_organization`, `precondition_failed`. */
-export const deleteTemplate = (context: CommandContext, origin: Origin, existing: Existing): Promise<ChangedTemplate> =>
+export const deleteTemplate = (
+  context: CommandContext,
+  origin: Origin,
+  existing: TemplateTarget,
+): Promise<ChangedTemplate> =>
   change(context, origin, { ...existing, decide: (state) => decideDelete(state, origin.organizationId) });

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { List } from '../../http/schemas/envelope.ts';
-import type { SerializedFound } from '../../http/schemas/search.ts';
+import type { SerializedSearchResult } from '../../http/schemas/search.ts';
 import { linkTo } from './location.ts';
 import { useResource } from './queries.ts';
 
@@ -30,7 +30,7 @@ const LISTS: readonly (readonly [path: string, screen: string])[] = [
 ];
 
 /** The screen that shows what the path of the API reads. */
-export const screenOf = ({ path, type, id, title }: SerializedFound): string => {
+export const screenOf = ({ path, type, id, title }: SerializedSearchResult): string => {
   const { pathname, searchParams } = new URL(path, location.origin);
   if (type === 'request') return linkTo('/requests', { request: id });
   const [prefix, screen] = SCREENS.find(([begin]) => pathname.startsWith(begin)) ?? [];
@@ -45,7 +45,7 @@ export const screenOf = ({ path, type, id, title }: SerializedFound): string => 
 };
 
 export interface Resolved {
-  readonly found: readonly SerializedFound[];
+  readonly found: readonly SerializedSearchResult[];
   /** What is typed has not been answered yet. */
   readonly isPending: boolean;
   /** Why it could not be answered. */
@@ -60,7 +60,7 @@ export const useFound = (typed: string): Resolved => {
     const timer = setTimeout(() => ask(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const { data, isPlaceholderData, error } = useResource<List<SerializedFound>>({
+  const { data, isPlaceholderData, error } = useResource<List<SerializedSearchResult>>({
     path: '/v1/search',
     query: { q: asked },
     enabled: asked !== '',

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { SerializedFound } from '../../http/schemas/search.ts';
+import type { SerializedSearchResult } from '../../http/schemas/search.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { letters, theme, zone } from '../data/preferences.ts';
 import { screenOf, useFound } from '../data/resolve.ts';
@@ -52,9 +52,9 @@ const ICONS = {
   suppression: 'forbid',
   erasure: 'forbid',
   member: 'person',
-} as const satisfies Readonly<Record<SerializedFound['type'], IconName>>;
+} as const satisfies Readonly<Record<SerializedSearchResult['type'], IconName>>;
 
-const WORDS: Readonly<Record<SerializedFound['type'], string>> = {
+const WORDS: Readonly<Record<SerializedSearchResult['type'], string>> = {
   message: 'Message',
   messages: '',
   tag: '',
@@ -77,7 +77,7 @@ const Pressed = ({ keys }: { readonly keys: readonly string[] }): JSX.Element =>
   </span>
 );
 
-const foundChoice = (found: SerializedFound): Choice => ({
+const foundChoice = (found: SerializedSearchResult): Choice => ({
   group: 'Found',
   icon: ICONS[found.type],
   words: WORDS[found.type],

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { SerializedDomainReputation, SerializedMeasured } from '../../http/schemas/sender-reputation.ts';
+import type { SerializedDomainReputation, SerializedMeasurement } from '../../http/schemas/sender-reputation.ts';
 import { count } from '../data/time.ts';
 import { Status } from './icons.tsx';
 
@@ -17,7 +17,7 @@ const ABOVE = 1.25;
 
 const percentOf = (value: number, all: number): string => `${Math.min(100, (100 * value) / all).toFixed(1)}%`;
 
-const Track = ({ measured: { percent, limits } }: { readonly measured: SerializedMeasured }): JSX.Element | null => {
+const Track = ({ measured: { percent, limits } }: { readonly measured: SerializedMeasurement }): JSX.Element | null => {
   if (limits === null) return null;
   const { warned_percent: warned, slowed_percent: slowed, paused_percent: paused } = limits;
   const all = paused * ABOVE;
@@ -38,7 +38,7 @@ const Measured = ({
   measured,
 }: {
   readonly name: string;
-  readonly measured: SerializedMeasured;
+  readonly measured: SerializedMeasurement;
 }): JSX.Element => (
   <div class="row">
     <div class="t">

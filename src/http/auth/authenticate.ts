@@ -11,7 +11,7 @@ import { type System, TimedOut } from '../../lib/async/async.ts';
 import type { GuardedRoute } from '../route-rules.ts';
 import type { KeyCache } from './key-cache.ts';
 import { requireOpenFilters, requirePermission } from './permissions.ts';
-import { type Presented, presentedIn, presentedToken } from './presented.ts';
+import { type PresentedCredential, presentedIn, presentedToken } from './presented.ts';
 import { type CatchUpLimit, consumeRateLimit } from './rate-limits.ts';
 import type { Credential } from './secret-index.ts';
 import type { SessionActivity } from './session-activity.ts';
@@ -53,7 +53,7 @@ export interface AuthContext {
 export interface Authenticated {
   readonly caller: Caller;
   readonly rateLimits: RateLimits;
-  readonly presented: Presented;
+  readonly presented: PresentedCredential;
   /** Time of the check, by the monotonic clock. */
   readonly atMs: number;
   /** `changes` of the key cache at the time of the check. */
@@ -74,7 +74,7 @@ const RETRY_AFTER_SECONDS = 1;
 export const NOWHERE = { kind: 'read' } as const;
 
 /** The message is the specification's (§7); details say what is wrong with a header that holds no key. */
-const unauthorized = ({ carrier, problem }: Presented): DomainError => {
+const unauthorized = ({ carrier, problem }: PresentedCredential): DomainError => {
   if (carrier === 'cookie') return new DomainError('unauthorized', 'the session has ended: sign in again');
   const message = 'invalid or missing API key';
   if (problem === null) return new DomainError('unauthorized', message);
@@ -118,7 +118,7 @@ export const lookUp = async <Found>(
 /** The credential, if it works at this moment. */
 const findWorking = async (
   context: Omit<AuthContext, 'rateLimiter' | 'publicUrl' | 'ownersOf'>,
-  { carrier, value }: Presented,
+  { carrier, value }: PresentedCredential,
   address: string,
 ): Promise<Credential | null> => {
   if (value === null || readSecret(value) === null) return null;
@@ -138,7 +138,7 @@ const findWorking = async (
 const noteUse = (
   { usageMarks, sessionActivity, system }: Pick<AuthContext, 'usageMarks' | 'sessionActivity' | 'system'>,
   { holder, secretHash }: Credential,
-  { address, isUnattended }: Pick<Presented, 'isUnattended'> & { readonly address: string },
+  { address, isUnattended }: Pick<PresentedCredential, 'isUnattended'> & { readonly address: string },
 ): void => {
   if (holder.kind === 'auditor' || (holder.kind === 'session' && isUnattended)) return;
   if (holder.kind === 'session') sessionActivity.note(holder.session);
@@ -158,7 +158,7 @@ const endMsOf = (keyCache: Pick<KeyCache, 'settingsOf'>, { holder, endsAt }: Cre
  */
 export const authenticate = async (
   context: Omit<AuthContext, 'rateLimiter' | 'publicUrl' | 'ownersOf'>,
-  presented: Presented,
+  presented: PresentedCredential,
   address: string,
   onKnown: (caller: Caller) => void = () => undefined,
 ): Promise<Authenticated> => {

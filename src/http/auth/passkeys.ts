@@ -80,7 +80,7 @@ const webAuthn = async () => ({
   ...(await import('@simplewebauthn/server/helpers')),
 });
 
-interface Expected {
+interface ExpectedValues {
   readonly party: RelyingParty;
   readonly isExpected: (challenge: string) => boolean;
 }
@@ -108,7 +108,7 @@ const isWithoutCertificates = (
 /** @returns null if it is not a passkey for this service, or its user was not verified. */
 export const verifyRegistration = async (
   { credentialId: id, clientData: clientDataJSON, attestationObject }: Registration,
-  { party, isExpected }: Expected,
+  { party, isExpected }: ExpectedValues,
 ): Promise<Pick<Passkey, 'credentialId' | 'publicKey' | 'counter' | 'isSynced'> | null> => {
   const read = async () => {
     const library = await webAuthn();
@@ -158,7 +158,7 @@ export interface VerifiedAssertion {
 export const verifyAssertion = async (
   { credentialId: id, clientData: clientDataJSON, authenticatorData, signature }: Assertion,
   { credentialId, publicKey }: Pick<Passkey, 'credentialId' | 'publicKey'>,
-  { party, isExpected }: Expected,
+  { party, isExpected }: ExpectedValues,
 ): Promise<VerifiedAssertion | null> => {
   let challenge = '';
   const read = async () => {

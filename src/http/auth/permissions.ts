@@ -84,7 +84,7 @@ const ownersInWords = (owners: readonly string[]): string => {
   return last === undefined ? `${first}, an owner,` : `the owners ${[first, ...others].join(', ')} and ${last}`;
 };
 
-interface Lacking {
+interface PermissionGap {
   /** The missing permission, as a reason. */
   readonly why: string;
   /** Names of those who can help. */
@@ -93,13 +93,17 @@ interface Lacking {
   readonly isAllowable?: boolean;
 }
 
-const wrongRole = (role: Role, roles: readonly Role[], { why, owners, isAllowable = false }: Lacking): DomainError => {
+const wrongRole = (
+  role: Role,
+  roles: readonly Role[],
+  { why, owners, isAllowable = false }: PermissionGap,
+): DomainError => {
   const others = roles.map((name) => `'${name}'`).join(' or ');
   const remedy = `can ${isAllowable ? 'allow it to this role, or ' : ''}give you the role ${others}`;
   return new DomainError('permission_missing', `the role '${role}' ${why}: ${ownersInWords(owners)} ${remedy}`);
 };
 
-interface Asking {
+interface RoleCheck {
   readonly method: string;
   /** Names of the owners. */
   readonly owners: readonly string[];
@@ -109,7 +113,7 @@ interface Asking {
 const requireWithinRole = (
   { role, withoutContents, safeMethodsOnly }: CallingMember,
   required: Requirement,
-  { method, owners }: Asking,
+  { method, owners }: RoleCheck,
 ): void => {
   const { contents, ownSession } = required;
   if (safeMethodsOnly && !isSafe(method) && ownSession !== true)

@@ -7,7 +7,7 @@ import type { AuthContext } from './authenticate.ts';
 
 /** Presence of members (step-up): what a browser that was left open must not allow needs a proof of who it is, not long ago. */
 
-interface Asked {
+interface PresenceCall {
   readonly caller: Caller;
   /** Authenticates again, up to the log: another process may have taken the proof just now. */
   callerNow(): Promise<Caller>;
@@ -18,17 +18,17 @@ interface Asked {
 }
 
 /** Whether it is about a key that holds `admin`, or is to. */
-const isOfAdminKey = ({ keyCache }: Pick<AuthContext, 'keyCache'>, { caller, id, body }: Asked): boolean => {
+const isOfAdminKey = ({ keyCache }: Pick<AuthContext, 'keyCache'>, { caller, id, body }: PresenceCall): boolean => {
   const { permissions } = body as { readonly permissions?: readonly string[] };
   return permissions?.includes('admin') === true || keyCache.isAdminKey(caller.organizationId, id);
 };
 
-type Asking = Pick<Asked, 'caller' | 'callerNow'>;
+type CallerAccess = Pick<PresenceCall, 'caller' | 'callerNow'>;
 
 /** @throws {DomainError} `presence_required`. */
 const requirePresent = async (
   { system }: Pick<AuthContext, 'system'>,
-  { caller, callerNow }: Asking,
+  { caller, callerNow }: CallerAccess,
   isAllowed: (member: CallingMember) => boolean = (member) => isPresent(member, system.now()),
 ): Promise<void> => {
   if (caller.member !== undefined && isAllowed(caller.member)) return;
@@ -46,7 +46,7 @@ const mayAddFirstPasskey = (
 export const requirePresence = async (
   auth: Pick<AuthContext, 'keyCache' | 'system'>,
   { presence }: Pick<GuardedRoute, 'presence'>,
-  asked: Asked,
+  asked: PresenceCall,
 ): Promise<void> => {
   if (presence === undefined || asked.caller.member === undefined) return;
   if (presence === 'ofAdminKeys' && !isOfAdminKey(auth, asked)) return;
@@ -56,7 +56,7 @@ export const requirePresence = async (
 };
 
 /** For what would let its reader become another member. @throws {DomainError} `permission_missing`, `presence_required`. */
-export const requireOwnerPresence = async (auth: Pick<AuthContext, 'system'>, asking: Asking): Promise<void> => {
+export const requireOwnerPresence = async (auth: Pick<AuthContext, 'system'>, asking: CallerAccess): Promise<void> => {
   if (asking.caller.member?.role !== 'owner')
     throw new DomainError('permission_missing', 'this mail lets its recipient sign in: only an owner can read it');
   await requirePresent(auth, asking);

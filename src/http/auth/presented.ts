@@ -5,7 +5,7 @@ import type { Carrier } from './secret-index.ts';
 
 /** Credentials in a request: a key or a token in `Authorization`, or the session of a member in a cookie. */
 
-export interface Presented {
+export interface PresentedCredential {
   readonly carrier: Carrier;
   /** null: absent or malformed. */
   readonly value: string | null;
@@ -22,23 +22,23 @@ export interface Presented {
 const BEARER = /^bearer +(\S+) *$/i;
 
 /** @param authorization the header field; undefined: absent. */
-export const presentedBearer = (authorization: string | undefined): Presented => {
+export const presentedBearer = (authorization: string | undefined): PresentedCredential => {
   const value = BEARER.exec(authorization ?? '')?.[1] ?? null;
   const problem = value !== null ? null : authorization === undefined ? 'is required' : 'is malformed';
   return { carrier: 'bearer', value, problem, environment: 'live', isUnattended: false, refusal: null };
 };
 
 /** A key in a header of its own. @param value undefined: absent. */
-export const presentedToken = (value: string | readonly string[] | undefined): Presented =>
+export const presentedToken = (value: string | readonly string[] | undefined): PresentedCredential =>
   presentedBearer(typeof value === 'string' ? `Bearer ${value}` : undefined);
 
-type Asked = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
+type CredentialRequest = Pick<FastifyRequest, 'protocol' | 'host' | 'hostname' | 'headers' | 'method' | 'query'>;
 
 /**
  * Whether browsers reach this service by TLS, at this process or at a proxy before it. Without it there are sessions on
  * loopback only, and their cookie has neither `Secure` nor the prefix that requires it, because Safari rejects both there.
  */
-export const isSecure = ({ protocol }: Pick<Asked, 'protocol'>, publicUrl: string): boolean =>
+export const isSecure = ({ protocol }: Pick<CredentialRequest, 'protocol'>, publicUrl: string): boolean =>
   protocol === 'https' || publicUrl.startsWith('https:');
 
 /** The session of a member. */
@@ -61,7 +61,7 @@ export const cookieOf = (cookie: CookieName, secure: boolean, value: string, sec
 
 /** Values of a cookie. More than one means that another site or page has set one too. */
 export const cookiesIn = (
-  { headers: { cookie: sent = '' } }: Pick<Asked, 'headers'>,
+  { headers: { cookie: sent = '' } }: Pick<CredentialRequest, 'headers'>,
   cookie: CookieName,
   secure: boolean,
 ): readonly string[] => {
@@ -76,7 +76,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 export const isSafe = (method: string): boolean => SAFE_METHODS.has(method);
 
-const ownOrigins = ({ protocol, host }: Asked, publicUrl: string): readonly (string | undefined)[] => [
+const ownOrigins = ({ protocol, host }: CredentialRequest, publicUrl: string): readonly (string | undefined)[] => [
   `${protocol}://${host}`,
   new URL(publicUrl).origin,
 ];
@@ -86,7 +86,7 @@ const ownOrigins = ({ protocol, host }: Asked, publicUrl: string): readonly (str
  * A request with neither header does not come from a page of this service.
  * @throws {DomainError} `cross_site_request`.
  */
-export const requireSameOrigin = (request: Asked, publicUrl: string): void => {
+export const requireSameOrigin = (request: CredentialRequest, publicUrl: string): void => {
   const { 'sec-fetch-site': site, origin } = request.headers;
   const isOwn = site === undefined ? ownOrigins(request, publicUrl).includes(origin) : site === 'same-origin';
   if (isOwn && origin !== 'null') return;
@@ -94,7 +94,7 @@ export const requireSameOrigin = (request: Asked, publicUrl: string): void => {
 };
 
 /** Removes the environment from the query, because route schemas do not declare it. Default: `live`. @returns null if invalid. */
-const takeEnvironment = ({ query }: Asked): Environment | null => {
+const takeEnvironment = ({ query }: CredentialRequest): Environment | null => {
   const asked = query as { environment?: unknown };
   if (asked.environment === undefined) return 'live';
   const read = environmentSchema.safeParse(asked.environment);
@@ -112,7 +112,7 @@ const refusalOf = (authorization: string | undefined, environment: Environment |
 };
 
 /** @throws {DomainError} `cross_site_request`. */
-export const presentedIn = (request: Asked, publicUrl: string): Presented => {
+export const presentedIn = (request: CredentialRequest, publicUrl: string): PresentedCredential => {
   const { authorization, cookie } = request.headers;
   if (cookie === undefined) return presentedBearer(authorization);
   const [value, ...others] = cookiesIn(request, SESSION_COOKIE, isSecure(request, publicUrl));

@@ -14,13 +14,13 @@ import type { KeyCache } from './key-cache.ts';
 
 /** Rate limits of keys, and of the catch-ups of the key cache that unknown keys cause. */
 
-interface Limiting {
+interface RateLimitContext {
   readonly rateLimiter: RateLimiter;
   readonly keyCache: Pick<KeyCache, 'ceilingsOf'>;
 }
 
 /** A caller with the rate limits of its key. */
-interface Limited {
+interface LimitedCaller {
   readonly caller: Pick<Caller, 'keyId' | 'organizationId'>;
   readonly rateLimits: RateLimits;
 }
@@ -49,8 +49,11 @@ const setRateLimitHeaders = (
 };
 
 /** Actions a minute: the key's own limit or the default, capped by the organization's ceiling. */
-export const limitOf = ({ keyCache }: Limiting, { caller, rateLimits }: Limited, kind: ActionKind): number =>
-  effectiveLimits(rateLimits, keyCache.ceilingsOf(caller.organizationId))[kind];
+export const limitOf = (
+  { keyCache }: RateLimitContext,
+  { caller, rateLimits }: LimitedCaller,
+  kind: ActionKind,
+): number => effectiveLimits(rateLimits, keyCache.ceilingsOf(caller.organizationId))[kind];
 
 /**
  * Counts actions against the key's limit, all or none, and sets the `RateLimit` headers.
@@ -58,8 +61,8 @@ export const limitOf = ({ keyCache }: Limiting, { caller, rateLimits }: Limited,
  * @throws {DomainError} `rate_limit_exceeded`.
  */
 export const consumeRateLimit = async (
-  auth: Limiting,
-  authenticated: Limited,
+  auth: RateLimitContext,
+  authenticated: LimitedCaller,
   { kind, count }: Cost,
   reply: FastifyReply | null,
 ): Promise<void> => {
@@ -84,7 +87,7 @@ const SIGN_INS_MAX = 20;
  * @throws {DomainError} `rate_limit_exceeded`.
  */
 export const consumeSignInLimit = async (
-  { rateLimiter }: Pick<Limiting, 'rateLimiter'>,
+  { rateLimiter }: Pick<RateLimitContext, 'rateLimiter'>,
   what: 'sign-in' | 'sign-in-link' | 'oidc' | 'memberships',
   address: string,
 ): Promise<void> => {

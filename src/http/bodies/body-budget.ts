@@ -27,14 +27,14 @@ export interface How {
 }
 
 /** When memory is no longer wanted: the client is gone, or the body is refused. */
-export interface Ended {
+export interface BodyEnd {
   /** Created on first use, because most bodies get memory without waiting. */
   signal(): AbortSignal;
   isNow(): boolean;
   abort(): void;
 }
 
-export const endOf = (payload: Readable): Ended => {
+export const endOf = (payload: Readable): BodyEnd => {
   let made: AbortController | undefined;
   const make = (): AbortController => {
     const ended = new AbortController();
@@ -90,17 +90,17 @@ export const BODY_LIMITS: BudgetLimits = {
 const WAITING_PER_ORGANIZATION_MAX = 64;
 const WAITING_MAX = 512;
 
-interface Wanted {
+interface ReservationRequest {
   readonly organizationId: string;
   readonly bytes: number;
 }
 
-interface Waiting extends Wanted {
+interface WaitingReservation extends ReservationRequest {
   readonly settle: (reservation: Reservation | null) => void;
 }
 
 export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget => {
-  const queue = createFairQueue<Waiting>();
+  const queue = createFairQueue<WaitingReservation>();
   /** By organization; none of them is 0. */
   const waitingOf = new Map<string, number>();
   const largeHeldBy = new Map<string, number>();
@@ -119,7 +119,7 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
   const isLarge = (bytes: number): boolean => bytes > SMALL_BODY_BYTES_MAX;
   const fits = (bytes: number): boolean => held + bytes <= (isLarge(bytes) ? limits.largeBytesMax : limits.bytesMax);
 
-  const grant = ({ organizationId, bytes: wanted }: Wanted): Reservation => {
+  const grant = ({ organizationId, bytes: wanted }: ReservationRequest): Reservation => {
     let bytes = 0;
     const change = (difference: number): void => {
       bytes += difference;
@@ -139,7 +139,7 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
   const shareOf = (bytes: number): number =>
     isLarge(bytes) ? limits.organizationBytesMax : Math.min(limits.organizationSmallBytesMax, limits.bytesMax - held);
 
-  const isWithinShare = ({ organizationId, bytes }: Wanted): boolean =>
+  const isWithinShare = ({ organizationId, bytes }: ReservationRequest): boolean =>
     ((isLarge(bytes) ? largeHeldBy : smallHeldBy).get(organizationId) ?? 0) + bytes <= shareOf(bytes);
 
   /** The next in line is never overtaken: memory for it would never become free otherwise. */
@@ -152,14 +152,14 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
     }
   };
 
-  const canWait = ({ organizationId, bytes }: Wanted, { waits, signal }: How): boolean =>
+  const canWait = ({ organizationId, bytes }: ReservationRequest, { waits, signal }: How): boolean =>
     waits &&
     signal?.aborted !== true &&
     bytes <= Math.min(limits.largeBytesMax, limits.organizationBytesMax) &&
     queue.size < WAITING_MAX &&
     (waitingOf.get(organizationId) ?? 0) < WAITING_PER_ORGANIZATION_MAX;
 
-  const wait = (wanted: Wanted, { signal }: How): Promise<Reservation | null> =>
+  const wait = (wanted: ReservationRequest, { signal }: How): Promise<Reservation | null> =>
     new Promise((resolve) => {
       const giveUp = (): void => {
         queue.remove(waiting.organizationId, waiting);
@@ -169,7 +169,7 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
       };
       const timer = setTimeout(giveUp, limits.patienceMs);
       signal?.addEventListener('abort', giveUp, { once: true });
-      const waiting: Waiting = {
+      const waiting: WaitingReservation = {
         ...wanted,
         settle: (reservation) => {
           clearTimeout(timer);

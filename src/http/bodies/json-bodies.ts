@@ -4,7 +4,7 @@ import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type Cohort, createCohort, startDeadline } from '../../lib/async/async.ts';
 import { announcedBytes, REQUESTS_MAX, UNANNOUNCED_BYTES } from '../request-cohorts.ts';
-import { type BodyBudget, type Ended, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
+import { type BodyBudget, type BodyEnd, endOf, type Reservation, SMALL_BODY_BYTES_MAX } from './body-budget.ts';
 import { type BoundedJson, createBoundedJson, type JsonBounds, type SentJson } from './bounded-json.ts';
 import { notJson } from './content-string.ts';
 
@@ -58,21 +58,21 @@ const isEncoded = (request: FastifyRequest): boolean =>
 
 const reservedFor = ({ bodyReservation }: FastifyRequest): number => bodyReservation?.bytes() ?? 0;
 
-interface Reserving {
+interface BodyReservation {
   readonly request: FastifyRequest;
-  readonly ended: Ended;
+  readonly ended: BodyEnd;
   readonly bytes: number;
   readonly waits: boolean;
 }
 
-interface Widening extends Pick<Reserving, 'request' | 'ended'> {
+interface ReservationIncrease extends Pick<BodyReservation, 'request' | 'ended'> {
   readonly received: number;
   readonly bytesMax: number;
   /** Average size of its pieces. */
   readonly pieceBytes: number;
 }
 
-interface Reading {
+interface BodyRead {
   readonly payload: IncomingMessage;
   readonly json: BoundedJson;
   /** Reserves more memory if needed for so many bytes; null: not needed, or pointless. */
@@ -83,7 +83,7 @@ interface Reading {
 }
 
 /** Reads a whole body. Rejects as soon as it breaks a bound; the rest is discarded. */
-const readWhole = ({ payload, json, widen, deadlineMs, arrived }: Reading): Promise<void> =>
+const readWhole = ({ payload, json, widen, deadlineMs, arrived }: BodyRead): Promise<void> =>
   new Promise((resolve, reject) => {
     let received = 0;
     let pieces = 0;
@@ -134,7 +134,7 @@ const readWhole = ({ payload, json, widen, deadlineMs, arrived }: Reading): Prom
  * @param bytesMax what is reserved for it.
  * @returns whether it had.
  */
-const readAtOnce = ({ payload, json }: Pick<Reading, 'payload' | 'json'>, bytesMax: number): boolean => {
+const readAtOnce = ({ payload, json }: Pick<BodyRead, 'payload' | 'json'>, bytesMax: number): boolean => {
   if (!payload.complete || payload.destroyed || payload.readableLength > bytesMax) return false;
   for (let chunk = payload.read(); chunk !== null; chunk = payload.read()) json.add(chunk);
   return true;
@@ -158,7 +158,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   /** Replaces the request's reservation. */
-  const reserve = async ({ request, ended, bytes, waits }: Reserving): Promise<DomainError | null> => {
+  const reserve = async ({ request, ended, bytes, waits }: BodyReservation): Promise<DomainError | null> => {
     const organizationId = request.caller?.organizationId ?? clientNetworkOf(request.ip);
     const reservation =
       budget.reserveNow(organizationId, bytes) ??
@@ -174,7 +174,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   /** First reservation of a body. */
-  const reserveFirst = (request: FastifyRequest, ended: Ended, bytesMax: number) => {
+  const reserveFirst = (request: FastifyRequest, ended: BodyEnd, bytesMax: number) => {
     const bytes = announcedBytes(request);
     if (bytes !== null && bytes > bytesMax) throw tooLarge(bytesMax);
     return bytes === null
@@ -183,14 +183,14 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
   };
 
   /** Larger reservation for a body without `Content-Length`, once so much of it has arrived. */
-  const reserveMore = ({ request, ended, received, bytesMax, pieceBytes }: Widening) => {
+  const reserveMore = ({ request, ended, received, bytesMax, pieceBytes }: ReservationIncrease) => {
     const isSmall = received <= SMALL_BODY_BYTES_MAX;
     const bytes = isSmall ? Math.min(bytesMax, SMALL_BODY_BYTES_MAX) : bytesMax;
     const waits = !isSmall && pieceBytes >= PIECE_BYTES_MIN;
     return reserve({ request, ended, bytes, waits });
   };
 
-  const read = async (request: FastifyRequest, payload: IncomingMessage, ended: Ended): Promise<unknown> => {
+  const read = async (request: FastifyRequest, payload: IncomingMessage, ended: BodyEnd): Promise<unknown> => {
     if (isEncoded(request)) throw new DomainError('unsupported_media_type', 'Content-Encoding is not supported');
     const bounds = request.routeOptions.config.bounds ?? DEFAULT_BOUNDS;
     const { bytesMax } = bounds;
@@ -198,7 +198,7 @@ export const readJsonBodies = (server: FastifyInstance, budget: BodyBudget, mark
     if (refusal !== null) throw refusal;
     const json = createBoundedJson(bounds, marker);
     request.sentJson = json.sent;
-    const widen: Reading['widen'] = (received, pieceBytes) => {
+    const widen: BodyRead['widen'] = (received, pieceBytes) => {
       return received <= reservedFor(request) || received > bytesMax
         ? null
         : reserveMore({ request, ended, received, bytesMax, pieceBytes });

@@ -9,13 +9,13 @@ import type { Problem } from '../validation/problems.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Our fields for a field of theirs, and the problems with it. */
-export interface Taken {
+export interface TranslatedFields {
   readonly fields?: Fields;
   readonly problems?: readonly Problem[];
 }
 
 /** @param path of the field, in the vendor's names: `Attachments[0].Name`. */
-export type FieldRule = (value: unknown, path: string) => Taken;
+export type FieldRule = (value: unknown, path: string) => TranslatedFields;
 
 /** By the vendor's name. */
 export type FieldRules = Readonly<Record<string, FieldRule>>;
@@ -60,7 +60,7 @@ const ruleOf = (rules: FieldRules, name: string): FieldRule =>
  * Translates each field by its rule. Clients send `null` for an unset field.
  * @param at path of the containing object, with a trailing dot; empty: the body.
  */
-export const takeFields = (sent: Fields, rules: FieldRules, at = ''): Required<Taken> => {
+export const takeFields = (sent: Fields, rules: FieldRules, at = ''): Required<TranslatedFields> => {
   const given = Object.entries(sent).filter(([, value]) => value !== null && value !== undefined);
   const taken = given.map(([name, value]) => ruleOf(rules, name)(value, `${at}${name}`));
   const fields: Record<string, unknown> = {};

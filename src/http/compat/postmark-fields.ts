@@ -8,7 +8,7 @@ import {
   listOf,
   refused,
   refusedUnless,
-  type Taken,
+  type TranslatedFields,
   takeDisposition,
   takeFields,
   withDisposition,
@@ -59,7 +59,7 @@ const PROTOTYPE = '__proto__';
 const isHeader = (one: unknown): one is { readonly Name: string; readonly Value: unknown } =>
   typeof one === 'object' && one !== null && 'Name' in one && typeof one.Name === 'string' && 'Value' in one;
 
-const takeHeader = (one: unknown, known: ReadonlySet<string>, path: string): Taken => {
+const takeHeader = (one: unknown, known: ReadonlySet<string>, path: string): TranslatedFields => {
   if (!isHeader(one)) return refused('must be an object with Name and Value')(one, path);
   if (one.Name === PROTOTYPE) return refused('is not a header name')(one, `${path}.Name`);
   if (known.has(one.Name)) return refused('is given twice')(one, `${path}.Name`);

@@ -104,10 +104,10 @@ export const sendPostmarkTemplateBatchRoute = endpoint(
   },
 );
 
-type Shown = SerializedMessage['recipients'][number];
+type SerializedRecipient = SerializedMessage['recipients'][number];
 
 /** The event for a recipient's current status; null: no event yet. */
-const eventOf = ({ address, status, smtp, reason, updated_at: ReceivedAt }: Shown): object | null => {
+const eventOf = ({ address, status, smtp, reason, updated_at: ReceivedAt }: SerializedRecipient): object | null => {
   const of = { Recipient: address ?? '', ReceivedAt };
   const reply = smtp?.text ?? reason ?? '';
   const Details = { DeliveryMessage: reply, DestinationServer: smtp?.mx ?? '', DestinationIP: '' };

@@ -7,7 +7,7 @@ import {
   mailboxText,
   refused,
   refusedUnless,
-  type Taken,
+  type TranslatedFields,
   takeDisposition,
   takeFields,
   withDisposition,
@@ -19,7 +19,10 @@ import type { PathNames } from './translate.ts';
 const MAILBOX_FIELDS: FieldRules = { email: as('email'), name: as('name') };
 
 /** A mailbox as text; what is no mailbox is left for the validation to complain of. */
-const mailboxOf = (value: unknown, path: string): { readonly text: unknown } & Pick<Required<Taken>, 'problems'> => {
+const mailboxOf = (
+  value: unknown,
+  path: string,
+): { readonly text: unknown } & Pick<Required<TranslatedFields>, 'problems'> => {
   if (!isSent(value)) return { text: value, problems: [] };
   const { fields, problems } = takeFields(value, MAILBOX_FIELDS, `${path}.`);
   const { email, name } = fields;
@@ -65,7 +68,7 @@ const PARTS: Readonly<Record<string, string>> = { 'text/plain': 'text', 'text/ht
 const isPart = (one: unknown): one is { readonly type: unknown; readonly value: unknown } =>
   isSent(one) && 'type' in one && 'value' in one;
 
-const takePart = (one: unknown, path: string): Taken => {
+const takePart = (one: unknown, path: string): TranslatedFields => {
   if (!isPart(one)) return refused('must be an object with type and value')(one, path);
   const name = typeof one.type === 'string' && Object.hasOwn(PARTS, one.type) ? PARTS[one.type] : undefined;
   return name === undefined

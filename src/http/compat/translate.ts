@@ -9,7 +9,7 @@ import { isSent } from '../routes/messages/send-body.ts';
 import { readSend, type SendRequestBody } from '../routes/messages/send-by-template.ts';
 import { acceptSend, type SendCall } from '../routes/messages/send-message.ts';
 import { detailsOf, type Problem } from '../validation/problems.ts';
-import type { Fields, Taken } from './fields.ts';
+import type { Fields, TranslatedFields } from './fields.ts';
 
 /**
  * Translates what another service's client sends into the body of a send of ours, which is then validated and accepted as
@@ -73,9 +73,9 @@ export const requireObject = (body: unknown): Fields => {
 };
 
 /** A message of a vendor, translated. */
-export type Translate = (sent: Fields) => Required<Taken>;
+export type Translate = (sent: Fields) => Required<TranslatedFields>;
 
-interface Vendored {
+interface VendorTranslation {
   readonly translate: Translate;
   readonly names: PathNames;
 }
@@ -84,7 +84,7 @@ interface Vendored {
 const readTranslated = async (
   route: RouteContext,
   caller: Call<unknown, unknown>['caller'],
-  { fields, problems }: Required<Taken>,
+  { fields, problems }: Required<TranslatedFields>,
   nameOf: (path: string) => string,
 ): Promise<SendRequestBody> => {
   try {
@@ -108,7 +108,7 @@ const withTextualValues = (route: RouteContext): RouteContext => ({
 export const sendOne = async (
   route: RouteContext,
   call: SendCall & Pick<Call<unknown, unknown>, 'body'>,
-  { translate, names }: Vendored,
+  { translate, names }: VendorTranslation,
 ): Promise<SentMessage> => {
   const nameOf = (path: string): string => vendorPath(path, names);
   const body = await readTranslated(route, call.caller, translate(requireObject(call.body)), nameOf);
@@ -131,7 +131,7 @@ const MESSAGE = /^messages\[(\d+)\]\.?/;
 interface Batch extends Pick<AcceptBatch, 'strict'> {
   /** The messages as received. */
   readonly messages: readonly unknown[];
-  readonly translate: (sent: Fields, index: number) => Required<Taken>;
+  readonly translate: (sent: Fields, index: number) => Required<TranslatedFields>;
   readonly names: PathNames;
   /** Path of a message, with its dot if a path follows: `[3].`, which `to` follows. */
   readonly placeOf: (index: number) => string;

@@ -13,7 +13,7 @@ export const vendorOf = (url: string): Vendor | null => {
   return VENDORS.find((vendor) => vendor === name) ?? null;
 };
 
-type Told = ErrorBody['error'];
+type ErrorFields = ErrorBody['error'];
 
 export interface VendorAnswer {
   readonly status: number;
@@ -23,18 +23,18 @@ export interface VendorAnswer {
 /** Sentences about fields in an error. More would fill a log line without helping. */
 const SENTENCES_MAX = 20;
 
-const sentencesOf = ({ details = {}, message }: Told): readonly string[] => {
+const sentencesOf = ({ details = {}, message }: ErrorFields): readonly string[] => {
   const sentences = Object.values(details).flat().slice(0, SENTENCES_MAX);
   return sentences.length === 0 ? [message] : sentences;
 };
 
-const isMissingKey = ({ details = {} }: Told): boolean =>
+const isMissingKey = ({ details = {} }: ErrorFields): boolean =>
   Object.values(details)
     .flat()
     .some((sentence) => sentence.startsWith('Authorization is required'));
 
 /** Values that its clients compare `error.name` with, and the statuses that differ from ours (its page of errors). */
-const RESEND_NAMES: Readonly<Partial<Record<Told['code'], readonly [name: string, status?: number]>>> = {
+const RESEND_NAMES: Readonly<Partial<Record<ErrorFields['code'], readonly [name: string, status?: number]>>> = {
   unauthorized: ['validation_error'],
   permission_missing: ['restricted_api_key'],
   address_not_allowed: ['restricted_api_key'],
@@ -49,14 +49,14 @@ const RESEND_NAMES: Readonly<Partial<Record<Told['code'], readonly [name: string
   unavailable: ['application_error'],
 };
 
-const resendName = (told: Told): readonly [name: string, status?: number] => {
+const resendName = (told: ErrorFields): readonly [name: string, status?: number] => {
   const { code, details = {} } = told;
   if (code === 'unauthorized' && isMissingKey(told)) return ['missing_api_key'];
   if (code === 'invalid_request' && details['Idempotency-Key'] !== undefined) return ['invalid_idempotency_key'];
   return RESEND_NAMES[code] ?? ['validation_error'];
 };
 
-const resendError = (told: Told): VendorAnswer => {
+const resendError = (told: ErrorFields): VendorAnswer => {
   const [name, status = ERROR_STATUSES[told.code]] = resendName(told);
   return { status, body: { statusCode: status, name, message: sentencesOf(told).join('; ') } };
 };
@@ -78,7 +78,7 @@ const POSTMARK_CODES = {
 } as const;
 
 /** Its client tells most refusals by 422: whatever else is wrong with a request is that. */
-const POSTMARK_ERRORS: Readonly<Partial<Record<Told['code'], readonly [code: number, status?: number]>>> = {
+const POSTMARK_ERRORS: Readonly<Partial<Record<ErrorFields['code'], readonly [code: number, status?: number]>>> = {
   invalid_json: [POSTMARK_CODES.invalidJson],
   unsupported_media_type: [POSTMARK_CODES.jsonRequired],
   from_domain_mismatch: [POSTMARK_CODES.senderNotFound],
@@ -103,21 +103,21 @@ const UNPROCESSABLE = 422;
 /** Its header, in which a key is looked for instead of `Authorization`. */
 export const POSTMARK_TOKEN_HEADER = 'x-postmark-server-token';
 
-const postmarkSentence = (told: Told): string =>
+const postmarkSentence = (told: ErrorFields): string =>
   told.code === 'unauthorized'
     ? 'invalid or missing API key: send an API key of Outbox, ob_…, in X-Postmark-Server-Token'
     : sentencesOf(told).join('; ');
 
 /** An error as its client gets it, alone or in a batch. */
 export const postmarkError = (
-  told: Told,
+  told: ErrorFields,
 ): VendorAnswer & { readonly body: { readonly ErrorCode: number; readonly Message: string } } => {
   const [ErrorCode, status = UNPROCESSABLE] = POSTMARK_ERRORS[told.code] ?? [POSTMARK_CODES.invalidEmail];
   return { status, body: { ErrorCode, Message: postmarkSentence(told) } };
 };
 
 /** One error per sentence, with its field; null: the request as a whole. */
-const sendgridErrors = ({ details = {}, message }: Told) => {
+const sendgridErrors = ({ details = {}, message }: ErrorFields) => {
   const errors = Object.entries(details).flatMap(([field, sentences]) =>
     sentences.map((sentence) => ({ message: sentence, field, help: null })),
   );
@@ -125,12 +125,12 @@ const sendgridErrors = ({ details = {}, message }: Told) => {
 };
 
 /** It knows no 422. */
-const sendgridError = (told: Told): VendorAnswer => {
+const sendgridError = (told: ErrorFields): VendorAnswer => {
   const status = ERROR_STATUSES[told.code];
   return { status: status === UNPROCESSABLE ? 400 : status, body: { errors: sendgridErrors(told) } };
 };
 
-const ERRORS: Readonly<Record<Vendor, (told: Told) => VendorAnswer>> = {
+const ERRORS: Readonly<Record<Vendor, (told: ErrorFields) => VendorAnswer>> = {
   resend: resendError,
   postmark: postmarkError,
   sendgrid: sendgridError,

@@ -31,7 +31,7 @@ export interface Bundle {
 }
 
 /** A bundle, and what it was made of. */
-export interface Kept {
+export interface StoredBundle {
   readonly bundle: Bundle;
   readonly sources: readonly Source[];
 }
@@ -56,7 +56,7 @@ const isUnchanged = async ({ path, bytes, changed }: Source): Promise<boolean> =
 /** @returns null: none is kept, or a source has changed. */
 const readKept = async (cache: string): Promise<Bundle | null> => {
   try {
-    const { bundle, sources } = deserialize(await readFile(cache)) as Kept;
+    const { bundle, sources } = deserialize(await readFile(cache)) as StoredBundle;
     return (await Promise.all(sources.map(isUnchanged))).every(Boolean) ? bundle : null;
   } catch {
     return null;
@@ -64,7 +64,7 @@ const readKept = async (cache: string): Promise<Bundle | null> => {
 };
 
 /** Whole or not at all. Where the folder is not writable, nothing is kept. */
-const keep = async (cache: string, kept: Kept): Promise<void> => {
+const keep = async (cache: string, kept: StoredBundle): Promise<void> => {
   const made = `${cache}.${randomUUID()}`;
   try {
     await mkdir(dirname(cache), { recursive: true });
@@ -83,7 +83,7 @@ const importedBy = ({ outputs }: Metafile, name: string): readonly string[] =>
     .filter(({ kind }) => kind === 'import-statement')
     .map(({ path }) => nameOf(path));
 
-const make = async (): Promise<Kept> => {
+const make = async (): Promise<StoredBundle> => {
   const { build, stop } = await import('esbuild');
   try {
     const common = {

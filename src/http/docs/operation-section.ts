@@ -41,7 +41,7 @@ const curl = (
 };
 
 /** An operation and where it is. */
-export interface Placed {
+export interface PlacedOperation {
   readonly method: string;
   readonly path: string;
   readonly operation: ApiOperation;
@@ -64,7 +64,7 @@ const requestBody = ({ requestBody: body }: ApiOperation, { components }: ApiDoc
   return `<h4>Body${body.required ? '' : ' (optional)'}</h4>${declared}${fieldTable(content.schema, components.schemas)}`;
 };
 
-const examples = ({ method, path, operation }: Placed, { servers }: ApiDocument): string => {
+const examples = ({ method, path, operation }: PlacedOperation, { servers }: ApiDocument): string => {
   const url = (servers[0]?.url ?? '') + path;
   const [type = JSON_TYPE, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const given = Object.values(content?.examples ?? {});
@@ -112,7 +112,7 @@ ${responses(operation, document)}
 };
 
 /** Everything about one operation, with an anchor of its name. */
-export const operationSection = (placed: Placed, document: ApiDocument): string => {
+export const operationSection = (placed: PlacedOperation, document: ApiDocument): string => {
   const { method, path, operation } = placed;
   return `<section id="${escapeHtml(operation.operationId)}">
 <h3><a href="#${escapeHtml(operation.operationId)}"><span class="method">${method}</span> ${escapeHtml(path)}</a></h3>

@@ -2,7 +2,7 @@ import { escapeHtml } from '../../lib/html/html.ts';
 import { type ApiDocument, type ApiOperation, readDocument } from './document.ts';
 import { fieldTable } from './fields.ts';
 import { anchorOf, markdown } from './markdown.ts';
-import { operationSection, type Placed, webhookSection } from './operation-section.ts';
+import { operationSection, type PlacedOperation, webhookSection } from './operation-section.ts';
 
 /** For a phone and for a wide screen, for day and for night; nothing is loaded. */
 const STYLE = `
@@ -40,12 +40,12 @@ td b { color: #c4432b; }
 .d1 { padding-left: 1.2rem; } .d2 { padding-left: 2.4rem; } .d3 { padding-left: 3.6rem; } .d4, .d5, .d6 { padding-left: 4.8rem; }
 `;
 
-const placedIn = ({ paths }: ApiDocument): readonly Placed[] =>
+const placedIn = ({ paths }: ApiDocument): readonly PlacedOperation[] =>
   Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 
-const ofTag = (placed: readonly Placed[], tag: string): readonly Placed[] =>
+const ofTag = (placed: readonly PlacedOperation[], tag: string): readonly PlacedOperation[] =>
   placed.filter(({ operation }) => operation.tags.includes(tag));
 
 const links = (entries: readonly (readonly [anchor: string, text: string])[]): string =>
@@ -54,7 +54,7 @@ const links = (entries: readonly (readonly [anchor: string, text: string])[]): s
 const headingsOf = (text: string): readonly string[] =>
   [...text.matchAll(/^## (.+)$/gm)].map(([, heading = '']) => heading);
 
-const contents = (document: ApiDocument, placed: readonly Placed[]): string => {
+const contents = (document: ApiDocument, placed: readonly PlacedOperation[]): string => {
   const tags = document.tags.map(({ name }) => {
     const operations = ofTag(placed, name).map(({ operation: { operationId } }) => [operationId, operationId] as const);
     return `<b>${escapeHtml(name)}</b>${links(operations)}`;
@@ -65,7 +65,11 @@ ${links(headingsOf(document.info.description).map((heading) => [anchorOf(heading
 ${tags.join('\n')}<b><a href="#${anchorOf(POSTS)}">${POSTS}</a></b><br><b>Bodies by name</b>${links(schemas)}</details></nav>`;
 };
 
-const tagSection = (document: ApiDocument, placed: readonly Placed[], tag: ApiDocument['tags'][number]): string =>
+const tagSection = (
+  document: ApiDocument,
+  placed: readonly PlacedOperation[],
+  tag: ApiDocument['tags'][number],
+): string =>
   `<h2 id="${escapeHtml(anchorOf(`tag ${tag.name}`))}">${escapeHtml(tag.name)}</h2><p>${escapeHtml(tag.description)}</p>` +
   ofTag(placed, tag.name)
     .map((one) => operationSection(one, document))

@@ -7,7 +7,7 @@ import { redactName, redactPath, redactSentence } from './redact-text.ts';
 
 /** A refused request as it is recorded: what the error said, and where in the body that is. */
 
-export type Described = Omit<RefusedRequest, 'count'> & {
+export type DescribedRefusal = Omit<RefusedRequest, 'count'> & {
   /** In clear, until the digests are made. */
   readonly addresses: readonly string[];
 };
@@ -20,7 +20,7 @@ const SENTENCE_CHARACTERS_MAX = 300;
 const USER_AGENT_CHARACTERS_MAX = 512;
 const FIELD_STEP = /[^.[\]]+/g;
 
-interface Told {
+interface FieldSentence {
   readonly field: string;
   readonly sentence: string;
   /** `to[1].address`. */
@@ -49,7 +49,7 @@ const redactRest = (path: string, field: string): string => {
 const redactPathIn = (field: string, path: string): string =>
   redactName(field) === field ? redactRest(path, field) : redactName(field);
 
-const toldOf = (field: string, sentence: string): Told => {
+const toldOf = (field: string, sentence: string): FieldSentence => {
   const [path, predicate] = splitSentence(field, sentence);
   return {
     field,
@@ -59,7 +59,7 @@ const toldOf = (field: string, sentence: string): Told => {
   };
 };
 
-const toldIn = ({ details = {} }: Refusal): readonly Told[] =>
+const toldIn = ({ details = {} }: Refusal): readonly FieldSentence[] =>
   Object.entries(details)
     .flatMap(([field, sentences]) => sentences.map((sentence) => toldOf(field, sentence)))
     .slice(0, PROBLEMS_MAX);
@@ -78,13 +78,13 @@ const placed = (place: Place | undefined): Omit<RefusedField, 'field' | 'sentenc
       };
 
 /** Place of the field or, if it is missing, of the object that should contain it. */
-const placeOf = ({ path, ofName }: Told, { places, names }: RedactedBody): Place | undefined => {
+const placeOf = ({ path, ofName }: FieldSentence, { places, names }: RedactedBody): Place | undefined => {
   const own = ofName ? (names.get(path) ?? places.get(path)) : places.get(path);
   const outer = outerPaths(path).find((one) => places.has(one));
   return own ?? (outer === undefined ? undefined : places.get(outer));
 };
 
-const fieldOf = (told: Told, body: RedactedBody | null): RefusedField => ({
+const fieldOf = (told: FieldSentence, body: RedactedBody | null): RefusedField => ({
   field: redactName(told.field),
   sentence: redactSentence(told.sentence, SENTENCE_CHARACTERS_MAX),
   ...(body === null ? NOWHERE : placed(placeOf(told, body))),
@@ -112,7 +112,7 @@ const faultIn = ({ code }: Refusal, body: RedactedBody | null): readonly Refused
         },
       ];
 
-const bodyOf = ({ request, withBody }: DescribedRequest, told: readonly Told[]): RedactedBody | null => {
+const bodyOf = ({ request, withBody }: DescribedRequest, told: readonly FieldSentence[]): RedactedBody | null => {
   const asked = told.map(({ path }) => path);
   return withBody && request.sentJson !== null ? redactBody(request.sentJson, asked) : null;
 };
@@ -136,7 +136,7 @@ export interface DescribedRequest {
 }
 
 /** The record of a refused request. */
-export const describeRefusal = (refusal: Refusal, caller: Caller, described: DescribedRequest): Described => {
+export const describeRefusal = (refusal: Refusal, caller: Caller, described: DescribedRequest): DescribedRefusal => {
   const { request, reply, at } = described;
   const told = toldIn(refusal);
   const body = bodyOf(described, told);

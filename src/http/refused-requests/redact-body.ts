@@ -1,7 +1,7 @@
 import { parseMailbox } from '../../lib/mime/mime.ts';
 import type { SentJson } from '../bodies/bounded-json.ts';
 import { isPlain, redactName } from './redact-text.ts';
-import { createRuler, createShownText, type Marked } from './shown-text.ts';
+import { createRuler, createShownText, type TextRange } from './shown-text.ts';
 import { type Fault, type Token, walkJson } from './walk-json.ts';
 
 /**
@@ -18,7 +18,7 @@ export interface Place {
   readonly line: number;
   readonly column: number;
   /** null: it is not shown. */
-  readonly marked: Marked | null;
+  readonly marked: TextRange | null;
 }
 
 export interface RedactedBody {
@@ -106,7 +106,7 @@ const createShow = (text: string, sent: SentJson, formatted: boolean) => {
   const shown = createShownText(formatted);
   const masks = createMasks(text, sent);
 
-  const show = (token: Token): Marked | null => {
+  const show = (token: Token): TextRange | null => {
     const raw = (): string => text.slice(token.at, token.end);
     switch (token.kind) {
       case 'space':

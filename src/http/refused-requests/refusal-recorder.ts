@@ -7,7 +7,7 @@ import type { Caller } from '../../domain/api-key/key-authority.ts';
 import type { RecordedRefusal, RefusedRequests } from '../../domain/ports/refused-requests.ts';
 import { type Logger, withTimeout } from '../../lib/async/async.ts';
 import { type ErrorBody, isUnavailable } from '../errors/error-response.ts';
-import { type Described, describeRefusal } from './describe-refusal.ts';
+import { type DescribedRefusal, describeRefusal } from './describe-refusal.ts';
 import { createRefusalBudget } from './refusal-budget.ts';
 
 /**
@@ -59,7 +59,7 @@ const WAIT_MS_MAX = 2_000;
 
 /** A row that stands for many requests. */
 interface Alike {
-  readonly described: Described;
+  readonly described: DescribedRefusal;
   readonly untilMs: number;
   /** Requests that are not written yet. */
   pending: number;
@@ -73,7 +73,7 @@ export const createRefusalRecorder = ({
 }: RefusalRecorderOptions): RefusalRecorder => {
   const { system, secrets } = context;
   const budget = createRefusalBudget(system);
-  let waiting: (Described & { readonly count: number })[] = [];
+  let waiting: (DescribedRefusal & { readonly count: number })[] = [];
   /** By principal, route and code, in the order of time. */
   const alike = new Map<string, Alike>();
   /** Their number, by organization. */
@@ -105,7 +105,7 @@ export const createRefusalRecorder = ({
   };
 
   /** @returns false: there are too many different ones. */
-  const count = (organizationId: string, key: string, describe: () => Described): boolean => {
+  const count = (organizationId: string, key: string, describe: () => DescribedRefusal): boolean => {
     const nowMs = system.monotonicMs();
     forgetOld(nowMs);
     const known = alike.get(key);

@@ -1,7 +1,7 @@
 /** The text that a refused body is shown as, and how places in the body that was sent are counted. */
 
 /** A stretch of the shown text. */
-export interface Marked {
+export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
@@ -48,7 +48,7 @@ export const createShownText = (formatted: boolean) => {
   let depth = 0;
   let begins = false;
 
-  const write = (piece: string): Marked | null => {
+  const write = (piece: string): TextRange | null => {
     cut ||= text.length + piece.length > SHOWN_CHARACTERS_MAX;
     if (cut) return null;
     text += piece;
@@ -62,25 +62,25 @@ export const createShownText = (formatted: boolean) => {
   return {
     text: () => text,
     isCut: () => cut,
-    space: (piece: string): Marked | null => (formatted ? null : write(piece)),
-    item: (piece: string): Marked | null => {
+    space: (piece: string): TextRange | null => (formatted ? null : write(piece)),
+    item: (piece: string): TextRange | null => {
       breakLine();
       return write(piece);
     },
-    open: (sign: string): Marked | null => {
+    open: (sign: string): TextRange | null => {
       breakLine();
       depth += 1;
       const place = write(sign);
       begins = true;
       return place;
     },
-    close: (sign: string): Marked | null => {
+    close: (sign: string): TextRange | null => {
       depth -= 1;
       begins = !begins; // an empty one stays on its line
       breakLine();
       return write(sign);
     },
-    separate: (sign: string): Marked | null => {
+    separate: (sign: string): TextRange | null => {
       begins = sign === ',';
       return write(sign === ':' && formatted ? ': ' : sign);
     },

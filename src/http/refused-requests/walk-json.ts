@@ -50,10 +50,10 @@ const EXPECTED = {
   next: 'a comma or the closing bracket',
   end: 'nothing more',
 } as const;
-type Expecting = keyof typeof EXPECTED;
+type ExpectedToken = keyof typeof EXPECTED;
 
-const takesValue = (expecting: Expecting): boolean => expecting === 'value' || expecting === 'first';
-const takesName = (expecting: Expecting): boolean => expecting === 'name' || expecting === 'firstName';
+const takesValue = (expecting: ExpectedToken): boolean => expecting === 'value' || expecting === 'first';
+const takesName = (expecting: ExpectedToken): boolean => expecting === 'name' || expecting === 'firstName';
 
 /** @returns the end of what matches at an offset; -1: it does not. */
 const endOf = (pattern: RegExp, text: string, at: number): number => {
@@ -84,20 +84,20 @@ const PLAIN: readonly (readonly [Token['kind'], RegExp])[] = [
  */
 export const walkJson = (text: string, on: (token: Token) => boolean): Fault | null => {
   const frames: Frame[] = [];
-  let expecting = 'value' as Expecting;
+  let expecting = 'value' as ExpectedToken;
   let at = 0;
   let goesOn = true;
 
   const path = (): string => pathOf(frames.at(-1));
   const pointer = (): string => frames.map((frame) => `/${stepOf(frame)}`).join('');
 
-  const emit = (kind: Token['kind'], end: number, then: Expecting): null => {
+  const emit = (kind: Token['kind'], end: number, then: ExpectedToken): null => {
     goesOn = on({ kind, at, end, path, pointer });
     at = end;
     expecting = then;
     return null;
   };
-  const afterValue = (): Expecting => (frames.length === 0 ? 'end' : 'next');
+  const afterValue = (): ExpectedToken => (frames.length === 0 ? 'end' : 'next');
 
   // Each of these reads a token. @returns what JSON has there instead; null: it was read.
 

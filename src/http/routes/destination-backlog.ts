@@ -7,7 +7,7 @@ import { backlogSchema, type SerializedBacklog } from '../schemas/destination.ts
 /** The newest deferrals that are looked at. More take longer (each costs a probe of an index), fewer show less of a large backlog. */
 const DEFERRALS_MAX = 2_000;
 
-type Waiting = SerializedBacklog['data'][number];
+type DomainBacklog = SerializedBacklog['data'][number];
 
 /** Deferred mail by recipient id. */
 const placesOf = (mails: readonly DeferredMail[]): ReadonlyMap<string, DeferredMail> =>
@@ -16,7 +16,12 @@ const placesOf = (mails: readonly DeferredMail[]): ReadonlyMap<string, DeferredM
 const earlier = (one: string, other: string): string => (one < other ? one : other);
 
 /** A recipient more. @param deferral its newest, oldest first. */
-const added = (before: Waiting | undefined, deferral: FeedEvent, mail: DeferredMail, since: string): Waiting => {
+const added = (
+  before: DomainBacklog | undefined,
+  deferral: FeedEvent,
+  mail: DeferredMail,
+  since: string,
+): DomainBacklog => {
   const { smtp, attempt = 1 } = deferral.facts;
   return {
     recipient_domain: mail.recipientDomain,
@@ -35,7 +40,7 @@ const added = (before: Waiting | undefined, deferral: FeedEvent, mail: DeferredM
 };
 
 /** @param deferrals oldest first. @returns by recipient domain, most recipients first. */
-const backlogOf = (deferrals: readonly FeedEvent[], mails: readonly DeferredMail[]): readonly Waiting[] => {
+const backlogOf = (deferrals: readonly FeedEvent[], mails: readonly DeferredMail[]): readonly DomainBacklog[] => {
   const places = placesOf(mails);
   const since = new Map<string, string>();
   const newest = new Map<string, FeedEvent>();
@@ -45,7 +50,7 @@ const backlogOf = (deferrals: readonly FeedEvent[], mails: readonly DeferredMail
     newest.delete(id);
     newest.set(id, deferral);
   }
-  const backlog = new Map<string, Waiting>();
+  const backlog = new Map<string, DomainBacklog>();
   for (const [id, deferral] of newest) {
     const mail = places.get(id);
     if (mail === undefined) continue;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { contactsTo } from '../../commands/contacts.ts';
 import {
   digestOfAddress,
-  type Found,
+  type ErasableData,
   findInMessage,
   findInSuppressions,
   loadErasure,
@@ -160,10 +160,10 @@ const previewSchema = z.strictObject({
 const findAll = async (
   { deps: { context, readModels }, auth }: RouteContext,
   person: Person,
-): Promise<{ readonly found: Found; readonly hasMore: boolean }> => {
+): Promise<{ readonly found: ErasableData; readonly hasMore: boolean }> => {
   const { auditors } = await auth.keyCache.load();
   const contacts = { ...NOTHING_FOUND, contentIds: await contactsTo(context, person, auditors.values()) };
-  const found: Found[] = [await findInSuppressions(context, person), contacts];
+  const found: ErasableData[] = [await findInSuppressions(context, person), contacts];
   let pages = 0;
   for await (const messageIds of pagesTo(readModels.messages.to, person)) {
     if (pages === PREVIEW_PAGES_MAX) return { found: together(found), hasMore: messageIds.length > 0 };

@@ -42,7 +42,7 @@ const filters = {
 };
 const countsQuery = z.strictObject(filters);
 const listQuery = z.strictObject({ ...pageParameters, ...filters });
-type Asked = z.output<typeof countsQuery>;
+type CountsQuery = z.output<typeof countsQuery>;
 
 export const scopeOf = (caller: Caller): Pick<RefusedRequestFilter, 'organizationId' | 'environment' | 'domainId'> => ({
   organizationId: caller.organizationId,
@@ -53,7 +53,7 @@ export const scopeOf = (caller: Caller): Pick<RefusedRequestFilter, 'organizatio
 /** null: nothing is by a key and by a member. */
 const filterOf = (
   caller: Caller,
-  { key_id, member_id, code, status, path, since, until }: Asked,
+  { key_id, member_id, code, status, path, since, until }: CountsQuery,
 ): RefusedRequestFilter | null =>
   key_id !== undefined && member_id !== undefined
     ? null

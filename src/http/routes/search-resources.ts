@@ -5,7 +5,7 @@ import { type FoundKind, NAMED_KINDS, type Within } from '../../projections/sear
 import { holds } from '../auth/permissions.ts';
 import type { RouteContext } from '../endpoint.ts';
 import { type GuardedRouteName, ROUTES } from '../route-table.ts';
-import type { SerializedFound } from '../schemas/search.ts';
+import type { SerializedSearchResult } from '../schemas/search.ts';
 import { visibleDomain } from './suppressions/suppressions.ts';
 
 /** Searches resources by id or by name. */
@@ -13,22 +13,22 @@ import { visibleDomain } from './suppressions/suppressions.ts';
 /** Results per kind, so that one kind does not crowd out the others. */
 export const OF_KIND_MAX = 5;
 
-export interface Searching {
+export interface SearchContext {
   readonly route: RouteContext;
   readonly caller: Caller;
   readonly text: string;
   readonly within: Within;
 }
-export type Hits = Promise<readonly SerializedFound[]>;
+export type SearchResults = Promise<readonly SerializedSearchResult[]>;
 
-export const may = ({ caller }: Searching, name: GuardedRouteName): boolean => {
+export const may = ({ caller }: SearchContext, name: GuardedRouteName): boolean => {
   const { permission, environments } = ROUTES[name];
   const named: readonly Environment[] = environments;
   return holds(caller.permissions, permission) && named.includes(caller.environment);
 };
 
-interface Shown {
-  readonly type: SerializedFound['type'];
+interface ResourceKind {
+  readonly type: SerializedSearchResult['type'];
   readonly prefix: IdPrefix;
   /** Its list, and the route that reads one. */
   readonly path: string;
@@ -39,7 +39,7 @@ interface Shown {
 
 const TEMPLATE = { type: 'template', prefix: 'tpl', path: '/v1/templates', route: 'GET /v1/templates/:id' } as const;
 
-export const SHOWN: Readonly<Record<FoundKind, Shown>> = {
+export const SHOWN: Readonly<Record<FoundKind, ResourceKind>> = {
   api_key: {
     type: 'api_key',
     prefix: 'key',
@@ -56,10 +56,10 @@ export const SHOWN: Readonly<Record<FoundKind, Shown>> = {
   erasure: { type: 'erasure', prefix: 'ers', path: '/v1/erasures', route: 'GET /v1/erasures/:id' },
 };
 
-const withinOf = ({ within, caller }: Searching, { sharesEnvironments }: Shown): Within =>
+const withinOf = ({ within, caller }: SearchContext, { sharesEnvironments }: ResourceKind): Within =>
   sharesEnvironments === true && caller.environment === 'live' ? { ...within, environments: ['live', 'test'] } : within;
 
-export const found = ({ type, path }: Shown, id: string, name: string | null): SerializedFound => ({
+export const found = ({ type, path }: ResourceKind, id: string, name: string | null): SerializedSearchResult => ({
   type,
   id,
   title: name ?? id,
@@ -68,7 +68,7 @@ export const found = ({ type, path }: Shown, id: string, name: string | null): S
 
 /** A suppression that the caller may read. Keys that see their own domain only find what its messages caused. */
 export const suppressionById = async (
-  searching: Searching,
+  searching: SearchContext,
   id: string,
 ): Promise<readonly { readonly id: string }[]> => {
   const { caller, route, within } = searching;
@@ -83,9 +83,9 @@ export const suppressionById = async (
   return items.map(({ suppressionId }) => ({ id: suppressionId }));
 };
 
-export const resourcesById = async (searching: Searching): Hits => {
+export const resourcesById = async (searching: SearchContext): SearchResults => {
   const { text, route } = searching;
-  const kinds = Object.entries(SHOWN) as [FoundKind, Shown][]; // the keys of that very object
+  const kinds = Object.entries(SHOWN) as [FoundKind, ResourceKind][]; // the keys of that very object
   const [kind, shown] = kinds.find(([, { prefix }]) => isId(prefix, text)) ?? [];
   if (kind === undefined || shown === undefined || !may(searching, shown.route)) return [];
   if (kind === 'suppression') return (await suppressionById(searching, text)).map(({ id }) => found(shown, id, null));
@@ -95,7 +95,7 @@ export const resourcesById = async (searching: Searching): Hits => {
 
 const SCHEME = /^https?:\/\//i;
 
-export const resourcesByName = async (searching: Searching): Hits => {
+export const resourcesByName = async (searching: SearchContext): SearchResults => {
   const { text, route } = searching;
   const kinds = NAMED_KINDS.filter((kind) => may(searching, SHOWN[kind].route));
   const hits = await Promise.all(
@@ -110,14 +110,14 @@ export const resourcesByName = async (searching: Searching): Hits => {
   return hits.flat();
 };
 
-export const memberById = async (searching: Searching): Hits => {
+export const memberById = async (searching: SearchContext): SearchResults => {
   const { text, caller, route } = searching;
   const known = isId('mbr', text) && may(searching, 'GET /v1/members/:id') && route.auth.keyCache.memberOf(text);
   if (!known || known.organizationId !== caller.organizationId) return [];
   return [{ type: 'member', id: text, title: known.member.role, path: `/v1/members/${text}` }];
 };
 
-export const deliveryById = async (searching: Searching): Hits => {
+export const deliveryById = async (searching: SearchContext): SearchResults => {
   const { text, within, route } = searching;
   if (!isId('dlv', text) || !may(searching, 'GET /v1/webhooks/:id/deliveries/:delivery')) return [];
   const webhookId = (await route.deps.webhookDeliveries.find({ ids: [text], limit: 1 }))[0]?.webhookId;

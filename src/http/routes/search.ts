@@ -10,12 +10,12 @@ import { scopeOf } from './refused-requests.ts';
 import {
   deliveryById,
   found,
-  type Hits,
   memberById,
   OF_KIND_MAX,
   resourcesById,
   resourcesByName,
-  type Searching,
+  type SearchContext,
+  type SearchResults,
   SHOWN,
   suppressionById,
 } from './search-resources.ts';
@@ -32,7 +32,7 @@ const RESULTS_MAX = 20;
 const MESSAGE_ID = /^<?(?<id>msg_[a-z2-7]{26})(?:@[^\s<>@]+>?)?$/;
 
 /** By its id, or a `Message-ID` that holds it. */
-const messageById = async ({ text, within, caller, route }: Searching): Hits => {
+const messageById = async ({ text, within, caller, route }: SearchContext): SearchResults => {
   const id = MESSAGE_ID.exec(text)?.groups?.id;
   if (id === undefined) return [];
   const { context, readModels } = route.deps;
@@ -50,7 +50,7 @@ const pathOfEvent = (type: string, subjectId: string): string => {
   return shown === undefined ? `/v1/events?types=${type}` : `${shown.path}/${subjectId}`;
 };
 
-const eventById = async ({ text, within, caller, route }: Searching): Hits => {
+const eventById = async ({ text, within, caller, route }: SearchContext): SearchResults => {
   if (!isId('evt', text)) return [];
   const { context, readModels } = route.deps;
   const { organizationId, environment } = caller;
@@ -71,10 +71,10 @@ const filtersSchema = z.strictObject(messageFilters());
 
 /** The list of messages by one filter, if it holds any. Text that the filter does not take finds none. */
 const messagesBy = async (
-  { text, caller, route: { deps } }: Searching,
+  { text, caller, route: { deps } }: SearchContext,
   filter: keyof z.input<typeof filtersSchema>,
   words: string,
-): Hits => {
+): SearchResults => {
   const { success, data } = filtersSchema.safeParse({ [filter]: text });
   if (!success) return [];
   const { items } = await findMessages(deps, caller, { ...data, limit: 1, after: null });
@@ -86,7 +86,7 @@ const messagesBy = async (
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
 /** For who sees addresses alone. */
-const byAddress = async (searching: Searching): Hits => {
+const byAddress = async (searching: SearchContext): SearchResults => {
   const { text, caller, route } = searching;
   if (!ADDRESS.test(text) || text.startsWith('msg_')) return [];
   const lists = [messagesBy(searching, 'to', 'Messages to'), messagesBy(searching, 'from', 'Messages from')];
@@ -100,12 +100,12 @@ const CODE = /^(?:[2-5]\d\d)?(?: ?[245]\.\d{1,3}\.\d{1,3})?$/;
 const REQUEST = /^req_[0-9a-f]{32}$/;
 const RECIPIENT_DOMAIN = /^[^\s@]+\.[^\s@.]+$/;
 
-const refusedRequest = async ({ text, caller, route }: Searching): Hits => {
+const refusedRequest = async ({ text, caller, route }: SearchContext): SearchResults => {
   const refused = REQUEST.test(text) ? await route.deps.refusedRequests.find(scopeOf(caller), text) : null;
   return refused === null ? [] : [{ type: 'request', id: text, title: refused.code, path: `/v1/requests/${text}` }];
 };
 
-const byShape = async (searching: Searching): Hits => {
+const byShape = async (searching: SearchContext): SearchResults => {
   const { text } = searching;
   if (CODE.test(text)) return messagesBy(searching, 'smtp_code', 'Messages refused with');
   if (REQUEST.test(text)) return messagesBy(searching, 'request_id', 'Messages of');
@@ -114,7 +114,7 @@ const byShape = async (searching: Searching): Hits => {
 };
 
 /** Finds tags by the beginning of `name:value` in the last days. A complete tag is found regardless of age. */
-const byTag = async (searching: Searching): Hits => {
+const byTag = async (searching: SearchContext): SearchResults => {
   const { text, within, route } = searching;
   const { context, readModels } = route.deps;
   const heads = await context.contents.heads(await readModels.search.recentTagContents(within));
@@ -130,7 +130,8 @@ const byTag = async (searching: Searching): Hits => {
   return (await Promise.all(all.map((one) => messagesBy(one, 'tag', 'Messages tagged')))).flat();
 };
 
-const bySubject = (searching: Searching): Hits => messagesBy(searching, 'subject', 'Messages with the words');
+const bySubject = (searching: SearchContext): SearchResults =>
+  messagesBy(searching, 'subject', 'Messages with the words');
 
 /** Best first. */
 const BY_ID = [messageById, eventById, resourcesById, memberById, deliveryById];
@@ -140,7 +141,7 @@ const BY_CONTENTS = [byAddress, byTag, bySubject];
 
 const ID = /^<?[a-z]{3}_[a-z2-7]{26}/;
 
-const search = async (searching: Searching): Hits => {
+const search = async (searching: SearchContext): SearchResults => {
   const sources = ID.test(searching.text) ? BY_ID : [...OPEN, ...(seesContents(searching.caller) ? BY_CONTENTS : [])];
   const hits = (await Promise.all(sources.map((source) => source(searching)))).flat();
   const distinct = new Map(hits.map((hit) => [hit.path, hit]));

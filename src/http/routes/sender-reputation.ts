@@ -19,20 +19,20 @@ import {
   domainReputationSchema,
   organizationReputationSchema,
   type SerializedDomainReputation,
-  type SerializedMeasured,
+  type SerializedMeasurement,
   type SerializedOrganizationReputation,
 } from '../schemas/sender-reputation.ts';
 import { loadDomain } from './domains.ts';
 
 const THOUSANDTHS = 1000;
 
-const serializeLimits = (limits: Limits | null): SerializedMeasured['limits'] => {
+const serializeLimits = (limits: Limits | null): SerializedMeasurement['limits'] => {
   if (limits === null) return null;
   const [warned, slowed, paused] = limits;
   return { warned_percent: warned, slowed_percent: slowed, paused_percent: paused };
 };
 
-const serializeMeasured = ({ count, of, percent }: Share, limits: Limits | null): SerializedMeasured => ({
+const serializeMeasured = ({ count, of, percent }: Share, limits: Limits | null): SerializedMeasurement => ({
   count,
   of,
   percent: Math.round(percent * THOUSANDTHS) / THOUSANDTHS,
@@ -40,12 +40,12 @@ const serializeMeasured = ({ count, of, percent }: Share, limits: Limits | null)
 });
 
 /** Counts of a sender, and what they are judged by. */
-interface Judged {
+interface SenderCounts {
   readonly counts: ReputationCounts;
   readonly limits: ReputationLimits;
 }
 
-const serializeReputation = ({ level, measure, since, releasedAt }: Reputation, { counts, limits }: Judged) => {
+const serializeReputation = ({ level, measure, since, releasedAt }: Reputation, { counts, limits }: SenderCounts) => {
   const { bounces, complaints } = sharesOf(counts);
   return {
     level,
@@ -60,7 +60,7 @@ const serializeReputation = ({ level, measure, since, releasedAt }: Reputation, 
 export const serializeDomainReputation = (
   domainId: string,
   { own, ofOrganization }: { readonly own: Reputation; readonly ofOrganization: Reputation },
-  judged: Judged,
+  judged: SenderCounts,
 ): SerializedDomainReputation => ({
   object: 'domain_reputation',
   domain_id: domainId,
@@ -71,7 +71,7 @@ export const serializeDomainReputation = (
 export const serializeOrganizationReputation = (
   organizationId: string,
   reputation: Reputation,
-  judged: Judged,
+  judged: SenderCounts,
 ): SerializedOrganizationReputation => ({
   object: 'organization_reputation',
   organization_id: organizationId,

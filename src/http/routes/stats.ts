@@ -26,7 +26,7 @@ import type { HttpDependencies } from '../dependencies.ts';
 import { endpoint } from '../endpoint.ts';
 import {
   STATS_TABLES,
-  type StatsAsked,
+  type StatsRequest,
   type StatsTable,
   serializeStats,
   statsSchema,
@@ -93,7 +93,7 @@ const query = z.strictObject({
   template: filter.describe('Only messages rendered from this template, by id or alias.'),
   template_version: integerParameter(1, VERSION_MAX).optional().describe('Only this version of `template`.'),
 });
-type Asked = z.output<typeof query>;
+type StatsQuery = z.output<typeof query>;
 
 const refuse = (field: string, sentence: string): DomainError =>
   new DomainError('invalid_request', 'the request is invalid: see details', { details: { [field]: [sentence] } });
@@ -103,7 +103,7 @@ const TAG_ALONE =
   'the events of GET /v1/events?tag=…&recipient_domain=…';
 
 /** @throws {DomainError} if the range is empty or has too many buckets. */
-const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: string; readonly to: string } => {
+const rangeOf = ({ from, to, granularity }: StatsQuery, now: Date): { readonly from: string; readonly to: string } => {
   const end = to ?? now.toISOString();
   const start = from ?? new Date(Date.parse(end) - DAYS_DEFAULT * 24 * HOUR_MS).toISOString();
   const hours = (Date.parse(end) - Date.parse(start)) / HOUR_MS;
@@ -115,7 +115,7 @@ const rangeOf = ({ from, to, granularity }: Asked, now: Date): { readonly from: 
 };
 
 /** @throws {DomainError} a version without the template it is of. */
-const templateOf = ({ template, template_version, group_by = [] }: Asked, organizationId: string) => {
+const templateOf = ({ template, template_version, group_by = [] }: StatsQuery, organizationId: string) => {
   if (template !== undefined) return templateIdOf(organizationId, template);
   if (template_version !== undefined)
     throw refuse('template_version', 'template_version is of a template: name it in template');
@@ -128,7 +128,7 @@ const templateOf = ({ template, template_version, group_by = [] }: Asked, organi
 };
 
 /** @throws {DomainError} `permission_missing` for a domain that the key may not see. */
-const filtersOf = (asked: Asked, caller: Caller, secret: Uint8Array): QueryStats['where'] => {
+const filtersOf = (asked: StatsQuery, caller: Caller, secret: Uint8Array): QueryStats['where'] => {
   const { domain, stream, api_key, recipient_domain, mailbox_provider, bounce_class } = asked;
   const own = visibleDomainId(caller);
   if (own !== null && domain !== undefined && domain !== own) {
@@ -224,7 +224,7 @@ export const getStatsRoute = endpoint(
     const stats = await nameTags(deps, by, { secret, caller }, await deps.readModels.stats.query(by));
     const metrics = asked.metrics ?? STATS_METRICS;
     const completeUntil = stats.completeUntil ?? now.toISOString();
-    const shown: StatsAsked = { granularity, timezone, attribution, groupBy, metrics, completeUntil };
+    const shown: StatsRequest = { granularity, timezone, attribution, groupBy, metrics, completeUntil };
     reply.header('vary', 'accept');
     if (table === null) return serializeStats(stats, shown);
     reply.type(`${table}; charset=utf-8`);

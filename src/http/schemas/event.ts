@@ -242,9 +242,9 @@ const SCHEMAS = {
 type Schemas = typeof SCHEMAS;
 /** An event of the feed. */
 export type FeedEvent = z.output<Schemas[keyof Schemas]>;
-type Described = z.output<Schemas[keyof Schemas]>['type'];
+type DescribedType = z.output<Schemas[keyof Schemas]>['type'];
 /** Fails to compile if a type of event has no schema. */
-const COMPLETE: CustomerEventType extends Described ? Schemas : never = SCHEMAS;
+const COMPLETE: CustomerEventType extends DescribedType ? Schemas : never = SCHEMAS;
 
 /** Serialized by `projections/events/serialize-events.ts`, for the feed and for webhooks alike. */
 export const eventSchema = z

@@ -187,7 +187,7 @@ const detailsOf = (event: KeyHistoryEvent, before: ApiKey): Details => {
   return changeOf(before, event);
 };
 
-export interface KeyHappening {
+export interface KeyHistoryItem {
   readonly event: KeyHistoryEvent;
   /** The key before the event. */
   readonly before: ApiKey;
@@ -197,7 +197,7 @@ export interface KeyHappening {
 
 /** Serializes an entry of a key's history. */
 export const serializeKeyHistoryEntry = (
-  { event, before, leafIndex }: KeyHappening,
+  { event, before, leafIndex }: KeyHistoryItem,
   facts: RequestFacts,
 ): SerializedKeyHistoryEntry =>
   ({

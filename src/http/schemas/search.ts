@@ -26,4 +26,4 @@ export const foundSchema = z
     path: z.string().describe('Path in this API that reads it.'),
   })
   .meta({ id: 'SearchResult' });
-export type SerializedFound = z.infer<typeof foundSchema>;
+export type SerializedSearchResult = z.infer<typeof foundSchema>;

@@ -22,7 +22,7 @@ const measuredSchema = shareSchema.extend({
       'Percentages at which the level becomes `warned`, `slowed` and `paused`. null: this service does not evaluate it.',
     ),
 });
-export type SerializedMeasured = z.infer<typeof measuredSchema>;
+export type SerializedMeasurement = z.infer<typeof measuredSchema>;
 
 const level = z
   .enum(REPUTATION_LEVELS)

@@ -67,7 +67,7 @@ export const statsSchema = z
   })
   .meta({ id: 'Stats' });
 
-export interface StatsAsked {
+export interface StatsRequest {
   readonly granularity: string;
   readonly timezone: string;
   readonly attribution: StatsAttribution;
@@ -101,7 +101,7 @@ const serializeGroup = (groups: readonly string[], groupBy: readonly StatsDimens
   return { group: groups.length === 1 ? groups[0] : named(groups, groupBy) };
 };
 
-const serializePeriod = ({ from, to, totals, data, groups: all }: PeriodStats, { metrics, groupBy }: StatsAsked) => ({
+const serializePeriod = ({ from, to, totals, data, groups: all }: PeriodStats, { metrics, groupBy }: StatsRequest) => ({
   from,
   to,
   totals: serializeRow(totals, metrics),
@@ -115,7 +115,7 @@ const serializePeriod = ({ from, to, totals, data, groups: all }: PeriodStats, {
   }),
 });
 
-export const serializeStats = (stats: Stats, asked: StatsAsked) => ({
+export const serializeStats = (stats: Stats, asked: StatsRequest) => ({
   object: 'stats' as const,
   ...serializePeriod(stats, asked),
   granularity: asked.granularity,
@@ -135,7 +135,7 @@ const CHUNK_ROWS = 500;
 /** A flat row; the same columns in each. */
 const tableRow = (
   { start, groups, ...row }: Stats['data'][number],
-  { groupBy, metrics }: StatsAsked,
+  { groupBy, metrics }: StatsRequest,
 ): Readonly<Record<string, string | number | null>> => ({
   start,
   ...named(groups, groupBy),
@@ -147,7 +147,7 @@ const tableRow = (
 });
 
 /** The buckets as CSV (RFC 4180) with a header, or as one JSON object a line; in chunks. */
-export async function* tableOf(type: StatsTable, { data }: Stats, asked: StatsAsked): AsyncGenerator<string> {
+export async function* tableOf(type: StatsTable, { data }: Stats, asked: StatsRequest): AsyncGenerator<string> {
   const [first] = data;
   if (type === 'text/csv' && first !== undefined) yield writeCsv([Object.keys(tableRow(first, asked))]);
   for (let at = 0; at < data.length; at += CHUNK_ROWS) {

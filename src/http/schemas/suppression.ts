@@ -78,9 +78,13 @@ const statusOf = (entry: SuppressionEntry, now: string): z.infer<typeof status> 
   return isInForce(entry, now) ? 'active' : 'expired';
 };
 
-type Loaded = ReadonlyMap<string, SuppressionEvidence>;
+type LoadedEvidence = ReadonlyMap<string, SuppressionEvidence>;
 
-const serializeEntry = (entry: SuppressionEntry, evidence: Loaded, now: string): z.infer<typeof entrySchema> => ({
+const serializeEntry = (
+  entry: SuppressionEntry,
+  evidence: LoadedEvidence,
+  now: string,
+): z.infer<typeof entrySchema> => ({
   reason: entry.reason,
   scope: entry.scope,
   topic_id: entry.topicId ?? null,
@@ -103,7 +107,7 @@ const scopeOf = (state: ExistingSuppression, now: string, fallback: SuppressionS
   return bulk === true ? 'bulk' : fallback;
 };
 
-const show = (state: ExistingSuppression, evidence: Loaded, now: string): SerializedSuppression => {
+const show = (state: ExistingSuppression, evidence: LoadedEvidence, now: string): SerializedSuppression => {
   const inForce = strongest(state.entries.filter((entry) => isInForce(entry, now)));
   const main = inForce ?? state.entries.at(-1);
   if (main === undefined) throw new Error(`suppression ${state.suppressionId} has no entry`);
@@ -126,7 +130,7 @@ const show = (state: ExistingSuppression, evidence: Loaded, now: string): Serial
 export const loadEvidence = async (
   contents: Pick<Contents, 'heads'>,
   of: readonly { readonly contentId: string }[],
-): Promise<Loaded> => {
+): Promise<LoadedEvidence> => {
   const found = await contents.heads(of.map(({ contentId }) => contentId));
   return new Map([...found].flatMap(([id, body]) => (body.kind === 'suppression' ? [[id, body]] : [])));
 };

@@ -147,10 +147,10 @@ export const serializeTemplate = (template: ExistingTemplate): SerializedTemplat
   updated_at: template.updatedAt,
 });
 
-type Localized = TemplateContent['locales'][string];
-type SerializedLocalized = SerializedContent['locales'][string];
+type LocaleContent = TemplateContent['locales'][string];
+type SerializedLocale = SerializedContent['locales'][string];
 
-const serializeLocalized = ({ subject, html, text, preheader }: Localized): SerializedLocalized => ({
+const serializeLocalized = ({ subject, html, text, preheader }: LocaleContent): SerializedLocale => ({
   subject,
   html,
   text: text ?? null,

@@ -99,11 +99,11 @@ export const timeField = () =>
     .pipe(timeParameter())
     .meta({ format: 'date-time' });
 
-type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+type DefinedFields<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
 /** The fields that are not undefined. */
-export const definedIn = <Fields extends object>(fields: Fields): Defined<Fields> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>; // those left
+export const definedIn = <Fields extends object>(fields: Fields): DefinedFields<Fields> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as DefinedFields<Fields>; // those left
 
 /** Whether it has an unpaired surrogate, which no encoding can carry. */
 const broken = (text: string): boolean => !text.isWellFormed();

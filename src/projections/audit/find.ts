@@ -22,7 +22,7 @@ const UUIDS = /"id":"[0-9a-f-]{36}"/g;
 const ID_FROM = '"id":"'.length;
 const idsIn = (leaf: string): readonly string[] => (leaf.match(UUIDS) ?? []).map((found) => found.slice(ID_FROM, -1));
 
-interface Wanted {
+interface LeafQuery {
   /** Between which UUIDs. */
   readonly ranges: readonly (readonly [first: string, last: string])[];
   mayBe(id: string): boolean;
@@ -31,7 +31,7 @@ interface Wanted {
   readonly count: number;
 }
 
-const foundIn = (leaves: readonly string[], bundle: number, { mayBe, is }: Wanted): readonly FoundLeaf[] =>
+const foundIn = (leaves: readonly string[], bundle: number, { mayBe, is }: LeafQuery): readonly FoundLeaf[] =>
   leaves.flatMap((leaf, at) => {
     if (!idsIn(leaf).some(mayBe)) return [];
     const parsed = parseLeaf(leaf);
@@ -46,7 +46,7 @@ export const createFinder = (
 ): Pick<AuditTrees, 'findAll' | 'findCustomerEvent'> => {
   const sql = bundlesSql(schema);
 
-  const find = async (tree: string, wanted: Wanted): Promise<readonly FoundLeaf[]> => {
+  const find = async (tree: string, wanted: LeafQuery): Promise<readonly FoundLeaf[]> => {
     const { ranges, count } = wanted;
     const values = [tree, ranges.map(([first]) => first), ranges.map(([, last]) => last)];
     const { rows } = await db.query<{ bundle: number }>({ ...sql, values });

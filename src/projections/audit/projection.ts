@@ -36,7 +36,7 @@ export interface Tree extends SignedPart {
 }
 
 /** A tree, and what a batch adds to it. */
-interface Growing extends Tree {
+interface GrowingTree extends Tree {
   latest: string;
   readonly events: RecordedEvent[];
 }
@@ -50,7 +50,7 @@ const TREES = {
 
 const EMPTY = { size: 0, latest: '', signedSize: 0, grownTo: 0, disputed: false };
 
-const growingOf = async (db: Database, events: readonly RecordedEvent[]): Promise<readonly Growing[]> => {
+const growingOf = async (db: Database, events: readonly RecordedEvent[]): Promise<readonly GrowingTree[]> => {
   const byTree = Map.groupBy(events, treeOf);
   const { rows } = await db.query<Tree>({
     ...TREES,
@@ -167,7 +167,7 @@ const latestOf = (leaves: readonly PendingLeaf[], before: string): string =>
   leaves.reduce((most, { parsed }) => (parsed.metadata.occurredAt > most ? parsed.metadata.occurredAt : most), before);
 
 /** Writes the bundles that the batch fills. @returns the leaves that fill none. */
-const fillBundles = async (db: Database, growing: Growing): Promise<readonly PendingLeaf[]> => {
+const fillBundles = async (db: Database, growing: GrowingTree): Promise<readonly PendingLeaf[]> => {
   const { tree, size, events } = growing;
   const first = Math.floor(size / TILE_WIDTH);
   const pending = [...(await tailOf(db, tree)), ...events.map(pendingLeaf)];
@@ -196,7 +196,7 @@ const PUT_TREES = {
 };
 
 /** @returns the rows of the tail that the batch adds: what was in it before is in a bundle now, or stays. */
-const grow = async (db: Database, growing: Growing): Promise<readonly TailRow[]> => {
+const grow = async (db: Database, growing: GrowingTree): Promise<readonly TailRow[]> => {
   const { tree, size, events } = growing;
   const isFilling = (size % TILE_WIDTH) + events.length >= TILE_WIDTH;
   const left = isFilling ? await fillBundles(db, growing) : events.map(pendingLeaf);
@@ -204,7 +204,7 @@ const grow = async (db: Database, growing: Growing): Promise<readonly TailRow[]>
   return left.map(({ leaf, position }, index) => ({ tree, leafIndex: first + index, leaf, position }));
 };
 
-const treeRow = (growing: Growing): Tree => ({
+const treeRow = (growing: GrowingTree): Tree => ({
   tree: growing.tree,
   size: growing.size + growing.events.length,
   latest: growing.latest,

@@ -83,16 +83,16 @@ const bundlesOf = async (db: Database, size: number, by: SearchLeaves): Promise<
   return first >= tail ? [tail, ...full] : full;
 };
 
-interface Found {
+interface FoundEntry {
   readonly index: number;
   readonly parsed: Leaf;
 }
 
 /** The leaves of a bundle that are asked for, in order. */
-const searchBundle = (leaves: readonly string[], bundle: number, by: SearchLeaves): readonly Found[] => {
+const searchBundle = (leaves: readonly string[], bundle: number, by: SearchLeaves): readonly FoundEntry[] => {
   const { order, after } = by;
   const isBehind = (index: number): boolean => after === null || (order === 'asc' ? index > after : index < after);
-  const found: Found[] = [];
+  const found: FoundEntry[] = [];
   for (const [at, leaf] of leaves.entries()) {
     const index = bundle * TILE_WIDTH + at;
     if (!isBehind(index)) continue;
@@ -110,7 +110,7 @@ export const searchLeaves = async (
 ): Promise<LeafPage> => {
   const { tree, order, limit } = by;
   const bundles = await bundlesOf(db, await trees.size(tree), by);
-  const found: Found[] = [];
+  const found: FoundEntry[] = [];
   for (const bundle of bundles) {
     found.push(...searchBundle(await trees.leaves(tree, bundle, bundle + 1), bundle, by));
     if (found.length > limit) return { leaves: found.slice(0, limit), next: found[limit - 1]?.index ?? null };

@@ -9,11 +9,12 @@ import { createAuditTrees } from './tree.ts';
 
 /** Checkpoints of the audit trees as the log holds them. */
 
-export type Signed = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointSigned' }>>;
-export type Cosigned = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointCosigned' }>>;
+export type CheckpointSignedEvent = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointSigned' }>>;
+export type CheckpointCosignedEvent = RecordedEvent<Extract<AuditEvent, { readonly type: 'CheckpointCosigned' }>>;
 
-export const isSigned = (event: RecordedEvent): event is Signed => event.type === 'CheckpointSigned';
-export const isCosigned = (event: RecordedEvent): event is Cosigned => event.type === 'CheckpointCosigned';
+export const isSigned = (event: RecordedEvent): event is CheckpointSignedEvent => event.type === 'CheckpointSigned';
+export const isCosigned = (event: RecordedEvent): event is CheckpointCosignedEvent =>
+  event.type === 'CheckpointCosigned';
 
 /** How much of a tree is signed. */
 export interface SignedPart {

@@ -27,7 +27,7 @@ interface Part {
 }
 
 /** A message of the timetable. */
-interface Scheduled {
+interface ScheduledMessage {
   /** null: its rows are older than the column. */
   readonly organizationId: string | null;
   readonly environment: Environment;
@@ -37,7 +37,7 @@ interface Scheduled {
   readonly parts: Map<string, Part>;
 }
 
-type Changes = Map<string, Scheduled>;
+type Changes = Map<string, ScheduledMessage>;
 
 type EventOf<Type extends MessageEvent['type']> = RecordedEvent<Extract<MessageEvent, { readonly type: Type }>>;
 
@@ -129,11 +129,11 @@ const hold = (changes: Changes, { data }: EventOf<'RecipientsHeld'>): void => {
 const start = (changes: Changes, { data }: EventOf<'AttemptStarted'>): void =>
   change(changes, data.messageId, data.recipientIds, { dueAt: null, until: data.leaseUntil });
 
-interface Ending {
+interface RecipientEnd {
   readonly data: { readonly messageId: string; readonly recipientId: string };
 }
 
-const end = (changes: Changes, { data }: Ending): void => {
+const end = (changes: Changes, { data }: RecipientEnd): void => {
   for (const part of changes.get(data.messageId)?.parts.values() ?? []) {
     part.recipients = part.recipients.filter(({ id }) => id !== data.recipientId);
   }
@@ -142,7 +142,7 @@ const end = (changes: Changes, { data }: Ending): void => {
 /** Due at the next attempt, or at the end of a lease. */
 const rowOf = (
   messageId: string,
-  { organizationId, environment, bulk, expiresAt }: Scheduled,
+  { organizationId, environment, bulk, expiresAt }: ScheduledMessage,
   destination: string,
   recipients: readonly Open[],
 ): object => {

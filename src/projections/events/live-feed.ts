@@ -65,7 +65,7 @@ const LAST_ITEM = 9_999;
 
 export const endOf = (position: Position): FeedCursor => ({ position, index: LAST_ITEM });
 
-interface Watched {
+interface WatchedFeed {
   /** Everything behind it is kept. */
   from: FeedCursor;
   events: LiveEvent[];
@@ -96,7 +96,7 @@ const firstAfter = (events: readonly LiveEvent[], cursor: FeedCursor): number =>
 
 export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
   const { pool, store, contents, readModels, system, logger } = options;
-  const watched = new Map<string, Watched>();
+  const watched = new Map<string, WatchedFeed>();
   let following: { readonly controller: AbortController; readonly ended: Promise<void> } | undefined;
   /** The feed is read up to here. */
   let end: Position = LOG_START;
@@ -107,7 +107,7 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
   /** Those that will be woken. */
   const due = new Set<() => void>();
 
-  const keep = (one: Watched, events: readonly LiveEvent[]): void => {
+  const keep = (one: WatchedFeed, events: readonly LiveEvent[]): void => {
     for (const live of events.filter(({ event }) => isAfter(event.cursor, one.from))) {
       one.events.push(live);
       one.characters += live.json.length;
@@ -211,7 +211,7 @@ export const createLiveFeed = (options: LiveFeedOptions): LiveFeed => {
     await ending?.ended;
   };
 
-  const leave = (organizationId: string, one: Watched, wake: () => void): void => {
+  const leave = (organizationId: string, one: WatchedFeed, wake: () => void): void => {
     if (!one.wakes.delete(wake)) return;
     due.delete(wake);
     streams -= 1;

@@ -32,7 +32,7 @@ type OfOrganization =
   | WebhookEvent
   | SuppressionEvent
   | Exclude<ReputationEvent, DomainReputationEvent>;
-type Followed = MessageEvent | OfDomain | OfOrganization;
+type FollowedEvent = MessageEvent | OfDomain | OfOrganization;
 
 interface SentFrom {
   readonly messageId: string;
@@ -107,7 +107,7 @@ const ofDomain = (changes: Changes, event: RecordedEvent<OfDomain>): void => not
 
 const ofOrganization = (changes: Changes, event: RecordedEvent<OfOrganization>): void => note(changes, event, null);
 
-export const eventsProjection = defineProjection<Followed, Changes>({
+export const eventsProjection = defineProjection<FollowedEvent, Changes>({
   name: 'events',
   version: 2,
   categories: [

@@ -103,7 +103,7 @@ export const serializeSmtp = ({ replyId, ...smtp }: SmtpFacts, contents: LoadedC
   return { code, enhanced, text, mx, tls, cipher, policy, address, stage };
 };
 
-type Addressed = Mailbox & { readonly id: string; readonly kind: RecipientKind };
+type AddressedRecipient = Mailbox & { readonly id: string; readonly kind: RecipientKind };
 
 /** Addresses, tags and metadata are null or empty once the contents are erased. */
 const messageData = (
@@ -111,7 +111,7 @@ const messageData = (
   contents: LoadedContents,
 ): SerializedEventData => {
   const body = messageIn(contents, contentId);
-  const recipient: Addressed | undefined = body?.recipients.find(({ id }) => id === recipientId);
+  const recipient: AddressedRecipient | undefined = body?.recipients.find(({ id }) => id === recipientId);
   return {
     message_id: subjectId,
     ...(recipientId === null

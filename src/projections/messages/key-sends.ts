@@ -4,7 +4,7 @@ import { asRecords, type Database } from '../database.ts';
 
 /** Counts of messages sent with each secret of a key, by UTC day. They stay when messages are erased or expire. */
 
-type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+type AcceptedEvent = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 
 interface DayOfSends {
   readonly keyId: string;
@@ -17,7 +17,7 @@ interface DayOfSends {
 }
 
 /** Times do not rise with the log: the processes that accept mail have clocks of their own. */
-const daysOf = (accepted: readonly Accepted[]): readonly DayOfSends[] => {
+const daysOf = (accepted: readonly AcceptedEvent[]): readonly DayOfSends[] => {
   const days = new Map<string, DayOfSends>();
   for (const { data, metadata } of accepted) {
     const { secret, occurredAt: at } = metadata;
@@ -45,7 +45,7 @@ const ADD_SENDS = `
     last_at = greatest(k.last_at, excluded.last_at)`;
 
 /** Counts messages that were accepted. One statement, however many there are. */
-export const addKeySends = async (db: Database, accepted: readonly Accepted[]): Promise<void> => {
+export const addKeySends = async (db: Database, accepted: readonly AcceptedEvent[]): Promise<void> => {
   const days = daysOf(accepted);
   if (days.length > 0) await db.query({ name: 'add-key-sends', text: ADD_SENDS, values: asRecords(days) });
 };

@@ -77,7 +77,9 @@ export const labelsOfAcceptance = ({ data, metadata }: AcceptedMessage): readonl
   return keys.map((key) => ({ key, createdAt, messageId: data.messageId }));
 };
 
-export type Refused = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>>;
+export type RefusalEvent = RecordedEvent<
+  Extract<MessageEvent, { readonly type: 'RecipientDeferred' | 'RecipientBounced' }>
+>;
 
 interface Refusal {
   /** Codes of a reply: `550`, `5.1.1`. */
@@ -87,7 +89,7 @@ interface Refusal {
 }
 
 /** A bounce whose class is not known is one of `unknown`, as in the statistics. */
-export const refusalOf = (event: Refused): Refusal => {
+export const refusalOf = (event: RefusalEvent): Refusal => {
   const { code, enhanced } = event.data.smtp;
   return {
     codes: [...(code === 0 ? [] : [String(code)]), ...(enhanced === null ? [] : [enhanced])],
@@ -102,7 +104,7 @@ const labelsIn = ({ codes, bounceClass }: Refusal): readonly string[] => [
 
 /** Those that the message does not bear yet: each once, however often it is refused. */
 export const labelsOfRefusal = (
-  event: Refused,
+  event: RefusalEvent,
   { recipients, createdAt }: { readonly recipients: readonly Partial<Refusal>[]; readonly createdAt: string },
 ): readonly Label[] => {
   const { messageId } = event.data;

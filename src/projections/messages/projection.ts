@@ -12,13 +12,13 @@ import {
   type Label,
   labelsOfAcceptance,
   labelsOfRefusal,
-  type Refused,
+  type RefusalEvent,
   refusalOf,
 } from './labels.ts';
 import type { StoredRecipient } from './queries.ts';
 
 /** A message that this batch changes. */
-interface Changed {
+interface ChangedMessage {
   /** The event, where it is of this batch: the row is then inserted as the batch leaves it. */
   readonly accepted: AcceptedMessage | null;
   recipients: readonly StoredRecipient[];
@@ -30,7 +30,7 @@ interface Changed {
   readonly further: Label[];
 }
 
-type Changes = Map<string, Changed>;
+type Changes = Map<string, ChangedMessage>;
 
 interface StoredMessage {
   readonly message_id: string;
@@ -70,7 +70,7 @@ const accept = (changes: Changes, event: AcceptedMessage): void => {
   });
 };
 
-interface Concerning {
+interface RecipientEvent {
   readonly data: { readonly messageId: string } & (
     | { readonly recipientId: string }
     | { readonly recipientIds: readonly string[] }
@@ -81,7 +81,7 @@ interface Concerning {
 /** Handler that gives the recipients an event concerns these values. */
 const set =
   (values: Partial<StoredRecipient>) =>
-  (changes: Changes, { data, metadata }: Concerning): void => {
+  (changes: Changes, { data, metadata }: RecipientEvent): void => {
     const message = known(changes, data.messageId);
     const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
     message.recipients = message.recipients.map((one) => (ids.includes(one.id) ? { ...one, ...values } : one));
@@ -91,7 +91,7 @@ const set =
 /** Handler of a refusal. */
 const refused =
   (status: RecipientStatus) =>
-  (changes: Changes, event: Refused): void => {
+  (changes: Changes, event: RefusalEvent): void => {
     const { messageId, recipientId } = event.data;
     const message = known(changes, messageId);
     message.further.push(...labelsOfRefusal(event, message));
@@ -134,7 +134,7 @@ const hold = (
   known(changes, messageId).expiresAt = expiresAt;
 };
 
-const currentState = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed) => ({
+const currentState = ({ recipients, expiresAt, scheduledAt, updatedAt }: ChangedMessage) => ({
   recipients,
   expiresAt,
   scheduledAt,
@@ -142,7 +142,7 @@ const currentState = ({ recipients, expiresAt, scheduledAt, updatedAt }: Changed
   ...messageStatus(recipients),
 });
 
-const inserted = (accepted: AcceptedMessage, changed: Changed) => ({
+const inserted = (accepted: AcceptedMessage, changed: ChangedMessage) => ({
   messageId: accepted.data.messageId,
   organizationId: accepted.metadata.organizationId,
   environment: accepted.metadata.environment,

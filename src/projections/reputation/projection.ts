@@ -7,7 +7,7 @@ import { earlierMessages } from '../messages/earlier-messages.ts';
 import { defineProjection } from '../projection.ts';
 import { rowsInto } from '../rebuild-tables.ts';
 
-interface Counted {
+interface SenderDay {
   /** A domain or an organization. */
   readonly senderId: string;
   /** UTC. */
@@ -24,7 +24,7 @@ interface Changes {
   /** Organizations of domains, and of themselves, by id. */
   readonly senders: Map<string, string>;
   /** To be added, by sender and day. */
-  readonly counts: Map<string, Counted>;
+  readonly counts: Map<string, SenderDay>;
   /** Release times by id; `counts` came after. */
   readonly released: Map<string, string>;
 }
@@ -68,7 +68,7 @@ const accept = (changes: Changes, event: EventOf<'MessageAccepted'>): void => {
 };
 
 /** The counters of an event: its domain's and its organization's. None unless it concerns live bulk mail. */
-const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): readonly Counted[] => {
+const countedBy = (changes: Changes, { data, metadata }: RecordedEvent<MessageEvent>): readonly SenderDay[] => {
   const domainId = changes.messages.get(data.messageId);
   if (domainId === undefined) return [];
   const day = metadata.occurredAt.slice(0, 'YYYY-MM-DD'.length);

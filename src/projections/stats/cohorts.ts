@@ -1,6 +1,6 @@
 import type { BounceCategory } from '../../domain/bounce/categories.ts';
 import { binOf, STATS_METRICS, type StatsMetric } from './metrics.ts';
-import { type Accepted, keptTags, type Tags } from './tags.ts';
+import { type AcceptedEvent, keptTags, type Tags } from './tags.ts';
 
 /**
  * Changes of a batch to `stats_buckets`. Events are counted by quarter and recipient domain. When the batch is written, the
@@ -125,7 +125,7 @@ const add = <Key>(to: Map<Key, number>, key: Key, by: number): void => {
   to.set(key, (to.get(key) ?? 0) + by);
 };
 
-export const cohortOf = (changes: StatsChanges, event: Accepted): Cohort => {
+export const cohortOf = (changes: StatsChanges, event: AcceptedEvent): Cohort => {
   const { data, metadata } = event;
   return {
     messageId: data.messageId,
@@ -193,14 +193,18 @@ export const counterOf = ({ groups }: StatsChanges, cohort: Cohort, recipientDom
   };
 };
 
-interface Ending {
+interface RecipientEnd {
   readonly outcome: Outcome;
   readonly time: string;
   readonly bounceClass?: BounceCategory | undefined;
 }
 
 /** Counts a recipient's outcome. A later one, such as a bounce after delivery, replaces the earlier. */
-export const settle = ({ count, isMoved, acceptedAt }: Counter, recipient: CountedRecipient, ending: Ending): void => {
+export const settle = (
+  { count, isMoved, acceptedAt }: Counter,
+  recipient: CountedRecipient,
+  ending: RecipientEnd,
+): void => {
   const { outcome, outcomeAt = acceptedAt, bounceClass } = recipient;
   if (outcome !== null) count(outcome, outcomeAt, -1, bounceClass);
   count(ending.outcome, ending.time, 1, ending.bounceClass);

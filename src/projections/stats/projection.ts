@@ -34,7 +34,7 @@ const begin = async (db: Database, events: readonly RecordedEvent[]): Promise<St
 
 type Count = (counter: Counter, recipient: CountedRecipient, time: string, dueAt: string) => void;
 
-interface Concerning {
+interface RecipientEvent {
   readonly data: { readonly messageId: string } & (
     | { readonly recipientId: string }
     | { readonly recipientIds: readonly string[] }
@@ -43,7 +43,7 @@ interface Concerning {
 }
 
 /** Counts something for each recipient an event concerns. */
-const countEach = (changes: StatsChanges, { data, metadata }: Concerning, count: Count): void => {
+const countEach = (changes: StatsChanges, { data, metadata }: RecipientEvent, count: Count): void => {
   const cohort = changes.cohorts.get(data.messageId);
   if (cohort === undefined) return; // a trial is not counted
   const ids = 'recipientIds' in data ? data.recipientIds : [data.recipientId];
@@ -56,7 +56,7 @@ const countEach = (changes: StatsChanges, { data, metadata }: Concerning, count:
 
 const each =
   (count: Count) =>
-  (changes: StatsChanges, event: Concerning): void =>
+  (changes: StatsChanges, event: RecipientEvent): void =>
     countEach(changes, event, count);
 
 const accept = (
@@ -102,7 +102,7 @@ const once = (mark: 'deferred' | 'complained' | 'unsubscribed') =>
     recipient[mark] = true;
   });
 
-type Engaged = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientOpened' | 'RecipientClicked' }>>;
+type EngagementEvent = RecordedEvent<Extract<MessageEvent, { readonly type: 'RecipientOpened' | 'RecipientClicked' }>>;
 
 const KINDS = {
   RecipientOpened: { people: 'opened', machines: 'machine_opened', times: 'opens' },
@@ -110,7 +110,7 @@ const KINDS = {
 } as const;
 
 /** People and machines apart: each recipient once, and how often people did it. */
-const engaged = (changes: StatsChanges, event: Engaged): void => {
+const engaged = (changes: StatsChanges, event: EngagementEvent): void => {
   const { people, machines, times } = KINDS[event.type];
   const { machine, count: often } = event.data;
   const metric = machine === undefined ? people : machines;

@@ -26,7 +26,7 @@ export interface Tags {
   readonly added: KeptTag[];
 }
 
-export type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+export type AcceptedEvent = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 
 /** Key under which the tags of a message's day are stored. */
 const tagPlaceOf = ({ metadata: { organizationId, environment, occurredAt } }: RecordedEvent) => ({
@@ -39,7 +39,7 @@ const tagPlaceOf = ({ metadata: { organizationId, environment, occurredAt } }: R
 const TAGS_MAX = 100;
 
 /** Tags under which a message is counted: each tag separately, if it is among the first of the day. */
-export const keptTags = ({ kept: all, added }: Tags, event: Accepted): readonly string[] => {
+export const keptTags = ({ kept: all, added }: Tags, event: AcceptedEvent): readonly string[] => {
   const { tagDigests, contentId } = event.data;
   const own = [...new Set(tagDigests)];
   if (own.length === 0) return [];

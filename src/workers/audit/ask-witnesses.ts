@@ -21,7 +21,7 @@ import { askToCosign, type Refusal } from './ask-to-cosign.ts';
  */
 
 /** The newest checkpoint of a tree. */
-export interface Uncosigned {
+export interface CheckpointToCosign {
   readonly tree: string;
   readonly note: string;
 }
@@ -41,7 +41,7 @@ export interface AskWitnesses extends AuditContext {
       readonly signatory: string;
       readonly without: readonly string[];
       readonly limit: number;
-    }): Promise<readonly Uncosigned[]>;
+    }): Promise<readonly CheckpointToCosign[]>;
   };
   readonly way: Pick<Witnesses, 'post'>;
   readonly leadership: Pick<Leadership, 'isLeader'>;
@@ -81,7 +81,7 @@ const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work =>
     return wait;
   };
 
-  const say = async ({ tree, note }: Uncosigned, outcome: Refusal): Promise<void> => {
+  const say = async ({ tree, note }: CheckpointToCosign, outcome: Refusal): Promise<void> => {
     const { ms } = startWait(tree);
     const fields = { tree, alarm: 'audit', witness: name };
     if (outcome.kind === 'refused') {
@@ -92,7 +92,7 @@ const askWitness = (options: AskWitnesses, { name, key, url }: Witness): Work =>
     logger.error(fields, `a witness has cosigned ${outcome.size} leaves that these do not continue: ${CAUSES}`);
   };
 
-  const ask = async (checkpoint: Uncosigned, signal: AbortSignal): Promise<void> => {
+  const ask = async (checkpoint: CheckpointToCosign, signal: AbortSignal): Promise<void> => {
     const { tree, note } = checkpoint;
     const { origin, size } = parseCheckpoint(parseNote(note).text);
     const knownSize = sizes.get(origin) ?? 0;

@@ -1,5 +1,5 @@
 import { type Logger, pause, type System } from '../../lib/async/async.ts';
-import type { TreesChecked } from '../../projections/audit/check/check-trees.ts';
+import type { TreeCheckResult } from '../../projections/audit/check/check-trees.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
 
@@ -10,7 +10,7 @@ import type { Work } from '../supervise.ts';
 export interface CheckTreesNightly {
   /** Hour of the day in UTC. */
   readonly hour: number;
-  check(signal: AbortSignal): Promise<TreesChecked>;
+  check(signal: AbortSignal): Promise<TreeCheckResult>;
   /** Counts the faults of a check that was decided. */
   readonly onChecked?: ((faults: number) => void) | undefined;
   readonly leadership: Pick<Leadership, 'isLeader'>;
@@ -27,7 +27,7 @@ const nextTime = (afterMs: number, hour: number): number => {
   return today > afterMs ? today : today + DAY_MS;
 };
 
-const logResult = (logger: Logger, { verdict, faults, faultCount, doubts, ...counts }: TreesChecked): void => {
+const logResult = (logger: Logger, { verdict, faults, faultCount, doubts, ...counts }: TreeCheckResult): void => {
   if (verdict === 'no fault') logger.info(counts, 'the audit trees were checked, and there is no fault');
   if (verdict === 'undecided') logger.warn({ doubts }, 'the audit trees could not be checked');
   if (verdict !== 'faults') return;

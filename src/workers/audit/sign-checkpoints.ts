@@ -1,4 +1,4 @@
-import { type AuditContext, Contradicted, signCheckpoint } from '../../commands/audit.ts';
+import { type AuditContext, LogContradiction, signCheckpoint } from '../../commands/audit.ts';
 import type { AuditTrees } from '../../domain/ports/audit-trees.ts';
 import type { Logger } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
@@ -31,7 +31,7 @@ export const signCheckpoints = (options: SignCheckpoints): Work => {
     try {
       await signCheckpoint(options, { tree, trees, host: host(), grownTo });
     } catch (error) {
-      if (!(error instanceof Contradicted)) throw error;
+      if (!(error instanceof LogContradiction)) throw error;
       logger.error({ tree, alarm: 'audit' }, `no checkpoint is signed: ${error.message}`);
     }
   };

@@ -7,7 +7,7 @@ import type { EventStore } from '../../domain/ports/event-store.ts';
 import type { System } from '../../lib/async/async.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import { countEndedUnsent, type DeliveryMetrics } from './attempt-log.ts';
-import type { Due, RecentlyQueued } from './due.ts';
+import type { DueMail, RecentlyQueued } from './due.ts';
 
 /**
  * Claims of attempts. A claim is an event in the message's stream, with a lease: of two workers that claim at once, one gets
@@ -22,7 +22,7 @@ export interface AttemptTimes {
   readonly leaseMs: number;
 }
 
-export type Claimed = Extract<Claim, { claimed: true }>;
+export type SuccessfulClaim = Extract<Claim, { claimed: true }>;
 
 export interface ClaimParts {
   readonly store: EventStore;
@@ -45,7 +45,11 @@ export const isLive = (state: Message): boolean => state.status !== 'absent' && 
  * Claims the next attempt, unless the recipients are suppressed, held, expired or gone.
  * @returns null: nothing is due, or another worker holds it.
  */
-export const claimDue = async (parts: ClaimParts, due: Due, known: Loaded<Message>): Promise<Claimed | null> => {
+export const claimDue = async (
+  parts: ClaimParts,
+  due: DueMail,
+  known: Loaded<Message>,
+): Promise<SuccessfulClaim | null> => {
   const { times, system, sendingDomains, holdOf } = parts;
   const { messageId, destination } = due;
   const since = system.now().toISOString();

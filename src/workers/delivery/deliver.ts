@@ -6,12 +6,12 @@ import type { MailTransport, OutgoingMail } from '../../domain/ports/mail-transp
 import { messageStream } from '../../domain/streams.ts';
 import type { Logger, Semaphore } from '../../lib/async/async.ts';
 import { countOutcomes, logAttempt } from './attempt-log.ts';
-import { type Claimed, type ClaimParts, claimDue, isHeld, isLive } from './claim.ts';
+import { type ClaimParts, claimDue, isHeld, isLive, type SuccessfulClaim } from './claim.ts';
 import type { AcceptedCache } from './dispatch.ts';
-import type { Due } from './due.ts';
+import type { DueMail } from './due.ts';
 import { completionOf, type Moment, momentOf } from './fence.ts';
 import { composeMails, type LoadMailsParts, loadMaterial, type Material } from './load-mails.ts';
-import { postponed, type Reported, recordOutcome, reportOf } from './record.ts';
+import { type AttemptReport, postponed, recordOutcome, reportOf } from './record.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /** Delivers a message: one attempt at what is due of it, from the claim to the outcome of its last mail. */
@@ -32,10 +32,10 @@ export interface Deliver extends DeliverParts {
 }
 
 /** An attempt that was made; it is over when `reported` is recorded (`recordOutcome`). */
-export interface Attempted {
-  readonly claim: Claimed;
+export interface DeliveryAttempt {
+  readonly claim: SuccessfulClaim;
   /** Report of its last mail. */
-  readonly reported: Reported;
+  readonly reported: AttemptReport;
   /** Outcomes of all its mails, from which the limits of the destination learn. */
   readonly outcomes: readonly AttemptOutcome[];
   /** Duration of the slowest mail. */
@@ -53,7 +53,7 @@ interface Limits {
  * last mail, so that the place in the destination queue is free in the meantime.
  * @returns null if there was no work to do.
  */
-export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Promise<Attempted | null> => {
+export const deliver = async (parts: Deliver, due: DueMail, signal: AbortSignal): Promise<DeliveryAttempt | null> => {
   const known = await loadMessage(parts, due.messageId);
   const { state } = known;
   if (state.status === 'absent') return null;
@@ -64,7 +64,7 @@ export const deliver = async (parts: Deliver, due: Due, signal: AbortSignal): Pr
   await parts.unrecorded.room(() => !signal.aborted);
   if (signal.aborted) return null;
   // The claim follows the wait for memory: a lease does not run while larger messages are sent.
-  const claimAndSend = async (): Promise<Attempted | null> => {
+  const claimAndSend = async (): Promise<DeliveryAttempt | null> => {
     if (signal.aborted) return null;
     const begun = momentOf(parts.system);
     // Read while the claim is committed. If the claim fails, the result and any fault of the read are ignored.
@@ -82,10 +82,10 @@ const loadMessage = async ({ acceptedCache, store }: Deliver, messageId: string)
 
 const composeAndSend = async (
   parts: Deliver,
-  claim: Claimed,
+  claim: SuccessfulClaim,
   material: Promise<Material>,
   limits: Limits,
-): Promise<Attempted> => {
+): Promise<DeliveryAttempt> => {
   let mails: readonly OutgoingMail[];
   try {
     mails = await composeMails(parts, claim, await material);
@@ -97,7 +97,7 @@ const composeAndSend = async (
 };
 
 /** Nothing was sent: because of a fault (contents are missing, mail cannot be composed) or because the claim was lost. */
-const nothingSent = (claim: Claimed, reported: Reported = postponed([], '')): Attempted => ({
+const nothingSent = (claim: SuccessfulClaim, reported: AttemptReport = postponed([], '')): DeliveryAttempt => ({
   claim,
   reported,
   outcomes: reported.outcomes,
@@ -105,14 +105,19 @@ const nothingSent = (claim: Claimed, reported: Reported = postponed([], '')): At
 });
 
 /** The attempt after one more of its mails. */
-const withEarlier = (earlier: Attempted, last: Attempted): Attempted => ({
+const withEarlier = (earlier: DeliveryAttempt, last: DeliveryAttempt): DeliveryAttempt => ({
   ...last,
   outcomes: [...earlier.outcomes, ...last.outcomes],
   tookMs: Math.max(earlier.tookMs, last.tookMs),
 });
 
 /** A fault is logged as an error and defers the recipients. It never ends a message. */
-const notSent = ({ logger }: Deliver, claim: Claimed, ids: readonly string[], err: unknown): Attempted => {
+const notSent = (
+  { logger }: Deliver,
+  claim: SuccessfulClaim,
+  ids: readonly string[],
+  err: unknown,
+): DeliveryAttempt => {
   const { messageId } = claim.message.state.accepted;
   logger.error({ messageId, err }, 'a message could not be sent: it is tried again later');
   return nothingSent(claim, postponed(ids, 'a fault of the sending service'));
@@ -125,15 +130,15 @@ const notSent = ({ logger }: Deliver, claim: Claimed, ids: readonly string[], er
  */
 const sendAll = async (
   parts: Deliver,
-  claim: Claimed,
+  claim: SuccessfulClaim,
   [first, ...further]: readonly OutgoingMail[],
   limits: Limits,
-): Promise<Attempted> => {
+): Promise<DeliveryAttempt> => {
   if (first === undefined) return nothingSent(claim);
   let attempted = await sendMail(parts, claim, first, { ...limits, confirmed: limits.begun });
   for (const mail of further) {
     const confirmed = momentOf(parts.system);
-    const next: Claimed = { ...claim, message: await recordOutcome(parts, attempted) };
+    const next: SuccessfulClaim = { ...claim, message: await recordOutcome(parts, attempted) };
     if (!isHeld(next.message.state, next.attempt)) return withEarlier(attempted, nothingSent(next));
     attempted = withEarlier(attempted, await sendMail(parts, next, mail, { ...limits, confirmed }));
   }
@@ -142,10 +147,10 @@ const sendAll = async (
 
 const sendMail = async (
   parts: Deliver,
-  claim: Claimed,
+  claim: SuccessfulClaim,
   mail: OutgoingMail,
   { begun, confirmed, signal }: Limits & { readonly confirmed: Moment },
-): Promise<Attempted> => {
+): Promise<DeliveryAttempt> => {
   const { times, system, transports } = parts;
   const { state } = claim.message;
   const recipientIds = new Set(mail.envelope.to.map(({ recipientId }) => recipientId));

@@ -3,9 +3,9 @@ import type { SuspendDestination } from '../../domain/destination/suspension.ts'
 import type { ExistingMessage } from '../../domain/message/message.ts';
 import type { JobHandler } from '../../domain/ports/queue.ts';
 import { createKeyedQueue, createSemaphore, type KeyLimits, pause, type Ran, retry } from '../../lib/async/async.ts';
-import { type Attempted, type DeliverParts, deliver } from './deliver.ts';
+import { type DeliverParts, type DeliveryAttempt, deliver } from './deliver.ts';
 import type { DestinationLimits } from './destination-concurrency-limits.ts';
-import { type DeliveryJob, type Destinations, type Due, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
+import { type DeliveryJob, type Destinations, type DueMail, keyOf, MESSAGE_CLASSES, type MessageClass } from './due.ts';
 import { recordOutcome } from './record.ts';
 import { createUnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
@@ -126,7 +126,12 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
 
   const leaveToSweep = (err: unknown): void => logger.error({ err }, 'a message was left to the sweep');
 
-  const noteLimits = async (due: Due, provider: string, beganMs: number, attempted: Attempted): Promise<void> => {
+  const noteLimits = async (
+    due: DueMail,
+    provider: string,
+    beganMs: number,
+    attempted: DeliveryAttempt,
+  ): Promise<void> => {
     if (due.destination === null || due.isExpired === true) return;
     const { domainId } = attempted.claim.message.state.accepted;
     const { organizationId } = attempted.claim.message.state;
@@ -142,7 +147,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
   };
 
   /** The destination's slot is free before the outcome is recorded: that is the log's turn. */
-  const run = async (due: Due, provider: string): Promise<Ran> => {
+  const run = async (due: DueMail, provider: string): Promise<Ran> => {
     const beganMs = system.monotonicMs();
     try {
       const isKeptBack = ({ accepted }: ExistingMessage): boolean =>
@@ -159,7 +164,7 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
     }
   };
 
-  const queue = createKeyedQueue<Due, MessageClass>({
+  const queue = createKeyedQueue<DueMail, MessageClass>({
     ...limitsOf(destinationLimits, isOneServer),
     priorities: MESSAGE_CLASSES,
     concurrency: isOneServer ? CONCURRENCY : CONCURRENCY_OF_MANY,
@@ -174,12 +179,12 @@ export const createDestinationQueues = (parts: DestinationQueuesParts): Destinat
     system,
   });
 
-  const destinationOf = ({ destination, isExpired }: Due): Promise<string> | string =>
+  const destinationOf = ({ destination, isExpired }: DueMail): Promise<string> | string =>
     destinations === undefined || destination === null || isExpired === true
       ? ANY
       : destinationLimits.destinationOf(destination, destinations);
 
-  const add = async (due: Due, messageClass: MessageClass): Promise<boolean> =>
+  const add = async (due: DueMail, messageClass: MessageClass): Promise<boolean> =>
     queue.add(due, await destinationOf(due), messageClass);
 
   return {

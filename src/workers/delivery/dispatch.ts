@@ -23,14 +23,14 @@ import {
  * before it started, or while the queue was full or away, or for later, is in the timetable, and the sweep queues it.
  */
 
-export type Accepted = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
+export type AcceptedEvent = RecordedEvent<Extract<MessageEvent, { readonly type: 'MessageAccepted' }>>;
 
 /**
  * Messages as they were accepted a moment ago, which saves the claim a read. A message may have changed since: a claim
  * made upon a stale state meets a revision conflict.
  */
 export interface AcceptedCache {
-  add(events: readonly Accepted[]): void;
+  add(events: readonly AcceptedEvent[]): void;
   /** Once for each message. */
   take(messageId: string): Loaded<Message> | undefined;
 }
@@ -39,7 +39,7 @@ export interface AcceptedCache {
 const CACHED_MAX = 5_000;
 
 export const createAcceptedCache = (): AcceptedCache => {
-  const events = new LRUCache<string, Accepted>({ max: CACHED_MAX });
+  const events = new LRUCache<string, AcceptedEvent>({ max: CACHED_MAX });
   return {
     add: (accepted) => {
       for (const event of accepted) events.set(event.data.messageId, event);
@@ -76,8 +76,8 @@ const DEPTH_AGE_MS_MAX = 250;
  * Messages to be sent at once. A scheduled message has `MessageScheduled` right after `MessageAccepted`, in the same append;
  * if a page ends between the two, it is queued too early, and the claim finds that it is not due.
  */
-const wantedIn = (events: readonly RecordedEvent[]): readonly Accepted[] => {
-  const wanted = new Map<string, Accepted>();
+const wantedIn = (events: readonly RecordedEvent[]): readonly AcceptedEvent[] => {
+  const wanted = new Map<string, AcceptedEvent>();
   for (const event of events) {
     if (event.type === 'MessageAccepted') wanted.set(event.data.messageId, event);
     if (event.type === 'MessageScheduled') wanted.delete(event.data.messageId);
@@ -118,7 +118,7 @@ const createDispatcher = (deps: DispatchMessages): { apply(events: readonly Reco
     bulk: createDepth(queues.bulk, system),
   };
 
-  const dispatch = async (messageClass: MessageClass, wanted: readonly Accepted[]): Promise<void> => {
+  const dispatch = async (messageClass: MessageClass, wanted: readonly AcceptedEvent[]): Promise<void> => {
     if (wanted.length === 0 || !leadership.isLeader() || (await depths[messageClass].isFull())) return;
     const due = wanted.flatMap(({ data: { messageId, recipients }, metadata: { environment, organizationId } }) => {
       const domains = recipients.map(({ domain }) => domain);

@@ -6,7 +6,7 @@ import type { System } from '../../lib/async/async.ts';
 /**
  * A due delivery: the unit of work in the queue, with facts that this process knows before the timetable does.
  */
-export interface Due {
+export interface DueMail {
   readonly messageId: string;
   /** Recipient domain; null: all recipients, one server takes everything. */
   readonly destination: string | null;
@@ -18,7 +18,7 @@ export interface Due {
 
 /** Ids and domains only: a queue is not a place for addresses. */
 export interface DeliveryJob {
-  readonly due: readonly Due[];
+  readonly due: readonly DueMail[];
 }
 
 export type DeliveryQueue = Queue<DeliveryJob>;
@@ -37,14 +37,14 @@ export const openDeliveryQueues = ({ open }: Pick<Queues, 'open'>): DeliveryQueu
 export const MESSAGE_CLASSES: readonly MessageClass[] = ['transactional', 'bulk'];
 
 /** Identifies it among all that is due. */
-export const keyOf = ({ messageId, destination }: Due): string =>
+export const keyOf = ({ messageId, destination }: DueMail): string =>
   destination === null ? messageId : `${messageId} ${destination}`;
 
 /** The queue's cost is per job. A larger batch is handed back, and repeated, in a larger lump. */
 export const BATCH_DUE_MAX = 100;
 
 /** In order; a lone message is a batch of one. */
-export const batched = (due: readonly Due[]): readonly NewJob<DeliveryJob>[] =>
+export const batched = (due: readonly DueMail[]): readonly NewJob<DeliveryJob>[] =>
   Array.from({ length: Math.ceil(due.length / BATCH_DUE_MAX) }, (_, index) => {
     const from = index * BATCH_DUE_MAX;
     return { data: { due: due.slice(from, from + BATCH_DUE_MAX) } };
@@ -58,7 +58,7 @@ export interface Destinations {
   serversOf?(domain: string): Promise<readonly string[]>;
 }
 
-export interface Addressed {
+export interface MessageDomains {
   readonly messageId: string;
   readonly organizationId: string | undefined;
   readonly environment: Environment;
@@ -67,23 +67,23 @@ export interface Addressed {
 
 /** Due deliveries of a message: one per recipient domain, or a single one for simulated mail and for a single server. */
 export const dueOf = (
-  { messageId, organizationId, environment, domains }: Addressed,
+  { messageId, organizationId, environment, domains }: MessageDomains,
   destinations: Destinations | undefined,
-): readonly Due[] =>
+): readonly DueMail[] =>
   destinations === undefined || environment === 'test'
     ? [{ messageId, organizationId, destination: null }]
     : [...new Set(domains)].map((destination) => ({ messageId, organizationId, destination }));
 
 /** Deliveries that this process has just queued or found not to be due. The sweep skips them. */
 export interface RecentlyQueued {
-  add(due: readonly Due[]): void;
+  add(due: readonly DueMail[]): void;
   /** It is not due, by the log. @param since time of that read, ISO 8601. */
-  addNotDue(due: Due, since: string): void;
+  addNotDue(due: DueMail, since: string): void;
   /**
    * Queued less than `QUEUED_MS` ago, or found not due less than `NOT_DUE_MS` ago, and not before it became due
    * (`dueAt`, ISO 8601): a retry is a new matter.
    */
-  has(due: Due, dueAt: string): boolean;
+  has(due: DueMail, dueAt: string): boolean;
 }
 
 /**
@@ -99,16 +99,16 @@ const NOT_DUE_MS = 60_000;
 /** About 20 MB of ids for each of both. What is forgotten early is at worst queued twice. */
 const IDS_MAX = 100_000;
 
-interface Known {
+interface KnownDelay {
   readonly ms: number;
   readonly at: string;
 }
 
 export const createRecentlyQueued = ({ monotonicMs, now }: Pick<System, 'monotonicMs' | 'now'>): RecentlyQueued => {
-  const queued = new LRUCache<string, Known>({ max: IDS_MAX });
-  const notDue = new LRUCache<string, Known>({ max: IDS_MAX });
+  const queued = new LRUCache<string, KnownDelay>({ max: IDS_MAX });
+  const notDue = new LRUCache<string, KnownDelay>({ max: IDS_MAX });
 
-  const dropOlder = (known: LRUCache<string, Known>, ageMs: number): void => {
+  const dropOlder = (known: LRUCache<string, KnownDelay>, ageMs: number): void => {
     const before = monotonicMs() - ageMs;
     for (const id of known.rkeys()) {
       if ((known.peek(id)?.ms ?? 0) > before) return;
@@ -116,7 +116,7 @@ export const createRecentlyQueued = ({ monotonicMs, now }: Pick<System, 'monoton
     }
   };
 
-  const isIn = (known: LRUCache<string, Known>, ageMs: number, id: string, dueAt: string): boolean => {
+  const isIn = (known: LRUCache<string, KnownDelay>, ageMs: number, id: string, dueAt: string): boolean => {
     const last = known.peek(id);
     return last !== undefined && last.ms > monotonicMs() - ageMs && last.at >= dueAt;
   };

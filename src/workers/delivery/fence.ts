@@ -3,7 +3,7 @@ import { type Message, message } from '../../domain/message/message.ts';
 import type { EventStore } from '../../domain/ports/event-store.ts';
 import { messageStream } from '../../domain/streams.ts';
 import type { System } from '../../lib/async/async.ts';
-import { type AttemptTimes, type Claimed, isHeld } from './claim.ts';
+import { type AttemptTimes, isHeld, type SuccessfulClaim } from './claim.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /**
@@ -49,7 +49,7 @@ export interface Fence {
 }
 
 export interface FencedAttempt {
-  readonly claim: Claimed;
+  readonly claim: SuccessfulClaim;
   /** Recipients of the mail. */
   readonly recipientIds: ReadonlySet<string>;
   /** Taken before the claim was appended. */

@@ -18,7 +18,7 @@ import { retry, type System } from '../../lib/async/async.ts';
 import type { UnsubscribeWays } from '../../lib/mime/mime.ts';
 import type { SigningKey } from '../../lib/smtp/smtp.ts';
 import type { SendingDomains } from '../domains/sending-domains.ts';
-import type { Claimed } from './claim.ts';
+import type { SuccessfulClaim } from './claim.ts';
 
 /**
  * Loads what an attempt sends from the vault, and composes its mails: one for all recipients; one for each recipient
@@ -47,7 +47,7 @@ const feedbackIdOf = ({ accepted: { stream, domainId }, organizationId }: Existi
   `${stream}:${domainId}:${organizationId}:outbox`;
 
 const mailOf = (
-  { message: { state }, attempt, recipientIds }: Claimed,
+  { message: { state }, attempt, recipientIds }: SuccessfulClaim,
   body: MessageBody,
   signing: readonly SigningKey[],
 ): OutgoingMail => ({
@@ -74,7 +74,7 @@ type AddressFor = (purpose: ReturnPurpose, to: To) => string | undefined;
 
 /** The token of a single recipient names it; with several, the report itself does. */
 const tokensOf =
-  ({ message: { state } }: Claimed, secret: Uint8Array): TokenFor =>
+  ({ message: { state } }: SuccessfulClaim, secret: Uint8Array): TokenFor =>
   (purpose, to) => {
     const { messageId } = state.accepted;
     const index = state.recipients.findIndex(({ id }) => id === to[0]?.recipientId);
@@ -95,7 +95,7 @@ const withReturnPath = (mail: OutgoingMail, addressFor: AddressFor, tokenFor: To
 };
 
 /** A copy for each domain: a server that reads its return address can report on its own domain's recipients only. */
-const copiesByDomain = ({ message: { state } }: Claimed, mail: OutgoingMail): readonly OutgoingMail[] => {
+const copiesByDomain = ({ message: { state } }: SuccessfulClaim, mail: OutgoingMail): readonly OutgoingMail[] => {
   const domains = new Map(state.recipients.map(({ id, domain }) => [id, domain]));
   const groups = Map.groupBy(mail.envelope.to, ({ recipientId }) => domains.get(recipientId));
   return [...groups.values()].map((to) => ({ ...mail, envelope: { from: mail.envelope.from, to } }));
@@ -110,7 +110,7 @@ interface OwnLinks {
 /** The unsubscribe link (and address) of one recipient. */
 const unsubscribeOf = (
   { publicUrl }: LoadMailsParts,
-  { message: { state } }: Claimed,
+  { message: { state } }: SuccessfulClaim,
   recipient: To[number],
   { secret, addressFor }: OwnLinks,
 ): UnsubscribeWays => {
@@ -123,7 +123,7 @@ const unsubscribeOf = (
 /** Tracked links and image of one recipient. @returns undefined: the message is not tracked. */
 const trackingOf = (
   { publicUrl, trackingKeys, sendingDomains }: LoadMailsParts,
-  { message: { state } }: Claimed,
+  { message: { state } }: SuccessfulClaim,
   { body: { unsubscribe, html } }: OutgoingMail,
   { recipientId }: To[number],
 ): TrackedHtml | undefined => {
@@ -138,7 +138,7 @@ const trackingOf = (
 /** A copy for each recipient, with links of its own. */
 const copiesByRecipient = (
   parts: LoadMailsParts,
-  claim: Claimed,
+  claim: SuccessfulClaim,
   mail: OutgoingMail,
   links: OwnLinks,
 ): readonly OutgoingMail[] =>
@@ -190,7 +190,7 @@ export const loadMaterial = async (
 /** @throws {Error} the secret is missing: a fault. */
 export const composeMails = async (
   parts: LoadMailsParts,
-  claim: Claimed,
+  claim: SuccessfulClaim,
   { body, signing }: Material,
 ): Promise<readonly OutgoingMail[]> => {
   const { sendingDomains, bounceDomain } = parts;

@@ -12,13 +12,13 @@ import { AppendOutcomeUnknown, type EventStore } from '../../domain/ports/event-
 import type { RecipientOutcome } from '../../domain/ports/mail-transport.ts';
 import { retryBy, StoreUnavailable, type System } from '../../lib/async/async.ts';
 import { SALT_BYTES } from '../../lib/transparency/transparency.ts';
-import type { AttemptTimes, Claimed } from './claim.ts';
+import type { AttemptTimes, SuccessfulClaim } from './claim.ts';
 import type { UnrecordedOutcomes } from './unrecorded-outcomes.ts';
 
 /** Turns what a transport reports into outcomes, and records them: the last step of an attempt. */
 
 /** Outcomes for the log, and the texts of the replies, which go to the vault. */
-export interface Reported {
+export interface AttemptReport {
   readonly outcomes: readonly AttemptOutcome[];
   readonly replies: readonly MessageContents[];
 }
@@ -101,7 +101,7 @@ export const reportOf = (
   { organizationId, accepted: { messageId } }: ExistingMessage,
   recipientOutcomes: readonly RecipientOutcome[],
   { uuid, randomBytes, stopping }: Pick<System, 'uuid' | 'randomBytes'> & { readonly stopping: boolean },
-): Reported => {
+): AttemptReport => {
   const replies: MessageContents[] = [];
   const outcomes = recipientOutcomes.map((each): AttemptOutcome => {
     const { recipientId, outcome } = each;
@@ -118,7 +118,7 @@ export const reportOf = (
 };
 
 /** A fault of our own, for all recipients alike: nothing was sent, and another attempt follows. */
-export const postponed = (recipientIds: readonly string[], reason: string): Reported => ({
+export const postponed = (recipientIds: readonly string[], reason: string): AttemptReport => ({
   replies: [],
   outcomes: recipientIds.map((recipientId) => ({
     recipientId,
@@ -151,8 +151,8 @@ const isAway = (error: unknown): boolean => error instanceof StoreUnavailable ||
  */
 export const recordOutcome = async (
   parts: RecordParts,
-  { claim, reported }: { readonly claim: Claimed; readonly reported: Reported },
-): Promise<Claimed['message']> => {
+  { claim, reported }: { readonly claim: SuccessfulClaim; readonly reported: AttemptReport },
+): Promise<SuccessfulClaim['message']> => {
   const { unrecorded, system, times } = parts;
   const recording = {
     message: claim.message,

@@ -31,14 +31,14 @@ export interface FindReleasedParts {
 type IsNew = (one: DueDelivery) => boolean;
 
 /** Mail that one holder releases, all or part of it. */
-export interface Released {
+export interface ReleasedMail {
   readonly found: readonly DueDelivery[];
   /** How many of them may be tried now. */
   readonly most: number;
   readonly isAll: boolean;
 }
 
-export type FindReleased = (isNew: IsNew) => Promise<readonly Released[]>;
+export type FindReleased = (isNew: IsNew) => Promise<readonly ReleasedMail[]>;
 
 /** Holders of one look; the next goes on behind them. Each costs a probe of an index, and a query if it releases mail. */
 const HOLDERS_MAX = 100;
@@ -106,7 +106,7 @@ export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
     return page;
   };
 
-  const release = async (holder: string, total: number, isNew: IsNew): Promise<Released> => {
+  const release = async (holder: string, total: number, isNew: IsNew): Promise<ReleasedMail> => {
     if (!isDeleted(holder) && sendingHolds.reputationOf(holder).level === 'slowed') {
       return { found: (await nextPage(holder, SLOWED_SEEN, isNew)).due, most: 1, isAll: true };
     }

@@ -44,7 +44,7 @@ export interface SenderSuspension extends Pick<Suspension, 'times' | 'until'> {
   readonly operator: string;
 }
 
-interface Slowed {
+interface SlowedSender {
   readonly organizationId: string;
   /** By the monotonic clock. */
   readonly atMs: number;
@@ -61,7 +61,7 @@ const SEEN_MS = 600_000;
 export const createSenderSuspensions = (system: Pick<System, 'now' | 'monotonicMs'>): SenderSuspensions => {
   const limits = new LRUCache<string, ConcurrencyLimit>({ max: PAIRS_MAX });
   /** Two organizations whose mail each destination asked to slow down, the last first. */
-  const slowed = new LRUCache<string, readonly Slowed[]>({ max: PAIRS_MAX });
+  const slowed = new LRUCache<string, readonly SlowedSender[]>({ max: PAIRS_MAX });
 
   const isInForce = (limit: ConcurrencyLimit | undefined): boolean =>
     limit !== undefined && isSuspended(limit, system.now().toISOString());

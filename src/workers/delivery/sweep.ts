@@ -13,7 +13,7 @@ import {
   batched,
   type DeliveryQueues,
   type Destinations,
-  type Due,
+  type DueMail,
   dueOf,
   keyOf,
   MESSAGE_CLASSES,
@@ -66,12 +66,12 @@ const DESTINATION_MESSAGES_MAX = 100;
 const DESTINATIONS_MAX = 1000;
 
 /** Several destinations of a message are one with a single server, and what was released may be due. */
-const distinct = <One extends Due>(due: readonly One[]): readonly One[] => [
+const distinct = <One extends DueMail>(due: readonly One[]): readonly One[] => [
   ...new Map(due.map((one) => [keyOf(one), one])).values(),
 ];
 
 interface Swept {
-  readonly missing: readonly Due[];
+  readonly missing: readonly DueMail[];
   readonly hasMore: boolean;
 }
 
@@ -80,7 +80,7 @@ const EARLIEST = '';
 
 type IsNew = (one: DueDelivery) => boolean;
 
-interface Found {
+interface SweepResult {
   readonly found: readonly DueDelivery[];
   /** The next search shows other rows. */
   readonly hasMore: boolean;
@@ -89,7 +89,7 @@ interface Found {
 /** With a single server: a page of all that is due, and the next page once all of this one was queued. */
 const searchOfAll = ({ timetable }: SweepDeliveries, bulk: boolean) => {
   let behind: DuePlace | undefined;
-  return async (before: string, isNew: IsNew): Promise<Found> => {
+  return async (before: string, isNew: IsNew): Promise<SweepResult> => {
     const found = await timetable.due({ bulk, before, limit: SWEEP_MESSAGES_MAX, behind });
     const isLast = found.length < SWEEP_MESSAGES_MAX;
     if (isLast) behind = undefined;
@@ -102,7 +102,7 @@ const searchOfAll = ({ timetable }: SweepDeliveries, bulk: boolean) => {
 const searchByDestination = ({ timetable, destinationQueues }: SweepDeliveries, messageClass: MessageClass) => {
   const cursors = createSweepCursors();
   let after = '';
-  return async (before: string, isNew: IsNew): Promise<Found> => {
+  return async (before: string, isNew: IsNew): Promise<SweepResult> => {
     const without = destinationQueues.saturated(messageClass);
     const from = after;
     const { due: found, next } = await timetable.dueByDestination({
@@ -142,14 +142,14 @@ export const sweepDeliveries = (deps: SweepDeliveries): Work => {
     }));
 
   /** Due deliveries that are not queued yet. */
-  const missingIn = (found: readonly DueDelivery[], now: string): readonly Due[] =>
+  const missingIn = (found: readonly DueDelivery[], now: string): readonly DueMail[] =>
     distinct(found.flatMap((one) => dueIn(one, now)))
       .filter(({ dueAt, ...one }) => !recentlyQueued.has(one, dueAt))
-      .map(({ dueAt: _, ...one }): Due => one);
+      .map(({ dueAt: _, ...one }): DueMail => one);
 
   /** Held mail was due before it was held, whatever time it was given then. */
   const findReleased = async (now: string): Promise<Swept> => {
-    const missingOf = (found: readonly DueDelivery[]): readonly Due[] =>
+    const missingOf = (found: readonly DueDelivery[]): readonly DueMail[] =>
       missingIn(
         found.map((one) => ({ ...one, dueAt: EARLIEST })),
         now,

@@ -6,7 +6,7 @@ import type { ReturnToken } from '../../domain/message/return-path.ts';
 import { type Logger, retry, type System } from '../../lib/async/async.ts';
 
 /** A mail received at a return address. A token of null: the address for feedback loops. */
-export interface Returned {
+export interface ReturnedMail {
   readonly tokens: readonly (ReturnToken | null)[];
   readonly mail: InboundReport;
 }
@@ -75,6 +75,6 @@ const takeFor = async (deps: TakeReturnedMail, token: ReturnToken | null, mail: 
  */
 export const createTakeInboundReport =
   (deps: TakeReturnedMail) =>
-  async ({ tokens, mail }: Returned): Promise<void> => {
+  async ({ tokens, mail }: ReturnedMail): Promise<void> => {
     for (const token of tokens) await takeFor(deps, token, mail);
   };

@@ -7,7 +7,7 @@ import type { RecordedEvent } from '../../domain/ports/event-store.ts';
 import { GOOD_REPUTATION, type Reputation, reputation, senderIdIn } from '../../domain/reputation/reputation.ts';
 import type { System } from '../../lib/async/async.ts';
 
-type Sent = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
+type SentMail = Pick<ExistingMessage, 'accepted' | 'environment' | 'organizationId' | 'recipients'>;
 
 /** In-memory projection of sender reputation: which bulk mail has to wait for its domain or organization. */
 export interface SendingHolds {
@@ -16,7 +16,7 @@ export interface SendingHolds {
   /** @param senderId of a domain or an organization. */
   reputationOf(senderId: string): Reputation;
   /** null: it may leave, as transactional mail and mail of the test environment always may. */
-  of(message: Sent): Hold | null;
+  of(message: SentMail): Hold | null;
 }
 
 /** A process lets one message of a slowed sender pass in this time: less does more harm, more makes a list take days. */
@@ -32,7 +32,7 @@ const REASONS = {
   paused: { domain: 'domain_paused', organization: 'organization_paused' },
 } as const;
 
-interface Known {
+interface SenderState {
   readonly state: Reputation;
   /** When the next message of a slowed sender may pass. */
   passMs: number;
@@ -45,10 +45,10 @@ interface Holder {
 
 export const createSendingHolds = (system: System): SendingHolds => {
   /** Senders that were ever warned or paused: few. */
-  const senders = new Map<string, Known>();
+  const senders = new Map<string, SenderState>();
 
   /** Mail that waits already goes first. It must be the turn of all senders that slow it. */
-  const mayPass = (slowing: readonly Known[], { recipients }: Sent): boolean => {
+  const mayPass = (slowing: readonly SenderState[], { recipients }: SentMail): boolean => {
     const nowMs = system.now().getTime();
     if (slowing.some(({ passMs }) => nowMs < passMs) || recipients.every(({ held }) => held === null)) return false;
     for (const known of slowing) known.passMs = nowMs + PASS_EVERY_MS;
@@ -63,10 +63,10 @@ export const createSendingHolds = (system: System): SendingHolds => {
 
   const hold = (level: keyof typeof REASONS, { id, what }: Holder): Hold => holdBy(id, REASONS[level][what]);
 
-  const isPausedBySomebody = ({ organizationId }: Sent): boolean =>
+  const isPausedBySomebody = ({ organizationId }: SentMail): boolean =>
     senders.get(organizationId)?.state.pausedSince != null;
 
-  const holdOf = (message: Sent): Hold | null => {
+  const holdOf = (message: SentMail): Hold | null => {
     if (isPausedBySomebody(message)) return holdBy(message.organizationId, 'bulk_mail_paused');
     const both: readonly Holder[] = [
       { id: message.accepted.domainId, what: 'domain' },

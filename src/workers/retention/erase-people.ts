@@ -3,7 +3,7 @@ import {
   cancelForErased,
   completeErasure,
   type Endpoint,
-  type Found,
+  type ErasableData,
   findInMessage,
   findInSuppressions,
   type MessagesTo,
@@ -64,7 +64,7 @@ const ERASURES_PER_PAGE = 100;
 /** Rest after a page of messages, in times of what it took: live traffic goes first. */
 const REST_SHARE = 1;
 
-interface Walked {
+interface ErasureProgress {
   readonly removed: number;
   readonly waitingMessages: number;
 }
@@ -76,15 +76,19 @@ export const erasePeople = (parts: ErasePeople): Work => {
   /** When erasures that wait are walked again, by id. */
   const nextWalkMs = new Map<string, number>();
 
-  const remove = async ({ erasureId, organizationId }: ExistingErasure, found: Found): Promise<number> => {
+  const remove = async ({ erasureId, organizationId }: ExistingErasure, found: ErasableData): Promise<number> => {
     const { contentIds, recipientIds, deliveryIds, mail } = found;
     if (contentIds.length === 0 || (await isHeld(context, organizationId))) return 0;
     const going = { erasureId, organizationId, contentIds, recipientIds, deliveryIds, mail };
     return retention.erase({ ...going, at: system.now() });
   };
 
-  const removePage = async (running: ExistingErasure, person: Person, ids: readonly string[]): Promise<Walked> => {
-    const found: Found[] = [];
+  const removePage = async (
+    running: ExistingErasure,
+    person: Person,
+    ids: readonly string[],
+  ): Promise<ErasureProgress> => {
+    const found: ErasableData[] = [];
     for (const id of ids) {
       await cancelForErased(context, running, id);
       found.push(await findInMessage(context, person, id));
@@ -93,7 +97,7 @@ export const erasePeople = (parts: ErasePeople): Work => {
     return { removed: await remove(running, { ...going, waitingMessages }), waitingMessages };
   };
 
-  const walk = async (running: ExistingErasure, signal: AbortSignal): Promise<Walked> => {
+  const walk = async (running: ExistingErasure, signal: AbortSignal): Promise<ErasureProgress> => {
     const { organizationId, digest } = running;
     const person = { organizationId, digest, endpoints: await endpointsOf(organizationId) };
     const inSuppressions = await findInSuppressions(context, person);
@@ -121,10 +125,12 @@ export const erasePeople = (parts: ErasePeople): Work => {
   };
 
   /** A hold that began during the walk has kept what it came to. */
-  const isClean = async ({ organizationId }: ExistingErasure, { removed, waitingMessages }: Walked): Promise<boolean> =>
-    removed === 0 && waitingMessages === 0 && !(await isHeld(context, organizationId));
+  const isClean = async (
+    { organizationId }: ExistingErasure,
+    { removed, waitingMessages }: ErasureProgress,
+  ): Promise<boolean> => removed === 0 && waitingMessages === 0 && !(await isHeld(context, organizationId));
 
-  const schedule = ({ erasureId, createdAt }: ExistingErasure, { removed, waitingMessages }: Walked): void => {
+  const schedule = ({ erasureId, createdAt }: ExistingErasure, { removed, waitingMessages }: ErasureProgress): void => {
     const waitMs = Math.min(WAIT_MS_MAX, (system.now().getTime() - Date.parse(createdAt)) / WAIT_SHARE);
     if (removed === 0 && waitingMessages > 0) nextWalkMs.set(erasureId, system.monotonicMs() + waitMs);
     else nextWalkMs.delete(erasureId);

@@ -45,7 +45,7 @@ const ROUND_EVERY_MS = 600_000;
 /** Nothing younger goes, even where nothing is kept: requests, webhooks and suppressions still read it. */
 const YOUNGEST_MS = 3_600_000;
 
-interface Kept {
+interface KeptContents {
   readonly organizationId: string;
   readonly contactId: string | null;
   readonly statuses: ReadonlyMap<string, RecipientStatus>;
@@ -75,7 +75,7 @@ export const expireContents = (parts: ExpireContents): Work => {
 
   const isNeeded = async (
     { id, kind, messageId }: OldContent,
-    { organizationId, contactId, statuses }: Kept,
+    { organizationId, contactId, statuses }: KeptContents,
   ): Promise<boolean> => {
     if (kind === 'contact') return id === contactId || (await isOfPerson(id, organizationId));
     if (kind !== 'message' || messageId === null) return false;
@@ -89,13 +89,13 @@ export const expireContents = (parts: ExpireContents): Work => {
     );
 
   /** Those that nothing needs, in order. */
-  const unneeded = async (page: readonly OldContent[], kept: Kept): Promise<readonly string[]> => {
+  const unneeded = async (page: readonly OldContent[], kept: KeptContents): Promise<readonly string[]> => {
     const ids: string[] = [];
     for (const each of page) if (!(await isNeeded(each, kept))) ids.push(each.id);
     return ids;
   };
 
-  const expirePage = async (page: readonly OldContent[], of: Omit<Kept, 'statuses'>): Promise<void> => {
+  const expirePage = async (page: readonly OldContent[], of: Omit<KeptContents, 'statuses'>): Promise<void> => {
     if (page.length === 0) return;
     const ids = await unneeded(page, { ...of, statuses: await statusesOf(page) });
     if (ids.length > 0) onExpired(await retention.expire(ids, system.now()));

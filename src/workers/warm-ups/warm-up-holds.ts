@@ -93,7 +93,7 @@ interface Today extends PlannedDay {
   readonly waiting: Map<string, number>;
 }
 
-interface Known {
+interface WarmUpState {
   plan: Plan | null;
   /** Absent: no plan has replaced another. */
   offers?: Offers;
@@ -125,9 +125,9 @@ const reserve = async (quota: DailyQuota, request: QuotaRequest, cap: number): P
 
 export const createWarmUpHolds = ({ store, system, destinations }: WarmUpHoldsOptions): WarmUpHolds => {
   /** Domains that ever had a plan. */
-  const domains = new Map<string, Known>();
+  const domains = new Map<string, WarmUpState>();
 
-  const todayOf = (known: Known, { organizationId, accepted }: ExistingMessage): Today | null => {
+  const todayOf = (known: WarmUpState, { organizationId, accepted }: ExistingMessage): Today | null => {
     const now = system.now();
     const day = dayOf(now);
     const { plan } = known;

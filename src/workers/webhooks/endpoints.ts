@@ -94,12 +94,12 @@ export const createEndpoints = (changed?: FormerSecrets['apply']): Endpoints => 
   };
 };
 
-interface Wanted {
+interface WantedEvent {
   readonly event: CustomerEvent;
   readonly endpoint: ExistingWebhook;
 }
 
-const wantedBy = (endpoints: Endpoints, event: RecordedEvent): readonly Wanted[] => {
+const wantedBy = (endpoints: Endpoints, event: RecordedEvent): readonly WantedEvent[] => {
   endpoints.apply(event);
   if (!endpoints.hasAny(event.metadata.organizationId)) return [];
   return customerEvents(event).flatMap((customerEvent) =>
@@ -110,8 +110,8 @@ const wantedBy = (endpoints: Endpoints, event: RecordedEvent): readonly Wanted[]
 /** Those that the filters of their endpoints let through. */
 export const passing = async (
   contents: Pick<Contents, 'heads'>,
-  wanted: readonly Wanted[],
-): Promise<readonly Wanted[]> => {
+  wanted: readonly WantedEvent[],
+): Promise<readonly WantedEvent[]> => {
   const filtered = wanted.filter(({ endpoint }) => isFiltering(endpoint));
   const ids = filtered.flatMap(({ event: { contentId, type } }) =>
     contentId !== null && type.startsWith('message.') ? [contentId] : [],
@@ -121,7 +121,7 @@ export const passing = async (
 };
 
 /** Deliveries that a page of the log makes at once, and events whose deliveries are made later. */
-export interface Owed {
+export interface OwedPage {
   readonly owed: readonly OwedDelivery[];
   readonly owedLater: readonly OwedEvents[];
 }
@@ -161,7 +161,7 @@ export const owedBy = async (
   contents: Pick<Contents, 'heads'>,
   endpoints: Endpoints,
   events: readonly RecordedEvent[],
-): Promise<Owed> => {
+): Promise<OwedPage> => {
   const owed: OwedDelivery[] = [];
   const owedLater = createOwedLater();
   /** By organization. */
@@ -178,7 +178,7 @@ export const owedBy = async (
     }
   };
 
-  const add = (passed: readonly Wanted[]): void => {
+  const add = (passed: readonly WantedEvent[]): void => {
     for (const [event, theirs] of Map.groupBy(passed, (one) => one.event)) {
       addEvent(
         event,
@@ -187,7 +187,7 @@ export const owedBy = async (
     }
   };
 
-  let wanted: Wanted[] = [];
+  let wanted: WantedEvent[] = [];
   for (const event of events) {
     for (const one of wantedBy(endpoints, event)) wanted.push(one);
     if (wanted.length < PAIRS_PER_TURN) continue;

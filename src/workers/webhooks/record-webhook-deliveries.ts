@@ -12,7 +12,7 @@ import { webhook } from '../../domain/webhook/webhook.ts';
 import { createSemaphore, type Logger, pause, StartRefused, type System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
-import { createEndpoints, type Endpoints, type Owed, owedBy, type ReadyEndpoint } from './endpoints.ts';
+import { createEndpoints, type Endpoints, type OwedPage, owedBy, type ReadyEndpoint } from './endpoints.ts';
 
 /**
  * Records what webhook endpoints are owed: a row for each endpoint and customer event, in the transaction that moves the
@@ -51,7 +51,7 @@ export interface RecordWebhookDeliveries {
   onOwed(endpoints: readonly ReadyEndpoint[]): void;
 }
 
-const NOTHING: Owed = { owed: [], owedLater: [] };
+const NOTHING: OwedPage = { owed: [], owedLater: [] };
 /** How often the checkpoint moves past what owes nothing: less often, more is read again after a start. */
 const CHECKPOINT_EVERY_MS = 1000;
 /** How often a follower reads the checkpoint: longer than the above, or two processes would take turns. */
@@ -117,7 +117,7 @@ const createRecorder = async (
   let from = checkpoint;
   let applied = checkpoint;
 
-  const moveTo = async (to: Position, owed: Owed): Promise<boolean> => {
+  const moveTo = async (to: Position, owed: OwedPage): Promise<boolean> => {
     if (!(await webhookDeliveries.record({ logId, from, to, ...owed, now: system.now() }))) return false;
     from = to;
     return true;

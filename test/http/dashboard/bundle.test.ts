@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Bundle, type Kept, readBundle } from '../../../src/http/dashboard/bundle.ts';
+import { type Bundle, readBundle, type StoredBundle } from '../../../src/http/dashboard/bundle.ts';
 
 describe('the bundle of the dashboard', () => {
   let folder: string;
@@ -17,8 +17,8 @@ describe('the bundle of the dashboard', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   /** Changes what is kept, so that one can see whether it is read. */
-  const mark = async (change: (kept: Kept) => Partial<Kept>): Promise<void> => {
-    const kept = deserialize(await readFile(cache)) as Kept;
+  const mark = async (change: (kept: StoredBundle) => Partial<StoredBundle>): Promise<void> => {
+    const kept = deserialize(await readFile(cache)) as StoredBundle;
     await writeFile(cache, serialize({ ...kept, bundle: { ...made, script: 'marked.js' }, ...change(kept) }));
   };
 
@@ -29,7 +29,7 @@ describe('the bundle of the dashboard', () => {
     expect(await readdir(join(folder, 'kept'))).toEqual(['dashboard']);
   });
 
-  test.each<readonly [string, (kept: Kept) => Partial<Kept>]>([
+  test.each<readonly [string, (kept: StoredBundle) => Partial<StoredBundle>]>([
     ['is younger', ({ sources }) => ({ sources: sources.map((one, at) => ({ ...one, changed: at || 1 })) })],
     [
       'is longer',
@@ -42,7 +42,7 @@ describe('the bundle of the dashboard', () => {
   });
 
   test('is made of sources, its own code and its bundler', async () => {
-    const { sources } = deserialize(await readFile(cache)) as Kept;
+    const { sources } = deserialize(await readFile(cache)) as StoredBundle;
     const named = (ending: string): number => sources.filter(({ path }) => path.endsWith(ending)).length;
     expect([named('dashboard/main.tsx'), named('dashboard/bundle.ts'), named('esbuild/lib/main.js')]).toEqual([
       1, 1, 1,

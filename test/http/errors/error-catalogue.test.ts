@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Contradicted } from '../../../src/commands/audit.ts';
+import { LogContradiction } from '../../../src/commands/audit.ts';
 import { AUDITORS_MAX } from '../../../src/commands/auditor.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
@@ -228,7 +228,7 @@ const PROVOKED = {
   signing_stopped: () => {
     const { readModels } = service.deps;
     vi.spyOn(readModels, 'waitFor').mockResolvedValueOnce(true);
-    vi.spyOn(readModels.audit, 'size').mockRejectedValueOnce(new Contradicted('the log was changed'));
+    vi.spyOn(readModels.audit, 'size').mockRejectedValueOnce(new LogContradiction('the log was changed'));
     return post('/v1/audit/checkpoints', {});
   },
   content_gone: async () => {

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Logger } from '../../../src/lib/async/async.ts';
-import type { TreesChecked } from '../../../src/projections/audit/check/check-trees.ts';
+import type { TreeCheckResult } from '../../../src/projections/audit/check/check-trees.ts';
 import { checkTreesNightly } from '../../../src/workers/audit/check-trees-nightly.ts';
 import { createSteppableSystem } from '../../support/system.ts';
 
 const HOUR_MS = 3_600_000;
 
-const SOUND: TreesChecked = {
+const SOUND: TreeCheckResult = {
   ...{ verdict: 'no fault', faults: [], faultCount: 0, doubts: [] },
   ...{
     trees: 1,
@@ -20,11 +20,11 @@ const SOUND: TreesChecked = {
     disputed: [],
   },
 };
-const FAULTY: TreesChecked = { ...SOUND, verdict: 'faults', faults: ['leaf 3 of org_mine'], faultCount: 2 };
-const UNDECIDED: TreesChecked = { ...SOUND, verdict: 'undecided', doubts: ['a partition is detached'] };
+const FAULTY: TreeCheckResult = { ...SOUND, verdict: 'faults', faults: ['leaf 3 of org_mine'], faultCount: 2 };
+const UNDECIDED: TreeCheckResult = { ...SOUND, verdict: 'undecided', doubts: ['a partition is detached'] };
 
 /** The worker from a time on, with the results of its checks in turn. */
-const start = (startsAt: string, results: readonly (TreesChecked | Error)[] = [], isLeader = () => true) => {
+const start = (startsAt: string, results: readonly (TreeCheckResult | Error)[] = [], isLeader = () => true) => {
   const system = createSteppableSystem({ start: startsAt });
   const checkedAt: string[] = [];
   const counted: number[] = [];
@@ -34,7 +34,7 @@ const start = (startsAt: string, results: readonly (TreesChecked | Error)[] = []
   };
   const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
   const ending = new AbortController();
-  const check = async (): Promise<TreesChecked> => {
+  const check = async (): Promise<TreeCheckResult> => {
     const result = results[checkedAt.length] ?? SOUND;
     checkedAt.push(system.now().toISOString());
     if (result instanceof Error) throw result;

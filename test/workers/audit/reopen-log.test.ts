@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import { Contradicted, loadAuditLog } from '../../../src/commands/audit.ts';
+import { LogContradiction, loadAuditLog } from '../../../src/commands/audit.ts';
 import { noteDispute, reopenAuditLog } from '../../../src/commands/audit-witnesses.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
 import { auditStream } from '../../../src/domain/streams.ts';
@@ -49,7 +49,7 @@ describe('a log that is shorter than what a witness has cosigned', () => {
     const { append, sign, store, alarms, trees, pool } = await restored();
     expect(alarms[0]).toMatch(/a witness has cosigned 50 leaves/);
     await append(3);
-    for (let round = 0; round < 2; round += 1) await expect(sign()).rejects.toThrow(Contradicted);
+    for (let round = 0; round < 2; round += 1) await expect(sign()).rejects.toThrow(LogContradiction);
     const events = await store.readStream(auditStream(TREE));
     expect(events.filter(({ type }) => type === 'AuditDisputed')).toMatchObject([
       { data: { size: 5, witness: 'w0', cosignedSize: 50 } },
@@ -71,7 +71,7 @@ describe('a log that is shorter than what a witness has cosigned', () => {
     ask([{ key: createCosigner('other.example', randomBytes(32)).verifierKey, url }]);
     await vi.waitFor(async () => expect(await trees.disputed()).toBe(1), PATIENCE);
     expect(alarms).toEqual([expect.stringMatching(/has cosigned 1000 leaves/)]);
-    await expect(sign()).rejects.toThrow(Contradicted);
+    await expect(sign()).rejects.toThrow(LogContradiction);
   });
 
   test('is not one whose witness was shown a later checkpoint of it by another process', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Contradicted, loadAuditLog, rotateAuditKey, signCheckpoint } from '../../../src/commands/audit.ts';
+import { LogContradiction, loadAuditLog, rotateAuditKey, signCheckpoint } from '../../../src/commands/audit.ts';
 import { internalOrigin } from '../../../src/commands/context.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
 import { auditStream } from '../../../src/domain/streams.ts';
@@ -108,7 +108,7 @@ describe('a checkpoint', () => {
     const signWith = (other: Partial<typeof trees>) =>
       signCheckpoint(context, { tree: TREE, trees: { ...trees, ...other }, host: 'mail.example' });
     await expect(signWith({ size: async () => 4 })).rejects.toThrow(/4 leaves, and 5 were signed/);
-    await expect(signWith({ root: async () => Buffer.alloc(32) })).rejects.toThrow(Contradicted);
+    await expect(signWith({ root: async () => Buffer.alloc(32) })).rejects.toThrow(LogContradiction);
     await context.secrets.destroy([(await loadAuditLog(context, TREE)).state.signing?.key.secretId ?? '']);
     await expect(signWith({})).rejects.toThrow(/not in the vault/);
   });

@@ -2,16 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { cancelMessage } from '../../../src/commands/message/change-message.ts';
 import type { EventStore, RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
-import { type Accepted, createAcceptedCache } from '../../../src/workers/delivery/dispatch.ts';
+import { type AcceptedEvent, createAcceptedCache } from '../../../src/workers/delivery/dispatch.ts';
 import { messageAccepted } from '../../support/controls/message.ts';
 import { contextAt, recordedAs } from '../../support/specification.ts';
 import { openDelivering as open, statuses, until } from '../delivering.ts';
 
 const NOW = '2026-11-21T12:00:00.000Z';
 
-const accepted = (messageId: string): Accepted => {
+const accepted = (messageId: string): AcceptedEvent => {
   const place = { id: messageId, stream: messageStream(messageId), position: '1' };
-  return recordedAs(messageAccepted({ messageId }), place, contextAt(NOW)) as RecordedEvent as Accepted;
+  return recordedAs(messageAccepted({ messageId }), place, contextAt(NOW)) as RecordedEvent as AcceptedEvent;
 };
 
 describe('the cache of accepted messages', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message/message.ts';
 import type { EventStore } from '../../../src/domain/ports/event-store.ts';
-import type { Claimed } from '../../../src/workers/delivery/claim.ts';
+import type { SuccessfulClaim } from '../../../src/workers/delivery/claim.ts';
 import { type Completion, completionOf, type FencedAttempt, momentOf } from '../../../src/workers/delivery/fence.ts';
 import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
 import { createSteppableSystem } from '../../support/system.ts';
@@ -11,7 +11,7 @@ const TIMES = { attemptMs: 240_000, leaseMs: 300_000 };
 const CONFIRMED_MS_MAX = 10_000;
 
 /** Only what the fence reads of a message. */
-const claimOf = (leasedTo: number | null): Claimed =>
+const claimOf = (leasedTo: number | null): SuccessfulClaim =>
   ({
     attempt: 1,
     message: {
@@ -22,7 +22,7 @@ const claimOf = (leasedTo: number | null): Claimed =>
         recipients: [{ id: 'rcp_a', lease: leasedTo === null ? null : { attempt: leasedTo } }],
       } as unknown as Message,
     },
-  }) as unknown as Claimed;
+  }) as unknown as SuccessfulClaim;
 
 interface Opened {
   readonly system: ReturnType<typeof createSteppableSystem>;

@@ -21,7 +21,7 @@ import { pageParameters } from '../../validation/fields.ts';
 import { readRequestFacts } from './request-facts.ts';
 
 /** An event in the life of a key, and the key before it. */
-export interface Happening<Event extends KeyHistoryEvent = KeyHistoryEvent> {
+export interface KeyEventContext<Event extends KeyHistoryEvent = KeyHistoryEvent> {
   readonly event: Event;
   readonly before: ApiKey;
 }
@@ -36,7 +36,7 @@ export interface HistoryPlace {
 }
 
 export interface HistoryPage {
-  readonly happenings: readonly Happening[];
+  readonly happenings: readonly KeyEventContext[];
   /** null: this is the last page. */
   readonly next: HistoryPlace | null;
 }
@@ -48,15 +48,15 @@ type LifeEvent = RecordedEvent<ApiKeyEvent> | Deletion;
 export interface KeyLife {
   readonly key: ExistingApiKey;
   /** Oldest first; new ones are only appended. */
-  readonly life: readonly Happening<LifeEvent>[];
+  readonly life: readonly KeyEventContext<LifeEvent>[];
 }
 
 /** The deletion of the key's domain, if it ended the key. */
 const deletionIn = (
   domainEvents: readonly RecordedEvent[],
-  life: readonly Happening<LifeEvent>[],
+  life: readonly KeyEventContext<LifeEvent>[],
   last: ApiKey,
-): readonly Happening<LifeEvent>[] => {
+): readonly KeyEventContext<LifeEvent>[] => {
   const born = life[0]?.event.position ?? '';
   const deletion = domainEvents.find(
     (event): event is Deletion => event.type === 'DomainDeleted' && event.position > born,
@@ -77,7 +77,7 @@ export const readKeyLife = async (store: EventStore, caller: Caller, id: string)
   if (caller.environment === 'test' && key.environment === 'live')
     throw new DomainError('not_found', 'API key not found');
   const own = events.map(
-    (event, index): Happening<LifeEvent> => ({ event, before: states[index] ?? { status: 'absent' } }),
+    (event, index): KeyEventContext<LifeEvent> => ({ event, before: states[index] ?? { status: 'absent' } }),
   );
   const deletion = deletionIn(await readWholeStream(store, sendingDomainStream(key.domainId)), own, last);
   const life = [...own, ...deletion].sort((left, right) => (left.event.position < right.event.position ? -1 : 1));
@@ -89,7 +89,7 @@ const refusalsOf = async (
   store: EventStore,
   id: string,
   { below, limit }: { readonly below: number | undefined; readonly limit: number },
-): Promise<readonly Happening[]> => {
+): Promise<readonly KeyEventContext[]> => {
   if (below === 0) return [];
   const found = await store.readStream(keyRefusalsStream(id), {
     direction: 'backwards',
@@ -99,7 +99,7 @@ const refusalsOf = async (
   return found.map((event) => ({ event: event as RecordedEvent<ApiKeyRefusalEvent>, before: { status: 'absent' } }));
 };
 
-const isRefusal = ({ event }: Happening): boolean => event.type === 'KeyChangeRefused';
+const isRefusal = ({ event }: KeyEventContext): boolean => event.type === 'KeyChangeRefused';
 
 /**
  * Reads a page of a key's history, newest first. The key may be deleted.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Contradicted, signCheckpoint } from '../../../commands/audit.ts';
+import { LogContradiction, signCheckpoint } from '../../../commands/audit.ts';
 import { DomainError } from '../../../domain/domain-error.ts';
 import { isId } from '../../../domain/ids.ts';
 import type { FoundLeaf } from '../../../domain/ports/audit-trees.ts';
@@ -90,7 +90,7 @@ export const requireCheckpoint = async (
 };
 
 const signingStopped = (error: unknown): never => {
-  throw error instanceof Contradicted ? new DomainError('signing_stopped', error.message) : error;
+  throw error instanceof LogContradiction ? new DomainError('signing_stopped', error.message) : error;
 };
 
 export const createCheckpointRoute = endpoint(

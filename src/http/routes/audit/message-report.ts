@@ -7,7 +7,7 @@ import type { HttpDependencies } from '../../dependencies.ts';
 import { endpoint } from '../../endpoint.ts';
 import { byWhom, membersIn } from '../../serialize/explain/explain-actor.ts';
 import { explainEvent } from '../../serialize/explain/explain-event.ts';
-import { createView, type Happening, quotedIn } from '../../serialize/explain/explanation.ts';
+import { createView, quotedIn, type RecordedMessageEvent } from '../../serialize/explain/explanation.ts';
 import { type Report, reportSchema } from '../../serialize/reports/report.ts';
 import { loadMessage } from '../messages/messages.ts';
 import {
@@ -23,7 +23,7 @@ import {
 /** A longer history is cut in the middle: it keeps this many first events and fills the rest with the last. */
 const FIRST_EVENTS = 50;
 
-const boundedTo = (all: readonly Happening[]): readonly Happening[] =>
+const boundedTo = (all: readonly RecordedMessageEvent[]): readonly RecordedMessageEvent[] =>
   all.length <= EVENTS_MAX ? all : [...all.slice(0, FIRST_EVENTS), ...all.slice(FIRST_EVENTS - EVENTS_MAX)];
 
 /** With what is said of it, and whether that holds contents. */
@@ -35,7 +35,7 @@ const messageReport = async (
   const { message } = await loadMessage(deps, caller, id);
   const { context } = deps;
   // The stream of a message holds message events only.
-  const all = (await readWholeStream(context.store, messageStream(id))) as readonly Happening[];
+  const all = (await readWholeStream(context.store, messageStream(id))) as readonly RecordedMessageEvent[];
   const contents = await context.contents.heads(quotedIn(message, all));
   const actors = all.map(({ metadata }) => metadata.actor);
   const people = await namesOfMembers(context, caller.organizationId, membersIn(actors));

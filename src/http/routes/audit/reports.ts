@@ -70,7 +70,7 @@ export const organizationFact = async (
   return { name: 'Organization', value: `${organization.settings.name} (${organizationId})` };
 };
 
-export interface Told {
+export interface DescribedEvent {
   readonly event: RecordedEvent;
   readonly sentence: string;
 }
@@ -96,7 +96,7 @@ const placeOf = async (
 export const eventsAndCheckpoint = async (
   deps: HttpDependencies,
   caller: Caller,
-  told: readonly Told[],
+  told: readonly DescribedEvent[],
 ): Promise<Pick<Report, 'events' | 'checkpoint'>> => {
   const tree = caller.organizationId;
   await readYourWrites(deps, ['audit']);

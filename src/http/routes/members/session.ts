@@ -71,14 +71,14 @@ const requireSecure = (hostname: string, secure: boolean): void => {
 };
 
 /** An authenticated member and the proof they presented. */
-interface Proven extends MemberOfOrganization {
+interface ProvenMember extends MemberOfOrganization {
   readonly proof: Proof;
   /** Signature counter of the passkey. */
   readonly counter?: number | undefined;
 }
 
 /** @throws {DomainError} `sign_in_link_invalid`, `unavailable`. */
-const proveByLink = async ({ auth }: RouteContext, token: string, address: string): Promise<Proven> => {
+const proveByLink = async ({ auth }: RouteContext, token: string, address: string): Promise<ProvenMember> => {
   if (readSecret(token) !== 'link') throw linkInvalid();
   const linkHash = sha256Hex(token);
   const found = await lookUp(auth, address, () => auth.keyCache.memberOfLink(linkHash));
@@ -96,7 +96,7 @@ const proveByPasskey = async (
   route: RouteContext,
   sent: z.infer<typeof assertionSchema>,
   request: FastifyRequest,
-): Promise<Proven> => {
+): Promise<ProvenMember> => {
   const { auth } = route;
   const expected = expectedIn(route, request);
   const memberId = Buffer.from(sent.user_handle, 'base64url').toString('latin1');
@@ -168,7 +168,7 @@ export const prove = (
   route: RouteContext,
   { token = '', passkey }: z.infer<typeof proofBody>,
   request: FastifyRequest,
-): Promise<Proven> =>
+): Promise<ProvenMember> =>
   passkey === undefined ? proveByLink(route, token, request.ip) : proveByPasskey(route, passkey, request);
 
 /** @throws {DomainError} as `prove`, `proveByOidc` and `proveByChoice`. */
@@ -176,7 +176,7 @@ const proveToSignIn = async (
   route: RouteContext,
   { oidc, membership, ...others }: z.infer<typeof signInBody>,
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
-): Promise<Proven> => {
+): Promise<ProvenMember> => {
   if (membership !== undefined) return proveByChoice(route, membership, request);
   return oidc === undefined ? prove(route, others, request) : proveByOidc(route, oidc, { request, reply });
 };

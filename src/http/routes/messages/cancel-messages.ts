@@ -68,11 +68,11 @@ const answer = z.strictObject({
   ),
 });
 
-type Answered = z.output<typeof answer>['data'][number];
+type CancelResult = z.output<typeof answer>['data'][number];
 
-type Asked = Call<z.output<typeof body>, unknown>;
+type CancelCall = Call<z.output<typeof body>, unknown>;
 
-interface Matched {
+interface MatchingMessages {
   readonly ids: readonly string[];
   readonly hasMore: boolean;
 }
@@ -94,7 +94,7 @@ const matching = async (
   { deps }: RouteContext,
   caller: Caller,
   { filter, max }: { readonly filter: Filter; readonly max: number },
-): Promise<Matched> => {
+): Promise<MatchingMessages> => {
   await readYourWrites(deps, ['messages']);
   const ids: string[] = [];
   let hasMore = false;
@@ -108,11 +108,11 @@ const matching = async (
 };
 
 /** Messages that one request may cancel with the whole limit of its key. */
-const mostOf = ({ auth }: RouteContext, { request: { authenticated } }: Asked): number =>
+const mostOf = ({ auth }: RouteContext, { request: { authenticated } }: CancelCall): number =>
   authenticated === null ? 0 : Math.min(CANCELLED_MAX, limitOf(auth, authenticated, 'send') * MESSAGES_PER_REQUEST);
 
 /** @throws {DomainError} `batch_exceeds_limit`. */
-const named = (ids: readonly string[], max: number): Matched => {
+const named = (ids: readonly string[], max: number): MatchingMessages => {
   const each = [...new Set(ids)];
   if (each.length <= max) return { ids: each, hasMore: false };
   const problem = `ids must have at most ${max} items: the key may cancel no more in a minute`;
@@ -120,7 +120,7 @@ const named = (ids: readonly string[], max: number): Matched => {
 };
 
 /** @throws {DomainError} `permission_missing`, `batch_exceeds_limit`. */
-const wanted = async (route: RouteContext, call: Asked): Promise<Matched> => {
+const wanted = async (route: RouteContext, call: CancelCall): Promise<MatchingMessages> => {
   const { ids = [], filter } = call.body;
   const max = mostOf(route, call);
   if (filter === undefined) return named(ids, max);
@@ -129,7 +129,11 @@ const wanted = async (route: RouteContext, call: Asked): Promise<Matched> => {
 };
 
 /** For all messages but those that authentication counted. @throws {DomainError} `rate_limit_exceeded`. */
-const consumeForAll = async ({ auth }: RouteContext, { request, reply }: Asked, messages: number): Promise<void> => {
+const consumeForAll = async (
+  { auth }: RouteContext,
+  { request, reply }: CancelCall,
+  messages: number,
+): Promise<void> => {
   const count = Math.ceil(messages / MESSAGES_PER_REQUEST) - 1;
   if (count <= 0 || request.authenticated === null) return;
   await consumeRateLimit(auth, request.authenticated, { kind: 'send', count }, reply);
@@ -142,9 +146,9 @@ const refusalOf = (error: unknown): Pick<DomainError, 'code' | 'message'> => {
 
 const cancelOne = async (
   { deps }: RouteContext,
-  { callerNow, origin, body: { dry_run } }: Asked,
+  { callerNow, origin, body: { dry_run } }: CancelCall,
   id: string,
-): Promise<Answered> => {
+): Promise<CancelResult> => {
   const caller = await callerNow(); // the key or session may have been revoked since the first
   try {
     const { message } = await loadMessage(deps, caller, id);

@@ -36,9 +36,9 @@ import type { HttpDependencies } from '../../dependencies.ts';
 import { isUnavailable } from '../../errors/error-response.ts';
 import { explanationSchema } from '../../schemas/explanation.ts';
 import { membersIn } from '../../serialize/explain/explain-actor.ts';
-import { explainMessage, type Known } from '../../serialize/explain/explain-message.ts';
+import { explainMessage, type MessageFacts } from '../../serialize/explain/explain-message.ts';
 import type { Circumstances } from '../../serialize/explain/explain-request.ts';
-import { explained, type Happening, quotedIn } from '../../serialize/explain/explanation.ts';
+import { explained, quotedIn, type RecordedMessageEvent } from '../../serialize/explain/explanation.ts';
 import { maskQuotes } from '../../serialize/mask-contents.ts';
 import { loadMessage } from './messages.ts';
 
@@ -49,12 +49,12 @@ const IDS_MAX = 2_000;
 /** Each has up to eleven attempts. */
 const DELIVERIES_MAX = 100;
 
-type WebhookFacts = Pick<Known, 'deliveries' | 'deliveriesTold' | 'disabledWebhooks'>;
+type WebhookFacts = Pick<MessageFacts, 'deliveries' | 'deliveriesTold' | 'disabledWebhooks'>;
 
 const read = async (
   { readModels, webhookDeliveries }: HttpDependencies,
   { organizationId, environment }: ExistingMessage,
-  happenings: readonly Happening[],
+  happenings: readonly RecordedMessageEvent[],
 ): Promise<WebhookFacts> => {
   const { items, hasMore } = await readModels.webhooks.list({
     organizationId,
@@ -83,7 +83,7 @@ const read = async (
 export const deliveriesOf = async (
   deps: HttpDependencies,
   message: ExistingMessage,
-  happenings: readonly Happening[],
+  happenings: readonly RecordedMessageEvent[],
 ): Promise<WebhookFacts> => {
   try {
     return await read(deps, message, happenings);
@@ -111,7 +111,7 @@ export const reputationsOf = async (
 /** Longer keeps clients waiting. Shorter hides the reason for a wait when the resolver is slow. */
 const LOOK_UP_MS_MAX = 1_000;
 
-type Found = readonly (readonly [domain: string, suspension: Suspension])[];
+type DomainSuspensions = readonly (readonly [domain: string, suspension: Suspension])[];
 
 /**
  * Suspensions of the destinations that this message waits for, by recipient domain; without those whose DNS does not
@@ -137,7 +137,7 @@ export const suspensionsOf = async (
     return isCovered(new Set(addresses), await serversOf(domain)) ? suspension : null;
   };
 
-  const lookUp = async (domain: string): Promise<Found> => {
+  const lookUp = async (domain: string): Promise<DomainSuspensions> => {
     const forSender = async (name: string) => suspensionIn(senderDestination(accepted.domainId, name));
     const suspension =
       (await suspensionIn(ownDestination(domain))) ??
@@ -146,7 +146,7 @@ export const suspensionsOf = async (
       (await forSender(await providerOf(domain)));
     return suspension === null ? [] : [[domain, suspension]];
   };
-  const inTimeOrNothing = (domain: string): Promise<Found> =>
+  const inTimeOrNothing = (domain: string): Promise<DomainSuspensions> =>
     withTimeout({ system, ms: LOOK_UP_MS_MAX }, lookUp(domain)).catch(() => []);
 
   const waitedFor = new Set(recipients.filter(({ status }) => isOpen(status)).map(({ domain }) => domain));
@@ -200,10 +200,10 @@ const circumstancesOf = async (
 };
 
 /** Loads everything an explanation is made of. @param id of an existing message. */
-export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<Known> => {
+export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<MessageFacts> => {
   const { context } = deps;
   // The stream of a message holds message events only.
-  const happenings = (await readWholeStream(context.store, messageStream(id))) as readonly Happening[];
+  const happenings = (await readWholeStream(context.store, messageStream(id))) as readonly RecordedMessageEvent[];
   const state = fold(message, happenings);
   const [first] = happenings;
   if (state.status === 'absent' || first === undefined) throw new Error('the message has been read before');

@@ -19,7 +19,7 @@ const LIST = 'messages';
 
 const query = z.strictObject({ ...pageParameters, ...messageFilters(), at: atParameter() });
 
-type Asked = z.output<typeof query>;
+type ListQuery = z.output<typeof query>;
 
 const serializePage = async (
   { context: { contents } }: HttpDependencies,
@@ -31,7 +31,7 @@ const serializePage = async (
 };
 
 /** Statuses are those of now. @throws {DomainError} `invalid_request`. */
-const refuseStatus = ({ status }: Asked): void => {
+const refuseStatus = ({ status }: ListQuery): void => {
   if (status === undefined) return;
   const problem = 'status cannot be combined with at: messages are looked for by what they are now';
   throw new DomainError('invalid_request', problem, { details: { status: [problem] } });

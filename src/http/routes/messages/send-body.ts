@@ -100,9 +100,9 @@ export const sendBody = z.strictObject({
 });
 export type SendBody = z.output<typeof sendBody>;
 
-export type Sent = Readonly<Record<string, unknown>>;
+export type SentFields = Readonly<Record<string, unknown>>;
 
-export const isSent = (body: unknown): body is Sent =>
+export const isSent = (body: unknown): body is SentFields =>
   typeof body === 'object' && body !== null && !Array.isArray(body);
 
 const countOf = (addresses: unknown): number => {
@@ -116,7 +116,7 @@ const WRITERS: Readonly<Record<string, (headerName: string) => boolean>> = {
   unsubscribe: isListUnsubscribe,
 };
 
-const writtenTwice = (sent: Sent): readonly Problem[] => {
+const writtenTwice = (sent: SentFields): readonly Problem[] => {
   const { headers: given } = sent;
   if (!isSent(given)) return [];
   return Object.entries(WRITERS).flatMap(([field, isItsHeader]) => {
@@ -128,7 +128,7 @@ const writtenTwice = (sent: Sent): readonly Problem[] => {
 };
 
 /** Content ids must be unique: a `cid:` link names one part. */
-const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] => {
+const repeatedContentIds = ({ attachments: given }: SentFields): readonly Problem[] => {
   if (!Array.isArray(given) || given.length > ATTACHMENTS_MAX) return [];
   const firsts = new Map<unknown, number>();
   return given.flatMap((one: unknown, index): readonly Problem[] => {
@@ -141,7 +141,7 @@ const repeatedContentIds = ({ attachments: given }: Sent): readonly Problem[] =>
 };
 
 /** Problems across fields. */
-const crossProblems = (sent: Sent, recipientsMax: number): readonly Problem[] => {
+const crossProblems = (sent: SentFields, recipientsMax: number): readonly Problem[] => {
   const { html, text: plain, template, to, cc, bcc } = sent;
   const recipients = countOf(to) + countOf(cc) + countOf(bcc);
   const hasNoContent = html === undefined && plain === undefined && template === undefined;

@@ -6,7 +6,7 @@ import { type Mailbox, parseMailbox } from '../../../lib/mime/mime.ts';
 import { detailsOf, type Problem, parseBody } from '../../validation/problems.ts';
 import { localeField, variablesField } from '../templates/template-fields.ts';
 import { type HtmlPolicy, isHtmlAlone } from './html-rules.ts';
-import { isSent, type SendBody, type Sent, sendBody, sendProblems } from './send-body.ts';
+import { isSent, type SendBody, type SentFields, sendBody, sendProblems } from './send-body.ts';
 import { mailbox } from './send-fields.ts';
 
 /** A send whose text is rendered from a template: it names the template instead of subject, html and text. */
@@ -37,7 +37,7 @@ export type SendRequestBody = z.output<typeof sendRequestBody>;
 
 const RENDERED = ['subject', 'html', 'text'] as const;
 
-const templateProblems = (sent: Sent): readonly Problem[] => {
+const templateProblems = (sent: SentFields): readonly Problem[] => {
   if (sent.template === undefined) {
     return (['from', 'subject'] as const).flatMap((field): readonly Problem[] =>
       sent[field] === undefined ? [[field, `${field} is required`]] : [],

@@ -19,7 +19,7 @@ import { TOPICS_MAX } from '../topics.ts';
 export type Context = Pick<HttpDependencies, 'context' | 'readModels'>;
 
 /** Content of the pages behind a link. */
-export interface Shown {
+export interface LinkPage {
   readonly recipient: LinkedRecipient;
   readonly sender: Sender;
   /** Of the message; null: it is about none. */
@@ -47,7 +47,7 @@ const topicOf = async (
 };
 
 /** @throws {DomainError} `not_found`. */
-export const openLink = async (deps: Context, { token, locale }: PageCall): Promise<Shown> => {
+export const openLink = async (deps: Context, { token, locale }: PageCall): Promise<LinkPage> => {
   const recipient = await findLinkedRecipient(deps.context, 'unsubscribe', token);
   const [sender, about] = await Promise.all([senderOf(deps, recipient), topicOf(deps, recipient)]);
   return { recipient, sender, topic: about, say: locale.say, token };

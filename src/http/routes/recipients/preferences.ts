@@ -8,14 +8,14 @@ import { type PageCall, page } from '../../pages/define-page.ts';
 import { fill } from '../../pages/languages.ts';
 import { CHOSEN_FIELD, type Page, SHOWN_FIELD } from '../../pages/page.ts';
 import { TOPICS_MAX } from '../topics.ts';
-import { openLink, requestOf, type Shown, topicsOf } from './link.ts';
+import { type LinkPage, openLink, requestOf, topicsOf } from './link.ts';
 
 /** The page on which a recipient chooses among the sender's topics. GET changes nothing. */
 
 const SAVING = 'action';
 
 const preferencesPage = (
-  { say, sender }: Shown,
+  { say, sender }: LinkPage,
   topics: readonly ExistingTopic[],
   { hasLeft, isKeptBack, topicIds }: Preferences,
 ): Page => {
@@ -73,7 +73,7 @@ const CHOICE_BYTES_MAX = 40_000;
 const save = async (
   context: CommandContext,
   call: PageCall,
-  { recipient }: Shown,
+  { recipient }: LinkPage,
   topics: readonly ExistingTopic[],
 ): Promise<void> => {
   const { form } = call;

@@ -6,7 +6,7 @@ import { withTimeout } from '../../../lib/async/async.ts';
 import { page } from '../../pages/define-page.ts';
 import { fill } from '../../pages/languages.ts';
 import type { Button, Page } from '../../pages/page.ts';
-import { type Context, openLink, requestOf, type Shown, topicsOf } from './link.ts';
+import { type Context, type LinkPage, openLink, requestOf, topicsOf } from './link.ts';
 
 /**
  * Pages behind the unsubscribe link of a mail: unsubscribe, and subscribe again. GET changes nothing, since security
@@ -32,9 +32,9 @@ const hasTopics = async (deps: Context, recipient: LinkedRecipient): Promise<boo
 
 const button = (label: string, value: (typeof ACTIONS)[number]): Button => ({ label, name: CONFIRMATION, value });
 
-const wordsOf = ({ sender, topic: about }: Shown) => ({ sender: sender.name, topic: about?.name ?? '' });
+const wordsOf = ({ sender, topic: about }: LinkPage) => ({ sender: sender.name, topic: about?.name ?? '' });
 
-const askingPage = (shown: Shown): Page => {
+const askingPage = (shown: LinkPage): Page => {
   const { say, topic: about, sender } = shown;
   const words = wordsOf(shown);
   const isAboutTopic = about !== null;
@@ -48,7 +48,7 @@ const askingPage = (shown: Shown): Page => {
   };
 };
 
-const unsubscribedPage = (shown: Shown, { hasLeft }: Pick<Preferences, 'hasLeft'>): Page => {
+const unsubscribedPage = (shown: LinkPage, { hasLeft }: Pick<Preferences, 'hasLeft'>): Page => {
   const { say, sender } = shown;
   return {
     title: say.unsubscribedTitle,
@@ -58,7 +58,7 @@ const unsubscribedPage = (shown: Shown, { hasLeft }: Pick<Preferences, 'hasLeft'
   };
 };
 
-const resubscribedPage = (shown: Shown, { isKeptBack }: Pick<Preferences, 'isKeptBack'>): Page => {
+const resubscribedPage = (shown: LinkPage, { isKeptBack }: Pick<Preferences, 'isKeptBack'>): Page => {
   const { say, sender } = shown;
   const words = wordsOf(shown);
   return {
@@ -68,7 +68,7 @@ const resubscribedPage = (shown: Shown, { isKeptBack }: Pick<Preferences, 'isKep
   };
 };
 
-const withChoice = async (deps: Context, { recipient, say, token }: Shown, page: Page): Promise<Page> =>
+const withChoice = async (deps: Context, { recipient, say, token }: LinkPage, page: Page): Promise<Page> =>
   (await hasTopics(deps, recipient))
     ? { ...page, links: [{ label: say.choose, href: `../preferences/${token}` }] }
     : page;

@@ -55,7 +55,7 @@ export const analyzeRendered = async (
   };
 };
 
-interface Asked {
+interface RenderRequest {
   readonly id: string;
   /** Absent: the draft. */
   readonly version: number | undefined;
@@ -68,7 +68,7 @@ interface Asked {
 const renderStored = async (
   { context, templateRenderer, templateCompiler }: HttpDependencies,
   { organizationId }: Caller,
-  { id, version, locale, variables }: Asked,
+  { id, version, locale, variables }: RenderRequest,
 ) => {
   const templates = { store: context.store, contents: context.contents, templateCompiler };
   const { template } = await loadTemplate(context.store, organizationId, id);

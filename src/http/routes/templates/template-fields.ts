@@ -116,15 +116,15 @@ export const createBody = z.strictObject({
 
 export const changeBody = z.strictObject({ ...about, ...fields }).partial();
 
-type Given<Fields> = { readonly [Name in keyof Fields]: Exclude<Fields[Name], null> };
+type WithoutNulls<Fields> = { readonly [Name in keyof Fields]: Exclude<Fields[Name], null> };
 
 /** Without the fields that are null. */
-const given = <Fields extends object>(all: Fields): Partial<Given<Fields>> =>
-  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Partial<Given<Fields>>; // those left
+const given = <Fields extends object>(all: Fields): Partial<WithoutNulls<Fields>> =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Partial<WithoutNulls<Fields>>; // those left
 
-type Localized = z.output<typeof inOneLocale>;
+type LocaleFields = z.output<typeof inOneLocale>;
 
-const localizedOf = ({ subject: line, html: source, ...rest }: Localized): LocalizedContent => ({
+const localizedOf = ({ subject: line, html: source, ...rest }: LocaleFields): LocalizedContent => ({
   subject: line,
   html: source,
   ...given(rest),

@@ -46,7 +46,7 @@ export const listTemplateVersionsRoute = endpoint(
 
 const NUMBER = /^[1-9]\d{0,8}$/;
 
-interface Found {
+interface TemplateAtVersion {
   readonly template: ExistingTemplate;
   readonly version: TemplateVersion;
 }
@@ -56,7 +56,7 @@ const loadVersion = async (
   { context }: Pick<HttpDependencies, 'context'>,
   organizationId: string,
   { params }: FastifyRequest,
-): Promise<Found> => {
+): Promise<TemplateAtVersion> => {
   const { id, version } = params as { readonly id: string; readonly version: string }; // of the path
   const template = await loadVersions(context.store, organizationId, id);
   if (!NUMBER.test(version)) throw new DomainError('not_found', 'version of the template not found');

@@ -4,10 +4,10 @@ import type { StepFacts, StepType, View } from './explanation.ts';
 
 /** Describes openings and clicks in sentences: by people, or by machines with the reason for that classification. */
 
-type Opened = Extract<MessageEvent, { readonly type: 'RecipientOpened' }>['data'];
-type Clicked = Extract<MessageEvent, { readonly type: 'RecipientClicked' }>['data'];
+type OpenedData = Extract<MessageEvent, { readonly type: 'RecipientOpened' }>['data'];
+type ClickedData = Extract<MessageEvent, { readonly type: 'RecipientClicked' }>['data'];
 
-interface Told {
+interface StepDescription {
   readonly type: StepType;
   readonly sentence: string;
   readonly facts: StepFacts;
@@ -35,17 +35,17 @@ const PROGRAMS: Readonly<Partial<Record<ClientFamily, string>>> = {
   safari: 'Safari',
 };
 
-const timesOf = ({ count, first }: Opened): string => {
+const timesOf = ({ count, first }: OpenedData): string => {
   const often = count === 1 ? '' : ` ${count === 2 ? 'twice' : `${count} times`} within a minute`;
   return `${often}${first === true && count === 1 ? ', for the first time' : ''}`;
 };
 
-const programOf = ({ client }: Opened): string => {
+const programOf = ({ client }: OpenedData): string => {
   const program = PROGRAMS[client];
   return program === undefined ? '' : ` (with ${program})`;
 };
 
-const factsOf = ({ first, count, machine, client, network }: Opened): StepFacts => ({
+const factsOf = ({ first, count, machine, client, network }: OpenedData): StepFacts => ({
   first: first === true,
   count,
   machine: machine !== undefined,
@@ -54,7 +54,7 @@ const factsOf = ({ first, count, machine, client, network }: Opened): StepFacts 
   ...(machine === undefined ? {} : { reason: machine }),
 });
 
-export const explainOpened = (data: Opened, view: View): Told => {
+export const explainOpened = (data: OpenedData, view: View): StepDescription => {
   const who = view.nameOf([data.recipientId]);
   const times = timesOf(data);
   const sentence =
@@ -64,7 +64,7 @@ export const explainOpened = (data: Opened, view: View): Told => {
   return { type: 'opened', sentence, facts: factsOf(data) };
 };
 
-export const explainClicked = (data: Clicked, view: View): Told => {
+export const explainClicked = (data: ClickedData, view: View): StepDescription => {
   const who = view.nameOf([data.recipientId]);
   const url = view.urlOf(data.linkId);
   const where = url === null ? `number ${data.link + 1}` : url;

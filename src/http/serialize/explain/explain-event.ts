@@ -7,8 +7,8 @@ import { explainHold } from './explain-waits.ts';
 import {
   atTime,
   type ExplainedStep,
-  type Happening,
   listed,
+  type RecordedMessageEvent,
   type StepFacts,
   type StepType,
   type View,
@@ -18,13 +18,13 @@ import {
 
 type Of<Type> = Extract<MessageEvent, { readonly type: Type }>['data'];
 
-interface Told {
+interface StepDescription {
   readonly type: StepType;
   readonly sentence: string;
   readonly facts: StepFacts;
 }
 
-type Tell<Data> = (data: Data, view: View, actor: string) => Told;
+type Tell<Data> = (data: Data, view: View, actor: string) => StepDescription;
 
 const UNSUBSCRIBED_BY: Readonly<Record<Of<'RecipientUnsubscribed'>['method'], string>> = {
   one_click: 'with the button of the mail program',
@@ -41,7 +41,7 @@ const scheduling = (
   type: 'scheduled' | 'rescheduled',
   { recipientIds, scheduledAt, expiresAt }: Of<'MessageScheduled'>,
   opening: string,
-): Told => ({
+): StepDescription => ({
   type,
   sentence: `${opening} ${atTime(scheduledAt)}; delivery is tried until ${atTime(expiresAt)}.`,
   facts: { recipient_ids: recipientIds, scheduled_at: scheduledAt, expires_at: expiresAt },
@@ -180,7 +180,7 @@ const TELLING: { readonly [Type in MessageEvent['type']]: Tell<Of<Type>> } = {
 };
 
 /** The step that an event of the message is. */
-export const explainEvent = ({ type, data, metadata }: Happening, view: View): ExplainedStep => {
+export const explainEvent = ({ type, data, metadata }: RecordedMessageEvent, view: View): ExplainedStep => {
   const tell = TELLING[type] as Tell<MessageEvent['data']>; // the line of this very type
   const { actor, occurredAt } = metadata;
   return {

@@ -6,7 +6,7 @@ import type { LoadedContents } from '../../../projections/events/serialize-event
 import type { People } from './explain-actor.ts';
 import { explainEvent } from './explain-event.ts';
 import { type Circumstances, explainRequest } from './explain-request.ts';
-import { explainWaits, type Waiting } from './explain-waits.ts';
+import { explainWaits, type WaitFacts } from './explain-waits.ts';
 import { type DisabledWebhooks, explainWebhooks } from './explain-webhooks.ts';
 import {
   atTime,
@@ -16,8 +16,8 @@ import {
   type Explanation,
   explained,
   FIRST_EVENTS,
-  type Happening,
   listed,
+  type RecordedMessageEvent,
   type View,
 } from './explanation.ts';
 
@@ -36,7 +36,7 @@ const ENDED: Readonly<Record<Exclude<RecipientStatus, 'accepted' | 'scheduled' |
   expired: 'expired',
 };
 
-const ENDINGS: ReadonlySet<Happening['type']> = new Set([
+const ENDINGS: ReadonlySet<RecordedMessageEvent['type']> = new Set([
   'RecipientDelivered',
   'RecipientBounced',
   'RecipientExpired',
@@ -101,10 +101,10 @@ const TOLD = {
 } as const;
 
 /** Everything that is known of a message. */
-export interface Known extends Waiting {
+export interface MessageFacts extends WaitFacts {
   readonly message: ExistingMessage;
   /** All of its stream. */
-  readonly happenings: readonly Happening[];
+  readonly happenings: readonly RecordedMessageEvent[];
   /** At least the contents that `quotedIn` names. Missing ones have been removed. */
   readonly contents: LoadedContents;
   /** People who acted on it. */
@@ -141,7 +141,7 @@ const leftOut = (events: number, tries: string | null, messageId: string): strin
 };
 
 /** Explains a message in plain sentences, with the codes behind them. */
-export const explainMessage = (known: Known): Explanation => {
+export const explainMessage = (known: MessageFacts): Explanation => {
   const { message, happenings } = known;
   const { messageId } = message.accepted;
   const view = createView(message, happenings, known);

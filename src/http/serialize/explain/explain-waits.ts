@@ -5,7 +5,7 @@ import { type Held, isOpen, type Recipient } from '../../../domain/message/recip
 import { holdsBack, type Reputation } from '../../../domain/reputation/reputation.ts';
 import type { SerializedSmtp } from '../../../projections/events/serialize-events.ts';
 import { nextOf, saidOf, speakerOf } from './explain-reply.ts';
-import { atTime, type ExplainedWait, type Happening, type View, type WaitReason } from './explanation.ts';
+import { atTime, type ExplainedWait, type RecordedMessageEvent, type View, type WaitReason } from './explanation.ts';
 
 /** Why recipients wait, and until when. */
 
@@ -31,7 +31,7 @@ const afterHold = ({ heldBy, until }: Pick<Held, 'heldBy' | 'until'>, expiresAt:
 export const explainHold = (held: Pick<Held, 'reason' | 'heldBy' | 'until'>, expiresAt: string): string =>
   `${KEPT_BACK[held.reason]}. ${afterHold(held, expiresAt)}`;
 
-export interface Waiting {
+export interface WaitFacts {
   readonly now: string;
   /** Suspensions by recipient domain. */
   readonly suspensions: ReadonlyMap<string, Suspension>;
@@ -40,7 +40,7 @@ export interface Waiting {
 }
 
 type Why = Omit<ExplainedWait, 'recipient'>;
-type Deferred = Extract<Happening, { readonly type: 'RecipientDeferred' }>['data'];
+type DeferralData = Extract<RecordedMessageEvent, { readonly type: 'RecipientDeferred' }>['data'];
 
 /** Due mail normally starts within a second or two. Shorter: false alarms. */
 const UNUSUAL_MS = 60_000;
@@ -57,7 +57,7 @@ const why = (reason: WaitReason, sentence: string, next: string | null): Why => 
   next_attempt_at: next,
 });
 
-const concerns = ({ data }: Happening, id: string): boolean => {
+const concerns = ({ data }: RecordedMessageEvent, id: string): boolean => {
   if ('recipientId' in data) return data.recipientId === id;
   return 'recipientIds' in data && data.recipientIds.includes(id);
 };
@@ -74,7 +74,7 @@ const inHandOf = (who: string, view: View, { attempt, until }: NonNullable<Recip
 };
 
 /** An event without a category is classified by its reply, while that is kept. */
-const isGreylisting = ({ category }: Deferred, { code, enhanced, mx, text }: SerializedSmtp): boolean =>
+const isGreylisting = ({ category }: DeferralData, { code, enhanced, mx, text }: SerializedSmtp): boolean =>
   (category ?? classifyReply({ code, enhanced, mx, text: text ?? '' })) === 'greylisted';
 
 /** Why it waits for another attempt. */
@@ -130,13 +130,13 @@ const dueOf = (who: string, due: string, now: string): Why => {
 };
 
 /** Whether the hold is still in force: it may have ended since it was recorded. */
-const isStillHeld = ({ reason, heldBy, until }: Held, { reputations, now }: Waiting): boolean => {
+const isStillHeld = ({ reason, heldBy, until }: Held, { reputations, now }: WaitFacts): boolean => {
   const holder = heldBy === null ? undefined : reputations.get(heldBy);
   return reason === 'warm_up' || heldBy === null ? until > now : holder !== undefined && holdsBack(holder);
 };
 
 /** The hold or suspension in force; undefined: none. */
-const keptBackOf = (who: string, recipient: Recipient, view: View, waiting: Waiting): Why | undefined => {
+const keptBackOf = (who: string, recipient: Recipient, view: View, waiting: WaitFacts): Why | undefined => {
   const { domain, held, nextAttemptAt } = recipient;
   if (held !== null && isStillHeld(held, waiting)) {
     const opening = `It is held for ${who} since ${atTime(held.since)}`;
@@ -148,7 +148,7 @@ const keptBackOf = (who: string, recipient: Recipient, view: View, waiting: Wait
 };
 
 /** Why a recipient without an attempt in flight waits. */
-const waitingOf = (recipient: Recipient, view: View, waiting: Waiting): Why => {
+const waitingOf = (recipient: Recipient, view: View, waiting: WaitFacts): Why => {
   const { now } = waiting;
   const who = view.nameOf([recipient.id]);
   const due = recipient.nextAttemptAt ?? view.message.acceptedAt;
@@ -159,13 +159,13 @@ const waitingOf = (recipient: Recipient, view: View, waiting: Waiting): Why => {
   return keptBackOf(who, recipient, view, waiting) ?? otherwise();
 };
 
-const whyOf = (recipient: Recipient, view: View, waiting: Waiting): Why =>
+const whyOf = (recipient: Recipient, view: View, waiting: WaitFacts): Why =>
   recipient.lease === null
     ? waitingOf(recipient, view, waiting)
     : inHandOf(view.nameOf([recipient.id]), view, recipient.lease, waiting.now);
 
 /** Why each undelivered recipient waits, in the order of the recipients. */
-export const explainWaits = (view: View, waiting: Waiting): readonly ExplainedWait[] =>
+export const explainWaits = (view: View, waiting: WaitFacts): readonly ExplainedWait[] =>
   view.message.recipients
     .filter(({ status }) => isOpen(status))
     .map((recipient) => ({ recipient: view.recipientOf(recipient.id), ...whyOf(recipient, view, waiting) }));

@@ -145,18 +145,18 @@ export interface Explanation {
 /** @param iso ISO 8601 in UTC, as the log has it. */
 export const atTime = (iso: string): string => `${iso.slice(0, 19).replace('T', ' ')} UTC`;
 
-export type Happening = RecordedEvent<MessageEvent>;
+export type RecordedMessageEvent = RecordedEvent<MessageEvent>;
 
 /** Fifty recipients with three days of attempts have 650 events. That is too long to read and slow to build. */
 export const FIRST_EVENTS = 100;
 const LAST_EVENTS = 300;
 /** Keeps the beginning and the end of a long history. */
-export const explained = (happenings: readonly Happening[]): readonly Happening[] =>
+export const explained = (happenings: readonly RecordedMessageEvent[]): readonly RecordedMessageEvent[] =>
   happenings.length <= FIRST_EVENTS + LAST_EVENTS
     ? happenings
     : [...happenings.slice(0, FIRST_EVENTS), ...happenings.slice(-LAST_EVENTS)];
 
-const quotedBy = ({ data }: Happening): readonly string[] => {
+const quotedBy = ({ data }: RecordedMessageEvent): readonly string[] => {
   if ('linkId' in data) return [data.linkId];
   const replyId = 'smtp' in data ? data.smtp?.replyId : undefined;
   return typeof replyId === 'string' ? [replyId] : [];
@@ -165,7 +165,7 @@ const quotedBy = ({ data }: Happening): readonly string[] => {
 /** Contents to be loaded before a message can be explained. */
 export const quotedIn = (
   { accepted, recipients }: ExistingMessage,
-  happenings: readonly Happening[],
+  happenings: readonly RecordedMessageEvent[],
 ): readonly string[] => {
   const last = recipients.flatMap(({ smtp }) => smtp?.replyId ?? []);
   return [...new Set([accepted.contentId, ...last, ...explained(happenings).flatMap(quotedBy)])];
@@ -174,7 +174,7 @@ export const quotedIn = (
 /** A message as its explanation sees it. */
 export interface View {
   readonly message: ExistingMessage;
-  readonly happenings: readonly Happening[];
+  readonly happenings: readonly RecordedMessageEvent[];
   readonly people: People;
   recipientOf(id: string): ExplainedRecipient;
   /** Some recipients in words: addresses while they are kept, ids after that. */
@@ -206,7 +206,7 @@ const inWords = (names: readonly string[]): string =>
  */
 export const createView = (
   message: ExistingMessage,
-  happenings: readonly Happening[],
+  happenings: readonly RecordedMessageEvent[],
   { contents, people }: { readonly contents: LoadedContents; readonly people: People },
 ): View => {
   const head = contents.get(message.accepted.contentId);

@@ -16,8 +16,8 @@ import type { Database } from '../../database.ts';
 import { auditProjection, type Tree } from '../projection.ts';
 import { isCosigned, isSigned } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
-import { type ContentsCompared, createContentComparison } from './compare-contents.ts';
-import { createOriginComparison, type OriginsCompared } from './compare-origins.ts';
+import { type ContentComparison, createContentComparison } from './compare-contents.ts';
+import { createOriginComparison, type OriginComparison } from './compare-origins.ts';
 import { createTreeComparison, type TreeComparison } from './compare-tree.ts';
 import { createLogTree, type LogTree } from './log-tree.ts';
 import { type TreesAt, treesAt } from './rows.ts';
@@ -42,7 +42,7 @@ export interface CheckTrees {
   readonly signal: AbortSignal;
 }
 
-export interface TreesChecked extends ContentsCompared, OriginsCompared {
+export interface TreeCheckResult extends ContentComparison, OriginComparison {
   /** `undecided`: `doubts` say why. */
   readonly verdict: 'no fault' | 'faults' | 'undecided';
   /** The first ones, a sentence each. */
@@ -64,7 +64,7 @@ const PAGE_BYTES_MAX = 4_000_000;
 /** Sentences that are kept. One change can contradict everything behind it. */
 const FAULTS_KEPT_MAX = 100;
 
-interface Compared {
+interface TreeToCompare {
   readonly log: LogTree;
   readonly comparison: TreeComparison;
 }
@@ -103,13 +103,13 @@ type OnFault = (sentence: string) => void;
 /** All trees, as far as the log was read. */
 const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) => {
   const { db, store, witnesses, signal, tree: only } = options;
-  const all = new Map<string, Compared>();
+  const all = new Map<string, TreeToCompare>();
   const contents = createContentComparison({ contents: options.contents, store, signal, onFault });
   const origins = createOriginComparison({ origins: options.origins, system: options.system, signal, onFault });
   const counts = { leaves: 0, checkpoints: 0, cosignatures: 0 };
   let isEnded = false;
 
-  const comparedOf = (tree: string): Compared => {
+  const comparedOf = (tree: string): TreeToCompare => {
     const known = all.get(tree);
     if (known !== undefined) return known;
     const log = createLogTree(tree);
@@ -131,7 +131,7 @@ const createComparison = (options: CheckTrees, at: TreesAt, onFault: OnFault) =>
       .map(({ tree, size }) => onFault(`${tree} has a row in audit_trees with ${size} leaves, and the log has none`));
   };
 
-  const closeBundle = async ({ log, comparison }: Compared, isRead: boolean): Promise<void> => {
+  const closeBundle = async ({ log, comparison }: TreeToCompare, isRead: boolean): Promise<void> => {
     if (isRead) await comparison.bundle();
     else log.closeBundle();
   };
@@ -207,7 +207,7 @@ const NOTHING = {
   disputed: [],
 };
 
-const undecided = (doubt: string): TreesChecked => ({
+const undecided = (doubt: string): TreeCheckResult => ({
   verdict: 'undecided',
   faults: [],
   faultCount: 0,
@@ -221,7 +221,7 @@ const isSetBack = async (db: Database, { position, version }: TreesAt): Promise<
   return now === null || now.position < position || now.version !== version;
 };
 
-const compared = async (options: CheckTrees, at: TreesAt): Promise<TreesChecked> => {
+const compared = async (options: CheckTrees, at: TreesAt): Promise<TreeCheckResult> => {
   const faults: string[] = [];
   let faultCount = 0;
   const counts = await compareAll(options, at, (sentence) => {
@@ -233,7 +233,7 @@ const compared = async (options: CheckTrees, at: TreesAt): Promise<TreesChecked>
 };
 
 /** @throws {StoreUnavailable} and other temporary faults. */
-export const checkTrees = async (options: CheckTrees): Promise<TreesChecked> => {
+export const checkTrees = async (options: CheckTrees): Promise<TreeCheckResult> => {
   const at = await treesAt(options.db);
   const doubt = await doubtOf(options, at);
   if (at === null || doubt !== null) return undecided(doubt ?? '');

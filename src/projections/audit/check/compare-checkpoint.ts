@@ -11,7 +11,7 @@ import {
   type VerifierKey,
 } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
-import type { Cosigned, Signed } from '../signed-checkpoints.ts';
+import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../signed-checkpoints.ts';
 import { createAuditTrees } from '../tree.ts';
 import type { LogTree } from './log-tree.ts';
 import { storedCheckpoint } from './rows.ts';
@@ -19,7 +19,7 @@ import { storedCheckpoint } from './rows.ts';
 /** Faults of a checkpoint of the log or its cosignatures, in words that follow its name; null: none. */
 
 /** A checkpoint with its parsed note and its signer. */
-export const noteFault = ({ size, root, note, vkey, origin }: Signed['data']): string | null => {
+export const noteFault = ({ size, root, note, vkey, origin }: CheckpointSignedEvent['data']): string | null => {
   try {
     const parsed = parseNote(note);
     const said = parseCheckpoint(parsed.text);
@@ -48,7 +48,7 @@ const rootAt = async (db: Database, log: Pick<LogTree, 'tree' | 'rootAt'>, size:
 export const rootFault = async (
   db: Database,
   log: Pick<LogTree, 'tree' | 'rootAt'>,
-  { size, root }: Signed['data'],
+  { size, root }: CheckpointSignedEvent['data'],
 ): Promise<string | null> => {
   // Rows of earlier bundles were compared with the log before.
   const own = await rootAt(db, log, size);
@@ -58,7 +58,11 @@ export const rootFault = async (
 };
 
 /** With its row. */
-export const rowFault = async (db: Database, tree: string, { data, metadata }: Signed): Promise<string | null> => {
+export const rowFault = async (
+  db: Database,
+  tree: string,
+  { data, metadata }: CheckpointSignedEvent,
+): Promise<string | null> => {
   const row = await storedCheckpoint(db, tree, data.size);
   if (row === null) return 'it has no row in audit_checkpoints';
   const isSame = row.note === data.note && row.vkey === data.vkey && row.signedAt === metadata.occurredAt;
@@ -76,7 +80,7 @@ const isForged = (text: string, line: string, witnesses: readonly VerifierKey[])
 const cosignedRowFault = async (
   db: Database,
   tree: string,
-  { size, lines }: Cosigned['data'],
+  { size, lines }: CheckpointCosignedEvent['data'],
 ): Promise<string | null> => {
   const row = await storedCheckpoint(db, tree, size);
   if (row === null) return `there is no checkpoint about ${size} leaves`;
@@ -88,7 +92,7 @@ const cosignedRowFault = async (
 const forgedFault = async (
   db: Database,
   log: Pick<LogTree, 'tree' | 'rootAt'>,
-  { origin, size, lines }: Cosigned['data'],
+  { origin, size, lines }: CheckpointCosignedEvent['data'],
   witnesses: readonly VerifierKey[],
 ): Promise<string | null> => {
   const root = await rootAt(db, log, size);
@@ -102,7 +106,7 @@ const forgedFault = async (
 export const cosignatureFault = async (
   db: Database,
   log: Pick<LogTree, 'tree' | 'rootAt' | 'size'>,
-  data: Cosigned['data'],
+  data: CheckpointCosignedEvent['data'],
   { witnesses, isRead }: { readonly witnesses: readonly VerifierKey[]; readonly isRead: boolean },
 ): Promise<string | null> => {
   try {

@@ -29,7 +29,7 @@ export interface CompareContents {
   onFault(sentence: string): void;
 }
 
-export interface ContentsCompared {
+export interface ContentComparison {
   readonly contents: number;
   readonly replies: number;
   /** Contents without hashes: they were encrypted with a key that has been destroyed. */
@@ -218,6 +218,6 @@ export const createContentComparison = ({ contents, store, signal, onFault }: Co
       await compareAll(bodies, BODIES_AT_ONCE);
       await compareAll(replies, REPLIES_AT_ONCE);
     },
-    counts: (): ContentsCompared => ({ ...counts }),
+    counts: (): ContentComparison => ({ ...counts }),
   };
 };

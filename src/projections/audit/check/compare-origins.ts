@@ -12,7 +12,7 @@ export interface CompareOrigins {
   onFault(sentence: string): void;
 }
 
-export interface OriginsCompared {
+export interface OriginComparison {
   readonly clients: number;
 }
 
@@ -50,6 +50,6 @@ export const createOriginComparison = ({ origins, system, signal, onFault }: Com
         await Promise.all(bound.slice(from, from + AT_ONCE).map(compareOne));
       }
     },
-    counts: (): OriginsCompared => ({ clients }),
+    counts: (): OriginComparison => ({ clients }),
   };
 };

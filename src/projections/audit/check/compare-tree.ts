@@ -2,7 +2,7 @@ import type { EventStore } from '../../../domain/ports/event-store.ts';
 import { HASH_BYTES, type VerifierKey } from '../../../lib/transparency/transparency.ts';
 import type { Database } from '../../database.ts';
 import type { Tree } from '../projection.ts';
-import type { Cosigned, Signed } from '../signed-checkpoints.ts';
+import type { CheckpointCosignedEvent, CheckpointSignedEvent } from '../signed-checkpoints.ts';
 import { TILE_WIDTH } from '../tiles.ts';
 import { compareBundle } from './compare-bundle.ts';
 import { cosignatureFault, noteFault, rootFault, rowFault } from './compare-checkpoint.ts';
@@ -14,9 +14,9 @@ export interface TreeComparison {
   /** Compares the bundle that is full now, and begins the next. */
   bundle(): Promise<void>;
   /** A checkpoint of the log, which is the next leaf. @param isRead the projection has read it. */
-  checkpoint(event: Signed, isRead: boolean): Promise<void>;
+  checkpoint(event: CheckpointSignedEvent, isRead: boolean): Promise<void>;
   /** Cosignatures of the log, which are the next leaf. @param isRead the projection has read it. */
-  cosignatures(event: Cosigned, isRead: boolean): Promise<void>;
+  cosignatures(event: CheckpointCosignedEvent, isRead: boolean): Promise<void>;
   /** Compares the rest, at the position that the projection has read to. @param row undefined: absent. */
   end(row: Tree | undefined): Promise<void>;
 }
@@ -45,12 +45,12 @@ const rowFaults = (row: Tree, log: LogTree): readonly string[] => {
 };
 
 /** Counts of checkpoints in the log. */
-interface Counted {
+interface CheckpointCounts {
   readonly checkpoints: number;
   readonly cosignedBytes: number;
 }
 
-const surplusFaults = (tree: string, log: Counted, surplus: Surplus): readonly string[] => {
+const surplusFaults = (tree: string, log: CheckpointCounts, surplus: Surplus): readonly string[] => {
   const counted = [
     ['bundles', surplus.bundles],
     ['leaves in the tail', surplus.tail],
@@ -93,7 +93,7 @@ export const createTreeComparison = (log: LogTree, { db, store, witnesses, onFau
     }
   };
 
-  const compareRoot = async (event: Signed): Promise<string | null> => {
+  const compareRoot = async (event: CheckpointSignedEvent): Promise<string | null> => {
     const { size } = event.data;
     if (isContradicted) return null;
     if (size > log.size) return `there are only ${log.size} leaves before it, and it is about ${size}`;

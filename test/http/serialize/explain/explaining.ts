@@ -2,8 +2,8 @@ import { fold } from '../../../../src/domain/aggregate.ts';
 import type { MessageEvent } from '../../../../src/domain/events.ts';
 import { message } from '../../../../src/domain/message/message.ts';
 import type { MessageBody, ReplyText } from '../../../../src/domain/ports/contents.ts';
-import { explainMessage, type Known } from '../../../../src/http/serialize/explain/explain-message.ts';
-import type { Explanation, Happening } from '../../../../src/http/serialize/explain/explanation.ts';
+import { explainMessage, type MessageFacts } from '../../../../src/http/serialize/explain/explain-message.ts';
+import type { Explanation, RecordedMessageEvent } from '../../../../src/http/serialize/explain/explanation.ts';
 import { contextAt, NOW, recordedAs } from '../../../support/specification.ts';
 
 export const minute = (count: number): string => new Date(Date.parse(NOW) + count * 60_000).toISOString();
@@ -15,14 +15,21 @@ export interface Told {
   readonly actor?: string;
 }
 
-export const recorded = (told: readonly Told[], environment: 'live' | 'test' = 'live'): readonly Happening[] =>
+export const recorded = (
+  told: readonly Told[],
+  environment: 'live' | 'test' = 'live',
+): readonly RecordedMessageEvent[] =>
   told.map(({ event, at = 0, actor = 'worker:deliver-message' }, revision) => {
     const place = {
       id: `event-${revision}`,
       stream: 'message-msg_1',
       position: String(revision).padStart(8, '0'),
     } as const;
-    return recordedAs(event, { ...place, revision }, { ...contextAt(minute(at)), actor, environment }) as Happening;
+    return recordedAs(
+      event,
+      { ...place, revision },
+      { ...contextAt(minute(at)), actor, environment },
+    ) as RecordedMessageEvent;
   });
 
 /** Of recipients `rcp_1` to `rcp_3`. */
@@ -47,7 +54,7 @@ export const HEAD: MessageBody = {
 export const reply = (text: string): ReplyText => ({ kind: 'reply', messageId: 'msg_1', text });
 
 /** What is explained of these happenings, a minute after the last. */
-export const explain = (happenings: readonly Happening[], more: Partial<Known> = {}): Explanation => {
+export const explain = (happenings: readonly RecordedMessageEvent[], more: Partial<MessageFacts> = {}): Explanation => {
   const state = fold(message, happenings);
   if (state.status === 'absent') throw new Error('the message was accepted');
   const last = happenings.at(-1)?.metadata.occurredAt ?? NOW;
