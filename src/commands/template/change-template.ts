@@ -12,7 +12,7 @@ import {
   requireTemplate,
   requireVersion,
 } from '../../domain/template/change-template.ts';
-import { contentProblems } from '../../domain/template/check-content.ts';
+import { contentProblems, sourcesOf } from '../../domain/template/check-content.ts';
 import { type TemplateContent, variablesOf, withoutInlining } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
 import {
@@ -23,8 +23,14 @@ import {
   templateIdOf,
 } from '../../domain/template/template.ts';
 import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
+import { pacedBy } from '../../lib/async/async.ts';
 import type { HtmlChecker } from '../../lib/html/html.ts';
-import { type TemplateCompiler, TemplateFailed, type TemplateRenderer } from '../../lib/templates/templates.ts';
+import {
+  type TemplateCheck,
+  type TemplateCompiler,
+  TemplateFailed,
+  type TemplateRenderer,
+} from '../../lib/templates/templates.ts';
 import { type CommandContext, eventContext, type Origin } from '../context.ts';
 import {
   type Condition,
@@ -143,18 +149,26 @@ const invalid = (details: Details): DomainError =>
   new DomainError('template_invalid', 'the template cannot be published: see details', { details });
 
 /** @throws {DomainError} `template_invalid` naming the parts, with line and column. */
-const requireSound = (renderer: TemplateRenderer, content: TemplateContent): void => {
-  const details = contentProblems(renderer, content);
+const requireSound = async (
+  { templateCompiler }: Pick<Publishing, 'templateCompiler'>,
+  organizationId: string,
+  content: TemplateContent,
+): Promise<void> => {
+  const checks = new Map<string, TemplateCheck>();
+  for (const [field, source] of sourcesOf(content)) {
+    checks.set(field, await templateCompiler.check(source, organizationId));
+  }
+  const details = contentProblems(content, checks);
   if (Object.keys(details).length === 0) return;
   throw invalid(details);
 };
 
 /** The draft with the values of its examples, where all required ones have one; null: some have none. */
-const tryExamples = (renderer: TemplateRenderer, content: TemplateContent): RenderedTemplate | null => {
+const tryExamples = async (renderer: TemplateRenderer, content: TemplateContent): Promise<RenderedTemplate | null> => {
   const { values, problems } = resolveValues(variablesOf(content), exampleValues(variablesOf(content)));
   if (Object.keys(problems).length > 0) return null;
   try {
-    return renderTemplate(renderer, content, { values, locale: null });
+    return await pacedBy(renderer.isTurnOver, renderTemplate(renderer, content, { values, locale: null }));
   } catch (error) {
     if (!(error instanceof TemplateFailed)) throw error;
     throw invalid({ variables: [`with the values of the examples, ${error.message}`] });
@@ -179,9 +193,9 @@ const requireValidExample = async (
   organizationId: string,
   content: TemplateContent,
 ): Promise<RenderedTemplate | null> => {
-  const example = tryExamples(templateRenderer, content);
-  if (example !== null)
-    await requireValidHtml(htmlChecker, example, { organizationId, code: 'template_invalid', field: 'html' });
+  const example = await tryExamples(templateRenderer, content);
+  const asked = { templateRenderer, htmlChecker, organizationId, code: 'template_invalid', field: 'html' } as const;
+  if (example !== null) await requireValidHtml(example, asked);
   return example;
 };
 
@@ -195,11 +209,10 @@ export const publishTemplate = async (
   existing: TemplateTarget,
 ): Promise<PublishedTemplate> => {
   const { organizationId } = origin;
-  const { templateRenderer: renderer } = context;
   const { known, before } = await loadFor(context, origin, existing);
   if (before.draft === null) throw new DomainError('resource_conflict', 'the template has no draft to publish');
   const draft = await templateContent(context.contents, before.draft);
-  requireSound(renderer, draft);
+  await requireSound(context, organizationId, draft);
   const content = await compileContent(context, before, draft);
   // Writing styles into elements repairs what is not valid, and not always as it was meant.
   const written = withoutInlining(content);

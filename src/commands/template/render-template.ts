@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { type TemplateContent, variablesOf } from '../../domain/template/content.ts';
 import { type RenderedTemplate, renderTemplate } from '../../domain/template/render-template.ts';
 import { exampleValues, resolveValues } from '../../domain/template/variables.ts';
+import { pacedBy } from '../../lib/async/async.ts';
 import type { HtmlChecker } from '../../lib/html/html.ts';
 import { TemplateFailed, type TemplateRenderer, type Values } from '../../lib/templates/templates.ts';
 
@@ -20,11 +21,11 @@ export interface RenderedContent {
 }
 
 /** @throws {DomainError} `template_variables_invalid` naming the variables, or what cannot be rendered. */
-export const renderContent = (
+export const renderContent = async (
   renderer: TemplateRenderer,
   content: TemplateContent,
   { variables, locale, field }: RenderContent,
-): RenderedContent => {
+): Promise<RenderedContent> => {
   const declared = variablesOf(content);
   const { values, problems, unused } = resolveValues(declared, variables ?? exampleValues(declared));
   const wrong = Object.entries(problems);
@@ -36,7 +37,8 @@ export const renderContent = (
     });
   }
   try {
-    return { rendered: renderTemplate(renderer, content, { values, locale }), unused };
+    const rendering = renderTemplate(renderer, content, { values, locale });
+    return { rendered: await pacedBy(renderer.isTurnOver, rendering), unused };
   } catch (error) {
     if (!(error instanceof TemplateFailed)) throw error;
     throw new DomainError('template_variables_invalid', 'the template cannot be rendered with these variables', {
@@ -46,6 +48,8 @@ export const renderContent = (
 };
 
 interface CheckedFor {
+  readonly templateRenderer: TemplateRenderer;
+  readonly htmlChecker: HtmlChecker;
   readonly organizationId: string;
   readonly code: 'template_invalid' | 'template_variables_invalid';
   /** Field of the request or of the template under which the refusal is listed. */
@@ -54,18 +58,20 @@ interface CheckedFor {
 
 /** @throws {DomainError} with this code, naming lines of the template or, if unknown, of the rendered html. */
 export const requireValidHtml = async (
-  htmlChecker: HtmlChecker,
   { html, shape, sourceOf }: RenderedTemplate,
-  { organizationId, code, field }: CheckedFor,
+  { templateRenderer, htmlChecker, organizationId, code, field }: CheckedFor,
 ): Promise<void> => {
   const problems = await htmlChecker.check(html, organizationId, shape);
   if (problems.length === 0) return;
+  const sentences: string[] = [];
+  for (const { message, ...place } of problems) {
+    const source = (await pacedBy(templateRenderer.isTurnOver, sourceOf('html', place))) ?? {
+      ...place,
+      field: 'html, as rendered,',
+    };
+    sentences.push(`${source.field} line ${source.line}, column ${source.column}: ${message}`);
+  }
   throw new DomainError(code, 'the template makes no valid html with these values: see details', {
-    details: {
-      [field]: problems.map(({ message, ...place }) => {
-        const source = sourceOf('html', place) ?? { ...place, field: 'html, as rendered,' };
-        return `${source.field} line ${source.line}, column ${source.column}: ${message}`;
-      }),
-    },
+    details: { [field]: sentences },
   });
 };

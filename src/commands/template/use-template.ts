@@ -126,12 +126,14 @@ export const createTemplateUses = ({ context, templateRenderer, htmlChecker }: T
       found.set(key, finding);
       const version = await finding;
       const content = await contentOf(version);
-      const { rendered } = renderContent(templateRenderer, content, {
+      const { rendered } = await renderContent(templateRenderer, content, {
         variables: values === 'typed' ? variables : textualValues(variablesOf(content), variables),
         locale,
         field: 'template.variables',
       });
-      await requireValidHtml(htmlChecker, rendered, {
+      await requireValidHtml(rendered, {
+        templateRenderer,
+        htmlChecker,
         organizationId,
         code: 'template_variables_invalid',
         field: 'template',

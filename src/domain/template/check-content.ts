@@ -1,4 +1,4 @@
-import type { TemplateRenderer, VariableUse } from '../../lib/templates/templates.ts';
+import type { TemplateCheck, VariableUse } from '../../lib/templates/templates.ts';
 import { VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
 import { CONTENT_VARIABLE, type TemplateContent } from './content.ts';
 import { valueProblem } from './variables.ts';
@@ -6,8 +6,8 @@ import { valueProblem } from './variables.ts';
 /** Sentences by field of the content: `html`, `locales.de.subject`, `variables.name`. */
 export type ContentProblems = Readonly<Record<string, readonly string[]>>;
 
-/** Sources by field. */
-const sourcesOf = (content: TemplateContent): ReadonlyMap<string, string> => {
+/** Liquid sources by field. */
+export const sourcesOf = (content: TemplateContent): ReadonlyMap<string, string> => {
   const parts = ['subject', 'html', 'text', 'preheader'] as const;
   const all: [string, string | undefined][] = [
     ...parts.map((part): [string, string | undefined] => [part, content[part]]),
@@ -55,10 +55,14 @@ const isBuiltIn = (field: string, name: string): boolean =>
 /**
  * What keeps a draft from being published: parts that are no Liquid, variables that are used and not declared or declared
  * and not used, defaults and examples of another type. Each sentence names line and column.
+ * @param checks of each of `sourcesOf`.
  */
-export const contentProblems = (renderer: TemplateRenderer, content: TemplateContent): ContentProblems => {
+export const contentProblems = (
+  content: TemplateContent,
+  checks: ReadonlyMap<string, TemplateCheck>,
+): ContentProblems => {
   const declared = new Set(content.variables.map(({ name }) => name));
-  const checked = [...sourcesOf(content)].map(([field, source]) => ({ field, ...renderer.check(source) }));
+  const checked = [...checks].map(([field, check]) => ({ field, ...check }));
   const uses = checked.flatMap((each) => each.uses.map((use) => ({ ...use, field: each.field })));
   const used = new Set(uses.map(({ name }) => name));
   return byField([

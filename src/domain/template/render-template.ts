@@ -1,3 +1,4 @@
+import type { Pausing } from '../../lib/async/async.ts';
 import {
   OUTPUT_END,
   OUTPUT_START,
@@ -31,7 +32,7 @@ export interface RenderedTemplate {
    * Where in the template something of its html or text comes from; null: it cannot be told, as of layouts, and of html
    * that was compiled. Renders once more when it is first asked.
    */
-  sourceOf(field: string, place: TemplatePlace): SourcePlace | null;
+  sourceOf(field: string, place: TemplatePlace): Pausing<SourcePlace | null>;
 }
 
 /** A place in a part of a template. */
@@ -102,76 +103,105 @@ const sourcePlaces = (
   const tag = bestTag(content.locales, rendering.locale);
   const source = localized(content.locales, rendering.locale) ?? content;
 
-  const placesIn = (field: 'html' | 'text'): PlaceInSource => {
+  function* placesIn(field: 'html' | 'text'): Pausing<PlaceInSource> {
     const { [field]: written = '' } = source;
     const { [field]: rendered = '' } = made;
     try {
-      const marked = renderTemplate(renderer, markedIn(content, tag, { [field]: withMarks(written) }), rendering);
+      const marked = yield* renderTemplate(
+        renderer,
+        markedIn(content, tag, { [field]: withMarks(written) }),
+        rendering,
+      );
       return placesInSource(written, rendered, marked[field] ?? '');
     } catch (error) {
       if (error instanceof TemplateFailed) return () => null; // the marks were too much
       throw error;
     }
-  };
+  }
 
   const known: Partial<Record<'html' | 'text', PlaceInSource>> = {};
   const path = tag === null ? '' : `locales.${tag}.`;
-  return (field, place) => {
+  return function* find(field, place) {
     if (field !== 'html' && field !== 'text') return null;
-    known[field] ??= placesIn(field);
+    known[field] ??= yield* placesIn(field);
     const found = known[field](place);
     return found === null ? null : { field: path + field, ...found };
   };
 };
 
+type RenderPart = (name: string, source: string, charactersMax: number, given?: Values) => Pausing<string>;
+
+/** The html within the layouts of its template. */
+function* inLayouts(
+  { compiled }: TemplateContent,
+  { values, locale }: Rendering,
+  part: RenderPart,
+  html: string,
+): Pausing<string> {
+  let inner = html;
+  for (const layout of compiled?.layouts ?? []) {
+    const surrounding = localized(layout.locales, locale) ?? layout.html;
+    const given = { ...values, [CONTENT_VARIABLE]: CONTENT_MARK };
+    const outer = yield* part('layout', surrounding, BODY_CHARACTERS_MAX, given);
+    inner = outer.split(CONTENT_MARK).join(inner);
+  }
+  return inner;
+}
+
+function* renderReplyTo(
+  { replyTo: sources }: TemplateContent,
+  part: RenderPart,
+): Pausing<Pick<RenderedTemplate, 'replyTo'>> {
+  if (sources === undefined) return {};
+  const replyTo: string[] = [];
+  for (const source of sources) replyTo.push(oneLine(yield* part('reply_to', source, ADDRESS_CHARACTERS_MAX)));
+  return { replyTo };
+}
+
 /**
- * Renders a template's content with values that were checked (`resolveValues`).
+ * Renders a template's content with values that were checked (`resolveValues`). Pauses before each part is parsed and
+ * before it is rendered.
  * @param locale BCP 47; the best that the template has is used, or its default.
  * @throws {TemplateFailed} naming the part: `subject: …`.
  */
-export const renderTemplate = (
+export function* renderTemplate(
   renderer: TemplateRenderer,
   content: TemplateContent,
   { values, locale }: Rendering,
-): RenderedTemplate => {
+): Pausing<RenderedTemplate> {
   const best: LocalizedContent = localized(content.locales, locale) ?? content;
   const compiled = htmlOf(content);
   const source = localized(compiled.locales, locale) ?? compiled.html;
-  const part = (name: string, source: string, charactersMax: number, given: Values = values): string => {
+  function* part(name: string, source: string, charactersMax: number, given: Values = values): Pausing<string> {
     try {
       const escapes = name === 'html' || name === 'preheader' || name === 'layout';
       const options = { locale: locale ?? DEFAULT_LOCALE, escapes, charactersMax };
+      yield;
+      renderer.prepare(source, options);
+      yield;
       return renderer.render(source, { ...BUILT_IN, ...given }, options);
     } catch (error) {
       if (error instanceof TemplateFailed) throw new TemplateFailed(`${name}: ${error.message}`);
       throw error;
     }
-  };
-  const inLayouts = (html: string): string =>
-    (content.compiled?.layouts ?? []).reduce((inner, layout) => {
-      const surrounding = localized(layout.locales, locale) ?? layout.html;
-      const outer = part('layout', surrounding, BODY_CHARACTERS_MAX, { ...values, [CONTENT_VARIABLE]: CONTENT_MARK });
-      return outer.split(CONTENT_MARK).join(inner);
-    }, html);
+  }
   const marked = withPreheader(
-    inLayouts(part('html', source, BODY_CHARACTERS_MAX)),
-    oneLine(part('preheader', best.preheader ?? '', PREHEADER_CHARACTERS_MAX)),
+    yield* inLayouts(content, { values, locale }, part, yield* part('html', source, BODY_CHARACTERS_MAX)),
+    oneLine(yield* part('preheader', best.preheader ?? '', PREHEADER_CHARACTERS_MAX)),
   );
   const { html, shape } = readMarks(marked);
   if (html.length > BODY_CHARACTERS_MAX)
     throw new TemplateFailed(`html: its result is longer than ${BODY_CHARACTERS_MAX} characters`);
   const bodies = {
     html,
-    ...(best.text === undefined ? {} : { text: part('text', best.text, BODY_CHARACTERS_MAX) }),
+    ...(best.text === undefined ? {} : { text: yield* part('text', best.text, BODY_CHARACTERS_MAX) }),
   };
   return {
     ...bodies,
     sourceOf: sourcePlaces(renderer, content, { values, locale }, bodies),
-    subject: oneLine(part('subject', best.subject, SUBJECT_CHARACTERS_MAX)),
+    subject: oneLine(yield* part('subject', best.subject, SUBJECT_CHARACTERS_MAX)),
     shape,
-    ...(content.from === undefined ? {} : { from: oneLine(part('from', content.from, ADDRESS_CHARACTERS_MAX)) }),
-    ...(content.replyTo === undefined
-      ? {}
-      : { replyTo: content.replyTo.map((each) => oneLine(part('reply_to', each, ADDRESS_CHARACTERS_MAX))) }),
+    ...(content.from === undefined ? {} : { from: oneLine(yield* part('from', content.from, ADDRESS_CHARACTERS_MAX)) }),
+    ...(yield* renderReplyTo(content, part)),
   };
-};
+}

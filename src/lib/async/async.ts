@@ -6,7 +6,7 @@
  *   `createKeyedQueue` also limits the rate of each key. `createFairQueue` is the order that both use.
  * - Shared cost: `createBatcher` collects calls into round trips, `createCohort` lets requests run in step.
  * - Shared pools: `createShares` bounds what each owner may hold of a pool.
- * - The event loop: `inTurns`, `withTurns`, `ownTurn` and `createSlices` cut long work, `createWorkerThreads` moves it to
+ * - The event loop: `inTurns`, `pacedBy`, `withTurns`, `ownTurn` and `createSlices` cut long work, `createWorkerThreads` moves it to
  *   threads.
  *
  * Time and randomness come in as a `System`, log lines go out through a `Logger`: tests pass a fake clock and run without
@@ -28,6 +28,6 @@ export { createSlices } from './slices.ts';
 export { StartRefused } from './start-refused.ts';
 export { StoreUnavailable } from './store-unavailable.ts';
 export type { System } from './system.ts';
-export { atOnce, inTurns, ownTurn, type Pausing, withTurns } from './turns.ts';
+export { atOnce, inTurns, ownTurn, type Pausing, pacedBy, withTurns } from './turns.ts';
 export { ENDED, pause, TimedOut, untilAborted, withTimeout } from './with-timeout.ts';
 export { createWorkerThreads, serveTasks, TaskTooLong, ThreadUnavailable } from './worker-threads.ts';

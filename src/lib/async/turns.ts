@@ -42,8 +42,20 @@ export async function* withTurns<T extends { readonly length: number }>(pieces: 
 
 let line: Promise<void> = Promise.resolve();
 
-/** A turn of the event loop that nobody else who asks here gets: several long pieces of work never share one. */
+/**
+ * Resolves in a turn of the event loop of its own: pieces of work that wait for one never share it. The first
+ * `setImmediate` that is called while sockets are read still runs before they are read again.
+ */
 export const ownTurn = (): Promise<void> => {
-  line = line.then(() => nextTurn());
+  line = line.then(() => nextTurn()).then(() => nextTurn());
   return line;
+};
+
+/** Runs it to the end. Pauses take a turn where this one is over, and cost nothing else. */
+export const pacedBy = async <T>(isTurnOver: () => boolean, work: Pausing<T>): Promise<T> => {
+  for (;;) {
+    while (isTurnOver()) await ownTurn();
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
 };

@@ -1,9 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import { compileMjml } from './compile-mjml.ts';
 import { inlineCss } from './inline-css.ts';
-import type { CompiledHtml, TemplateSource } from './template-compiler.ts';
+import { checkLiquid } from './liquid.ts';
+import type { CompiledHtml, CompileTask, TemplateSource } from './template-compiler.ts';
 
-/** Entry of the thread that compiles templates. The libraries are loaded when a template needs them. */
+/** Entry of the thread that checks and compiles templates. The libraries are loaded when a template needs them. */
 
 const compile = async ({ html, format, inlineCss: css }: TemplateSource): Promise<CompiledHtml> => {
   const made = format === 'mjml' ? await compileMjml(html) : { html };
@@ -11,9 +12,10 @@ const compile = async ({ html, format, inlineCss: css }: TemplateSource): Promis
 };
 
 /** A library of WebAssembly that ran out of its memory or stack cannot be used again: its thread ends. */
-const answer = async (source: TemplateSource): Promise<void> => {
+const answer = async (task: CompileTask): Promise<void> => {
   try {
-    parentPort?.postMessage({ result: await compile(source) });
+    const result = task.job === 'check' ? checkLiquid(task.source) : await compile(task);
+    parentPort?.postMessage({ result });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const sentence = `it could not be compiled, because the compiler failed (${reason}): make it simpler`;
@@ -21,4 +23,4 @@ const answer = async (source: TemplateSource): Promise<void> => {
   }
 };
 
-parentPort?.on('message', (source: TemplateSource) => void answer(source));
+parentPort?.on('message', (task: CompileTask) => void answer(task));

@@ -1,6 +1,11 @@
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../async/async.ts';
-import type { CompiledHtml } from './template-compiler.ts';
-import { type TemplateCompiler, TemplateCompilerUnavailable, type TemplateSource } from './template-compiler.ts';
+import {
+  type CompiledHtml,
+  type CompileTask,
+  type TemplateCompiler,
+  TemplateCompilerUnavailable,
+} from './template-compiler.ts';
+import type { TemplateCheck, TemplateProblem } from './template-renderer.ts';
 
 /** Adapter of the port `TemplateCompiler`: one thread, started by the first template that needs it. */
 
@@ -9,23 +14,37 @@ const RUN_MS_MAX = 1_000;
 const WAIT_MS_MAX = 10_000;
 const WAITING_MAX = 64;
 
+/** A fault of the source alone. */
+const problemOf = (error: unknown): { readonly problem: TemplateProblem } => {
+  if (error instanceof TaskTooLong) return { problem: { line: 1, column: 1, sentence: error.message } };
+  if (error instanceof ThreadUnavailable) throw new TemplateCompilerUnavailable(error.message, { cause: error });
+  throw error;
+};
+
 export const createTemplateCompiler = (): TemplateCompiler => {
-  const workers = createWorkerThreads<TemplateSource, CompiledHtml>({
+  const workers = createWorkerThreads<CompileTask, CompiledHtml | TemplateCheck>({
     entry: new URL('./compile-thread.ts', import.meta.url),
     threads: 1,
     runMsMax: RUN_MS_MAX,
     waitMsMax: WAIT_MS_MAX,
     tasksMax: WAITING_MAX,
   });
-  const run = (source: TemplateSource, owner: string): Promise<CompiledHtml> =>
-    workers.run(source, owner).catch((error: unknown) => {
-      if (error instanceof TaskTooLong) return { problem: { line: 1, column: 1, sentence: error.message } };
-      if (error instanceof ThreadUnavailable) throw new TemplateCompilerUnavailable(error.message, { cause: error });
-      throw error;
-    });
   return {
-    compile: async (source, owner) =>
-      source.format === 'html' && source.inlineCss === null ? { html: source.html } : run(source, owner),
+    check: async (source, owner) => {
+      try {
+        return (await workers.run({ job: 'check', source }, owner)) as TemplateCheck; // as the thread answers this job
+      } catch (error) {
+        return { ...problemOf(error), uses: [] };
+      }
+    },
+    compile: async (source, owner) => {
+      if (source.format === 'html' && source.inlineCss === null) return { html: source.html };
+      try {
+        return (await workers.run({ job: 'compile', ...source }, owner)) as CompiledHtml; // as above
+      } catch (error) {
+        return problemOf(error);
+      }
+    },
     close: workers.close,
   };
 };

@@ -1,10 +1,15 @@
-import type { TemplateProblem } from './template-renderer.ts';
+import type { TemplateCheck, TemplateProblem } from './template-renderer.ts';
 
 /**
- * Turns a template's source into html when the template is published: MJML becomes html, and styles are copied into the
+ * Checks a template's sources and turns them into html when the template is published: MJML becomes html, and styles are copied into the
  * elements they apply to. Liquid tags pass through unchanged.
  */
 export interface TemplateCompiler {
+  /**
+   * @param source Liquid. @param owner as below.
+   * @throws {TemplateCompilerUnavailable}
+   */
+  check(source: string, owner: string): Promise<TemplateCheck>;
   /**
    * @param owner organization; those with work waiting take turns.
    * @throws {TemplateCompilerUnavailable} its turn did not come in time.
@@ -19,6 +24,11 @@ export interface TemplateSource {
   /** Style sheets to write into elements beside those of the html: its layouts' own. null: styles stay where they are. */
   readonly inlineCss: string | null;
 }
+
+/** A task of the thread. */
+export type CompileTask =
+  | ({ readonly job: 'compile' } & TemplateSource)
+  | { readonly job: 'check'; readonly source: string };
 
 export type CompiledHtml = { readonly html: string } | { readonly problem: TemplateProblem };
 

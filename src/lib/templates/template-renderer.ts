@@ -44,9 +44,11 @@ export class TemplateFailed extends Error {
 }
 
 export interface TemplateRenderer {
-  check(source: string): TemplateCheck;
+  /** Parses a source that is rendered next. Parsed sources are kept. @throws {TemplateFailed} it has a problem. */
+  prepare(source: string, options: Pick<RenderOptions, 'escapes'>): void;
+  /** Whether preparing and rendering have had their part of this turn of the event loop. */
+  isTurnOver(): boolean;
   /**
-   * Compiled sources are kept, so that a source is parsed once.
    * @throws {TemplateFailed} it has a problem, takes too long, or its result is too large.
    */
   render(source: string, values: Values, options: RenderOptions): string;

@@ -1,10 +1,11 @@
 /**
  * Templates of mail: Liquid, MJML and style sheets that become attributes.
  *
- * Publishing and sending are two steps. `createTemplateCompiler` compiles a source once, when it is published: MJML
- * becomes html and styles move into the elements they apply to. It works in one thread with a time limit, and owners
- * take turns. `createLiquidRenderer` checks a source and renders it with the values of one message. It runs inline, in a
- * few tens of milliseconds at most.
+ * Publishing and sending are two steps. `createTemplateCompiler` checks and compiles a source once, when it is published:
+ * MJML becomes html and styles move into the elements they apply to. It works in one thread with a time limit, and owners
+ * take turns. `createLiquidRenderer` renders a source with the values of one message. It runs inline: parsing and
+ * rendering each take a few tens of milliseconds at most, and a caller that renders several parts pauses between them
+ * (`pacedBy`).
  *
  * Sources and values come from strangers. A template reads no files, runs no regular expressions of its own and sees own
  * properties only; the length of sources, results, ranges and lists is bounded. Values are escaped for html, and in html
@@ -20,6 +21,7 @@ export { type TemplateCompiler, TemplateCompilerUnavailable } from './template-c
 export {
   OUTPUT_END,
   OUTPUT_START,
+  type TemplateCheck,
   TemplateFailed,
   type TemplatePlace,
   type TemplateRenderer,

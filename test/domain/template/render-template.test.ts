@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { contentProblems } from '../../../src/domain/template/check-content.ts';
+import { contentProblems, sourcesOf } from '../../../src/domain/template/check-content.ts';
 import type { TemplateContent } from '../../../src/domain/template/content.ts';
 import { renderTemplate } from '../../../src/domain/template/render-template.ts';
-import { createLiquidRenderer, TemplateFailed } from '../../../src/lib/templates/templates.ts';
+import { atOnce } from '../../../src/lib/async/async.ts';
+import { checkLiquid } from '../../../src/lib/templates/liquid.ts';
+import { createLiquidRenderer, TemplateFailed, type TemplateRenderer } from '../../../src/lib/templates/templates.ts';
 
 const renderer = createLiquidRenderer();
 const HOSTILE = '<img src=x onerror="a()"> & \'b\'';
@@ -24,7 +26,7 @@ const content: TemplateContent = {
 };
 
 describe('a value with markup', () => {
-  const made = renderTemplate(renderer, content, { values: { value: HOSTILE }, locale: 'en' });
+  const made = atOnce(renderTemplate(renderer, content, { values: { value: HOSTILE }, locale: 'en' }));
 
   test('is escaped in the html, its layout and its preheader', () => {
     expect(made.html).not.toContain('<img');
@@ -41,7 +43,7 @@ describe('a value with markup', () => {
 const { compiled: _, ...uncompiled } = content;
 const plain: TemplateContent = { ...uncompiled, html: '<p>Hello</p>', text: 'Hello', preheader: '' };
 const rendered = (parts: Partial<TemplateContent>, values: Record<string, unknown> = {}) =>
-  renderTemplate(renderer, { ...plain, ...parts }, { values, locale: 'en' });
+  atOnce(renderTemplate(renderer, { ...plain, ...parts }, { values, locale: 'en' }));
 
 test('a value with line ends ends no header', () => {
   const value = 'a\r\nBcc: b@example.org\u2028c\0d';
@@ -68,10 +70,27 @@ test('html may not grow beyond a million characters by its preheader', () => {
 test('the address of the copy for browsers is a variable of html and text, and of nothing else', () => {
   const part = '{{ view_url }}';
   const german = { subject: part, html: part, text: part };
-  const problems = contentProblems(renderer, {
-    ...plain,
-    ...{ subject: part, html: part, text: part, preheader: part, locales: { de: german } },
-  });
+  const locales = { de: german };
+  const tried = { ...plain, subject: part, html: part, text: part, preheader: part, locales };
+  const checks = new Map([...sourcesOf(tried)].map(([field, source]) => [field, checkLiquid(source)]));
+  const problems = contentProblems(tried, checks);
   expect(Object.keys(problems).toSorted()).toEqual(['locales.de.subject', 'preheader', 'subject']);
   expect(problems.subject).toEqual(["subject line 1, column 4: variable 'view_url' is not declared"]);
+});
+
+test('a rendering pauses before each part is parsed and before it is rendered', () => {
+  const calls: string[] = [];
+  const counting: TemplateRenderer = {
+    ...renderer,
+    prepare: (source) => void calls.push(`prepare ${source}`),
+    render: (source) => {
+      calls.push(`render ${source}`);
+      return source;
+    },
+  };
+  const work = renderTemplate(counting, { ...content, replyTo: ['r@example.test'] }, { values: {}, locale: 'en' });
+  const perTurn: number[] = [];
+  for (let before = 0; work.next().done !== true; before = calls.length) perTurn.push(calls.length - before);
+  expect(calls).toHaveLength(2 * 6);
+  expect(Math.max(...perTurn)).toBe(1);
 });

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createTemplateCompiler } from '../../../src/lib/templates/compiler.ts';
 import type { CompiledHtml } from '../../../src/lib/templates/template-compiler.ts';
+import { longestTurnMs } from '../../support/longest-turn.ts';
 
 const compiler = createTemplateCompiler();
 afterAll(() => compiler.close());
@@ -15,6 +16,28 @@ const htmlOf = (made: CompiledHtml): string => {
 };
 const around = (content: string): string =>
   `<mjml><mj-body><mj-section><mj-column>${content}</mj-column></mj-section></mj-body></mjml>`;
+
+describe('checking a source', () => {
+  test('tells its variables', async () => {
+    expect(await compiler.check('Hello {{ name }}', 'org_1')).toEqual({
+      problem: null,
+      uses: [{ name: 'name', line: 1, column: 10 }],
+    });
+  });
+
+  test.each([
+    ['many assignments', '{%assign b=a%}'.repeat(5_000)],
+    ['many paths', '{{a.b.c.d.e.f.g.h.i}}'.repeat(5_000)],
+    ['many variables in each tag', `{{a${'|append:a'.repeat(200)}}}`.repeat(100)],
+  ])('holds up nothing else: %s', async (_, source) => {
+    await compiler.check('{{ a }}', 'org_1');
+    const turnMs = await longestTurnMs(async () => {
+      const { problem } = await compiler.check(source, 'org_1');
+      if (problem !== null) expect(problem.sentence).toMatch(/takes longer/);
+    });
+    expect(turnMs).toBeLessThan(50);
+  });
+});
 
 describe('MJML', () => {
   test('becomes html for mail, and Liquid passes through as it was written', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readMarks } from '../../../src/domain/template/render-template.ts';
-import { createLiquidRenderer } from '../../../src/lib/templates/liquid.ts';
+import { checkLiquid, createLiquidRenderer } from '../../../src/lib/templates/liquid.ts';
 import { OUTPUT_END, OUTPUT_START, TemplateFailed } from '../../../src/lib/templates/template-renderer.ts';
 import { slowness } from '../../support/slowness.ts';
 
@@ -215,7 +215,7 @@ describe('a template', () => {
   });
 
   test('names its variables with the place of their first use', () => {
-    expect(renderer.check('Hello {{ user.name }}\n{% assign x = other %}{{ x }}{{ user.id }}').uses).toEqual([
+    expect(checkLiquid('Hello {{ user.name }}\n{% assign x = other %}{{ x }}{{ user.id }}').uses).toEqual([
       { name: 'user', line: 1, column: 10 },
       { name: 'other', line: 2, column: 15 },
     ]);
@@ -230,7 +230,7 @@ describe('a template', () => {
     ['{% layout "x" %}', 1],
     ['{% tablerow a in b %}{% endtablerow %}', 1],
   ])('that is wrong is told with its line: %j', (source, line) => {
-    expect(renderer.check(source).problem).toMatchObject({ line, sentence: expect.stringMatching(/\w/) });
+    expect(checkLiquid(source).problem).toMatchObject({ line, sentence: expect.stringMatching(/\w/) });
     expect(() => render(source)).toThrow(TemplateFailed);
   });
 });
@@ -271,4 +271,20 @@ describe('a hostile template', () => {
     expect(render('{{ x }}{{ y }}')).toBe('');
     expect(({} as { y?: unknown }).y).toBeUndefined();
   });
+});
+
+test('renderings share a turn of the event loop until they have had their time', async () => {
+  const fresh = createLiquidRenderer();
+  fresh.render('{{ a }}', { a: 1 }, OPTIONS);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(fresh.isTurnOver()).toBe(false);
+  expect(() => fresh.render('{% for i in (1..900000) %}{% endfor %}', {}, OPTIONS)).toThrow('takes longer');
+  expect(fresh.isTurnOver()).toBe(true);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(fresh.isTurnOver()).toBe(false);
+});
+
+test('a source that is wrong is refused as soon as it is parsed', () => {
+  expect(() => renderer.prepare('{{ a', { escapes: true })).toThrow(TemplateFailed);
+  expect(() => renderer.prepare('{{ a }}', { escapes: true })).not.toThrow();
 });

@@ -33,6 +33,7 @@ export const templateSome = async (
     ...context,
     templateRenderer,
     templateCompiler: {
+      check: async () => ({ problem: null, uses: [] }),
       compile: async ({ html }: { readonly html: string }) => ({ html }),
       close: async () => undefined,
     },

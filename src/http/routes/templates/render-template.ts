@@ -3,7 +3,8 @@ import { renderContent } from '../../../commands/template/render-template.ts';
 import { contentOf, loadTemplate } from '../../../commands/template/template-content.ts';
 import type { Caller } from '../../../domain/api-key/key-authority.ts';
 import type { MessageDraft } from '../../../domain/message/draft.ts';
-import type { RenderedTemplate } from '../../../domain/template/render-template.ts';
+import type { RenderedTemplate, SourcePlace } from '../../../domain/template/render-template.ts';
+import { pacedBy } from '../../../lib/async/async.ts';
 import { parseMailbox } from '../../../lib/mime/mime.ts';
 import { bodyOf } from '../../bodies/json-bodies.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
@@ -45,14 +46,16 @@ export const analyzeRendered = async (
   const domain = await domainFactsFor(auth.keyCache, sender);
   const draft = draftOf(rendered, sender);
   const analysis = serializeAnalysis(await deps.analyzer.analyze({ draft, domain }, caller.organizationId));
-  return {
-    ...analysis,
-    findings: analysis.findings.map((finding) => {
-      const { field, line, column } = finding;
-      const source = line === undefined || column === undefined ? null : rendered.sourceOf(field, { line, column });
-      return { ...finding, source };
-    }),
-  };
+  const findings: ((typeof analysis.findings)[number] & { readonly source: SourcePlace | null })[] = [];
+  for (const finding of analysis.findings) {
+    const { field, line, column } = finding;
+    const source =
+      line === undefined || column === undefined
+        ? null
+        : await pacedBy(deps.templateRenderer.isTurnOver, rendered.sourceOf(field, { line, column }));
+    findings.push({ ...finding, source });
+  }
+  return { ...analysis, findings };
 };
 
 interface RenderRequest {
@@ -73,7 +76,11 @@ const renderStored = async (
   const templates = { store: context.store, contents: context.contents, templateCompiler };
   const { template } = await loadTemplate(context.store, organizationId, id);
   const { content, version: found } = await contentOf(templates, template, { version: version ?? 'draft' });
-  return { template, found, ...renderContent(templateRenderer, content, { variables, locale, field: 'variables' }) };
+  return {
+    template,
+    found,
+    ...(await renderContent(templateRenderer, content, { variables, locale, field: 'variables' })),
+  };
 };
 
 const VERSION_MAX = 999_999_999;

@@ -68,8 +68,9 @@ export const testSendTemplateRoute = (route: RouteContext): void => {
       const { organizationId } = caller;
       const { template } = await loadTemplate(context.store, organizationId, id);
       const { content } = await contentOf(templates, template, { version: version ?? 'draft' });
-      const { rendered } = renderContent(templateRenderer, content, { variables, locale, field: 'variables' });
-      await requireValidHtml(htmlChecker, rendered, { organizationId, code: 'template_invalid', field: 'html' });
+      const { rendered } = await renderContent(templateRenderer, content, { variables, locale, field: 'variables' });
+      const tools = { templateRenderer, htmlChecker };
+      await requireValidHtml(rendered, { ...tools, organizationId, code: 'template_invalid', field: 'html' });
       const from = rendered.from === undefined ? undefined : mailboxOfTemplate('from', rendered.from).address;
       const sender = await senderOf(route.auth.keyCache, caller, from);
       requireFromDomain(sender, from ?? `test@${sender.domain.name}`);
