@@ -67,7 +67,7 @@ const jsonOf = async (response: Response): Promise<unknown> => {
   return answer;
 };
 
-/** The service's errors have some kB; what answers in its place may go on for ever. */
+/** The service's errors have a few kB. A proxy in its place may send an endless body. */
 const ERROR_CHARACTERS_MAX = 1_000_000;
 
 const errorTextOf = async (response: Response): Promise<string> => {
@@ -98,7 +98,7 @@ interface Try<Answer> {
   readonly body: Body;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
-  /** Takes what is needed of a response while its time runs. */
+  /** Reads the needed part of a response within its time-out. */
   readonly read: (response: Response) => Promise<Answer>;
   /** The response is read later: the signal ends that too. */
   readonly isReadLater: boolean;
@@ -164,7 +164,7 @@ const statusOf = ({ outcome }: TryResult<TryResponse<unknown>>): Pick<Attempt, '
   return { status, requestId, error: outcome.error };
 };
 
-/** Tells a hook, whose failure is no failure of the request. */
+/** Calls a hook. If it throws, the request does not fail. */
 const tell = (
   { onAttempt }: Configuration,
   { method, path: at }: Operation,

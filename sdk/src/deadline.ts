@@ -7,7 +7,7 @@ export interface Deadline {
   start(): void;
   /** Counts no longer; the signal still aborts with the other. */
   stop(): void;
-  /** Counts no longer, and lets go of the other signal. */
+  /** Stops the timer and releases the other signal. */
   end(): void;
 }
 

@@ -142,7 +142,7 @@ const wordsFor = ({ status, headers, type }: Response): string => {
     : `the answer has status ${status} and leads to ${location}, which is not followed: is baseUrl right?`;
 };
 
-/** The error of an answer that is no success. @param text its body. */
+/** The error for an unsuccessful response. @param text its body. */
 export const errorOf = (response: Response, text: string): ApiError => {
   const { status, headers } = response;
   const { message, code, details, retry_after } = saidIn(text);

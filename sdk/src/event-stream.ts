@@ -24,7 +24,7 @@ export interface StreamOptions extends Pick<RequestOptions, 'signal'> {
 }
 
 const SILENCE_MS = 45_000;
-/** An event is some 100 kB at most. More is no stream of events. */
+/** An event has at most about 100 kB. A longer frame does not come from the event stream. */
 const FRAME_CHARACTERS_MAX = 4_000_000;
 
 interface Frame {

@@ -9,7 +9,7 @@ interface PageOf {
 
 /** Asks when it is awaited, once; and anew each time it is iterated over. */
 export interface List<Item, Page> extends Promise<Page>, AsyncIterable<Item> {
-  /** Every page from the first asked for. */
+  /** Every page, starting with the requested one. */
   pages(): AsyncIterableIterator<Page>;
 }
 

@@ -3,7 +3,7 @@ import type { SendBatchRequest, SendMessageRequest } from './api/schemas.ts';
 import { base64, base64Stream } from './base64.ts';
 import { isServer } from './runtime.ts';
 
-/** Bodies of sends: what they may hold beside JSON, and how they are sent. */
+/** Bodies of sends: values other than JSON that they may contain, and their encoding. */
 
 type JsonAttachment = NonNullable<SendMessageRequest['attachments']>[number];
 
@@ -62,7 +62,7 @@ const contentOf = (content: Attachment['content'], files: Files, where: string):
   throw new TypeError(`${where}.content must be Base64, bytes or a Blob`);
 };
 
-/** How a body becomes one that JSON can hold. */
+/** Conversion of a body to JSON values. */
 interface Encoding {
   readonly files: Files;
   readonly render: RenderReact;

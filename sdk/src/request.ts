@@ -37,7 +37,7 @@ export interface Operation {
 
 export type Options = RequestOptions & ChangeOptions & SendOptions;
 
-/** Fills a path: each value becomes one segment. @throws {TypeError} a value that is no segment. */
+/** Fills a path: each value becomes one segment. @throws {TypeError} if a value cannot be a segment. */
 export const path = (texts: TemplateStringsArray, ...values: readonly string[]): string =>
   texts.reduce((before, text, index) => {
     const value = values[index - 1];

@@ -23,7 +23,7 @@ const within = (name: keyof RetryOptions, value: number, [least, most]: readonly
   throw new TypeError(`${name} must be a number from ${least} to ${most}`);
 };
 
-/** The limits of a request: those of the first that has each. @throws {TypeError} one that bounds nothing. */
+/** The limits of a request, each from the first options that set it. @throws {TypeError} if a value is not a valid limit. */
 export const limitsOf = (...given: readonly RetryOptions[]): Limits => {
   const limit = (name: keyof RetryOptions): number =>
     given.find((one) => one[name] !== undefined)?.[name] ?? DEFAULTS[name];
@@ -95,7 +95,7 @@ export interface TryResult<Answer> {
 interface RetryPolicy<Answer> extends Limits {
   readonly signal: AbortSignal | undefined;
   readonly isRepeatable: boolean;
-  /** Told of each try, before the wait for the next. */
+  /** Called after each try, before the wait for the next. */
   onTried(tried: TryResult<Answer>): void;
 }
 

@@ -37,7 +37,7 @@ export interface NoteDispute {
   readonly cosignedSize: number;
 }
 
-/** Only what is in the log is released: no witness has cosigned more than that, and one that did not continue it said so. */
+/** Released checkpoints are all in the log. A witness that claims more leaves, or does not continue from fewer, contradicts it. */
 const isContradicted = ({ last, signing }: AuditLog, { note, cosignedSize }: NoteDispute): boolean => {
   const { origin, size } = parseCheckpoint(parseNote(note).text);
   if (last === null || signing?.origin !== origin) return false;

@@ -18,7 +18,7 @@ import { type Loaded, retryConflicts } from './execute.ts';
 
 export type AuditContext = Pick<CommandContext, 'store' | 'system' | 'secrets'>;
 
-/** The tree does not hold what was signed. Nothing is signed until the operator has seen why. */
+/** The tree lacks events that were signed. Signing stops until the operator has found the reason. */
 export class LogContradiction extends Error {
   override readonly name = 'LogContradiction';
 }
@@ -144,7 +144,7 @@ const isCovered = (size: number, { grownTo = size }: SignCheckpoint, { last }: A
   last !== null && last.size <= size && last.size >= grownTo;
 
 /**
- * Signs what the tree holds, unless that is what was signed last. Only what is appended is released.
+ * Signs the current tree unless it was signed already. A checkpoint is released only after it has been appended to the log.
  * @throws {Contradicted}
  */
 export const signCheckpoint = async (context: AuditContext, command: SignCheckpoint): Promise<void> => {

@@ -28,7 +28,7 @@ export interface CommandContext {
   readonly plans?: Plans | undefined;
   /** How many readings of contents and exports are put on record, in percent. Absent: all. */
   readonly readingsPercent?: number | undefined;
-  /** Counts for hard limits of plans; absent: there are no limits. */
+  /** Counts for hard limits of plans; absent: no limits. */
   readonly quotas?: SendingQuotas | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface InternalCause extends Pick<Origin, 'actor' | 'organizationId'> 
   readonly causeId: string;
 }
 
-/** The origin of a command that no request asked for. */
+/** The origin of a command without a request. */
 export const internalOrigin = ({ actor, organizationId, environment = null, causeId }: InternalCause): Origin => ({
   actor,
   organizationId,

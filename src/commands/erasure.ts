@@ -95,7 +95,7 @@ export const completeErasure = async (
   });
 };
 
-/** Keeps mail from the address, which the list knows by its digest alone. Repeating it changes nothing. */
+/** Suppresses the address, which the list stores only as a digest. Repeating it has no effect. */
 export const suppressErased = async (context: Context, running: ExistingErasure): Promise<void> => {
   await recordSuppression(context, erasureOrigin(running), {
     environment: 'live',

@@ -45,7 +45,7 @@ export interface InvitedMember {
 
 export interface InviteMember {
   readonly name: string;
-  /** null: the first owner alone. */
+  /** null: only the first owner. */
   readonly email: string | null;
   readonly role: Role;
   /** Default: `INVITATION_DAYS`. */
@@ -102,7 +102,7 @@ export const loadMember = async (
   return found;
 };
 
-/** Names of those who are members, or were, by id; without those that are no longer kept. @param ids of members. */
+/** Names of current and former members by id, except those that are no longer stored. @param ids of members. */
 export const namesOfMembers = async (
   { store, contents }: Pick<Context, 'store' | 'contents'>,
   organizationId: string,
@@ -138,7 +138,7 @@ export const inviteMember = (
     const known = await load(store, members, stream);
     const others = await named(context, ofState(known.state));
     if (others.some((one) => isSameAddress(one.email, email)))
-      throw new DomainError('member_already_exists', 'somebody with this address is a member already');
+      throw new DomainError('member_already_exists', 'a person with this address is already a member');
     const memberId = formatId('mbr', system.randomBytes(ID_BYTES));
     const contactId = system.uuid();
     const made = makeToken(context);

@@ -76,7 +76,7 @@ const decoded = createMemo<Uint8Array>(DECODED_MAX);
 export const organizationSecret = async (secrets: Secrets, organizationId: string): Promise<Uint8Array> => {
   const stored = await secrets.get(organizationId);
   if (stored === undefined) throw new Error(`the vault holds no secret of organization ${organizationId}`);
-  // Always the same bytes: what is prepared for a secret is found by them.
+  // Always the same bytes, because caches of prepared secrets use them as key.
   return decoded(stored, () => Buffer.from(stored, 'base64'));
 };
 
@@ -179,7 +179,7 @@ export const setContentsRoles = async (
   return loadOrganization(context, origin.organizationId);
 };
 
-/** Whether a legal hold keeps what is stored for an organization. */
+/** True if a legal hold protects an organization's data. */
 export const isHeld = async ({ store }: Pick<CommandContext, 'store'>, organizationId: string): Promise<boolean> => {
   const { state } = await load(store, organization, organizationStream(organizationId));
   return state.status !== 'absent' && state.heldSince !== null;

@@ -111,7 +111,7 @@ export const provePresence = async (
   });
 };
 
-/** Ends a session; one that ended already stays so. @throws {DomainError} `not_found`, `other_organization`. */
+/** Ends a session. A session that has ended stays ended. @throws {DomainError} `not_found`, `other_organization`. */
 export const endSession = async (context: Context, origin: Origin, sessionId: string): Promise<void> => {
   if (!isId('ses', sessionId)) throw new DomainError('not_found', 'session not found');
   await execute(context, {

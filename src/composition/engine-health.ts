@@ -33,7 +33,7 @@ const WEBHOOKS = `
 export const queuesPart = (options: HealthOptions): HealthParts['queues'] => {
   const { config, engines, readModels, workers } = options;
   let opening: Promise<DeliveryQueues> | undefined;
-  /** A process without workers opens queues of its own when it is first asked. */
+  /** A process without workers opens its own queues at the first request. */
   const open = async (): Promise<DeliveryQueues> =>
     openDeliveryQueues(engines.closers.keep('queues for the health', await openQueues(config, engines)));
   const queues = async (): Promise<DeliveryQueues> => {
@@ -115,7 +115,7 @@ export const databasePart =
   };
 
 const MEMORY = /^used_memory:(?<bytes>\d+)/m;
-/** Shorter than what is waited for the part. */
+/** Shorter than the time-out of the part. */
 const REDIS_MS = 1_500;
 
 export const redisPart = ({

@@ -142,7 +142,7 @@ const followAdminKey = async (context: CommandContext, directory: Directory, val
 const firstTestKey = ({ keys, serviceSecrets }: Directory): KeyEntry | undefined =>
   [...keys.values()].findLast(({ key }) => key.environment === 'test' && serviceSecrets.has(key.keyId));
 
-/** Gives a key a new value; the old one ends at once. @returns null: there is no working key. */
+/** Rotates a key; the old value ends immediately. @returns null if no working key exists. */
 const replaceValue = async (
   context: CommandContext,
   directory: Directory,

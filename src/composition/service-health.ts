@@ -145,7 +145,7 @@ const backupPart =
     return { facts: { taken_at: takenAt, age_seconds: age }, problems: [] };
   };
 
-/** All parts. Queues and Redis are connected to when they are first asked for. */
+/** All parts. Connections to queues and Redis are opened at their first use. */
 export const healthParts = (options: HealthOptions): HealthParts => ({
   process: processPart(options),
   instances: instancesPart(options),

@@ -101,7 +101,7 @@ export interface PastRoute {
   readonly latest: string;
 }
 
-/** A date asks for the end of its day by the clocks of the organization, and today for now. */
+/** A date means the end of that day in the time zone of the organization; today means now. */
 const timeAsked = ({ deps, auth }: RouteContext, { organizationId }: Caller, at: string): string => {
   if (!isDate(at)) return at;
   const { timezone } = auth.keyCache.settingsOf(organizationId);
@@ -110,7 +110,7 @@ const timeAsked = ({ deps, auth }: RouteContext, { organizationId }: Caller, at:
   return startOfDay(at, timezone) <= now && end > now ? now : end;
 };
 
-/** @returns undefined: no `at` was asked for; null: nothing was there yet. @throws {DomainError} `invalid_request`. */
+/** @returns undefined: `at` is absent; null: before the first event. @throws {DomainError} `invalid_request`. */
 export const routeAsOf = async (
   route: RouteContext,
   caller: Caller,

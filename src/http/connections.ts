@@ -83,7 +83,7 @@ export const boundHttpConnections = (
   const hasRoom = (): boolean =>
     connections.size < max || closeIdle(({ place }) => place !== null) || closeIdle(() => true);
 
-  /** null: there is no room for it. */
+  /** null: the limit is reached. */
   const admit = (socket: Socket): Connection | null => {
     if (!hasRoom()) return null;
     const address = socket.remoteAddress ?? '';

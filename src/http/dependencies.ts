@@ -33,7 +33,7 @@ export interface LoopWork {
 export interface SubmissionServer {
   readonly host: string;
   readonly port: number;
-  /** `none`: clients on the machine of the service alone are taken. */
+  /** `none`: only clients on the same machine are accepted. */
   readonly tls: 'none' | 'starttls' | 'implicit';
 }
 

@@ -34,7 +34,7 @@ export const ENGAGEMENT_TIMES = {
   bufferMs: 5_000,
   /** Repeated requests within it are one event. */
   coalesceMs: 60_000,
-  /** How often it is looked for what is due. */
+  /** Interval at which due engagements are recorded. */
   tickMs: 500,
 };
 
@@ -82,7 +82,7 @@ export const createEngagementRecorder = ({
 
   const keyOf = ({ messageId, recipientId }: TrackedCopy): string => `${messageId} ${recipientId}`;
 
-  /** When what is like it may be recorded again; 0: at once. */
+  /** Time at which a like engagement may be recorded again; 0: now. */
   const againMs = (copy: TrackedCopy, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
 
   const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): BufferedCopy => {

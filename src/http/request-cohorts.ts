@@ -12,7 +12,7 @@ export const REQUESTS_MAX = 32;
  */
 export const UNANNOUNCED_BYTES = 16_000;
 
-/** null: there is no body, or it is chunked. */
+/** null: no body, or a chunked one. */
 export const announcedBytes = ({ headers }: Pick<IncomingMessage, 'headers'>): number | null =>
   headers['content-length'] === undefined ? null : Number(headers['content-length']);
 

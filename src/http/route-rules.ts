@@ -22,12 +22,12 @@ export interface GuardedRoute {
   readonly errors: readonly ErrorCode[];
   /** Takes an `Idempotency-Key`; every other route refuses the header. */
   readonly idempotent?: true;
-  /** Auditors may, with their token. Reads alone. */
+  /** Auditors may use it with their token. Only for reads. */
   readonly auditors?: true;
-  /** It answers, or asks for, contents of mail that nothing can be masked in: members who see none are refused. */
+  /** It returns or accepts contents of mail that cannot be masked: members who may not see contents are refused. */
   readonly contents?: true;
   /**
-   * Contents of mail in the response. `none`: there are none, so members who may not see contents get it unmasked,
+   * Contents of mail in the response. `none`: no contents, so members who may not see contents get it unmasked,
    * including people and proofs. `masked`: the route has masked them already, which also allows a stream. Absent: the
    * response is masked for them.
    */
@@ -38,9 +38,9 @@ export interface GuardedRoute {
   readonly searches?: true;
   /** Changes nothing but the session that asks, or passkeys of its member: members who only read may too. */
   readonly ownSession?: true;
-  /** Pages ask for it as long as they are open: it is no use of a session. */
+  /** Open pages request it automatically, so it does not keep a session alive. */
   readonly unattended?: true;
-  /** For members alone: API keys are refused. */
+  /** Only for members: API keys are refused. */
   readonly membersOnly?: true;
   /** For members whom the command line made operators; implies `membersOnly`. */
   readonly operatorsOnly?: true;
@@ -141,7 +141,7 @@ export const CAPTURED = { ...INBOX, errors: ['not_found', 'presence_required'] }
 /** Changes by `admin`, which only live keys may make. */
 export const ADMIN_CHANGE_LIVE = { ...ADMIN_CHANGE, environments: LIVE } as const;
 export const OPEN = { permission: null, status: 200 } as const;
-/** Screens and files of the dashboard: what else they may answer is no contract. */
+/** Screens and files of the dashboard. Their responses are not part of the API contract. */
 export const DASHBOARD = { ...OPEN, dashboard: true } as const;
 export const PAGE = { ...OPEN, page: true } as const;
 export const PAGE_ERRORS = ['not_found', 'rate_limit_exceeded', 'internal_error', 'unavailable'] as const;

@@ -29,7 +29,7 @@ export interface SignInMail {
   invite(invited: InvitedMember & { readonly organizationId: string }, request: FastifyRequest): Promise<boolean>;
   /** Mails a member that a passkey was added without their presence. */
   notifyOfPasskey(added: PasskeyOfMember, request: FastifyRequest): Promise<void>;
-  /** Waits for what was asked for. */
+  /** Waits until the requested mails have been sent. */
   close(): Promise<void>;
 }
 
@@ -113,7 +113,7 @@ export const invitationNotice = (locale: Locale, url: string, organization: stri
   });
 };
 
-/** Stands for a network in the log, where it counts how often the member's links are asked for. */
+/** Identifies a network in the log, where requests for the member's links are counted. */
 const networkMark = ({ trackingKeys: [key] }: HttpDependencies, memberId: string, address: string): string =>
   keyedDigest(key.bytes, 'network that asks for a link', `${memberId}\0${clientNetworkOf(address)}`).slice(
     0,

@@ -76,7 +76,7 @@ export const listAnalysts = async (pool: Pool, organizationId: string | null): P
   return rows.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() }));
 };
 
-/** Ends a role's sessions and drops it. @returns false: it is no analyst. */
+/** Ends a role's sessions and drops it. @returns false if it is not an analyst. */
 export const removeAnalyst = async (pool: Pool, role: string): Promise<boolean> => {
   const found = (await listAnalysts(pool, null)).find((each) => each.role === role);
   if (found === undefined) return false;

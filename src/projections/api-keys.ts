@@ -43,7 +43,7 @@ export interface ListApiKeys {
   readonly environment: Environment | null;
   readonly limit: number;
   readonly after: ListCursor | null;
-  /** Whether those that are deleted now are among them. */
+  /** Include keys that are deleted now. */
   readonly withDeleted?: boolean;
 }
 

@@ -20,13 +20,13 @@ const isOf = (streams: ReadonlySet<StreamName>) => (event: RecordedEvent) => str
  */
 export const SLICE_ITEMS_MAX = 2_000;
 
-/** An event and its recipients: the rows of a read model are often one for each. */
+/** Number of rows that an event may cause: read models often have one for the event and one for each recipient. */
 const itemsOf = ({ data }: RecordedEvent): number => {
   if ('recipients' in data) return 1 + data.recipients.length;
   return 'recipientIds' in data ? 1 + data.recipientIds.length : 1;
 };
 
-/** Consecutive events in slices; an event that is larger than a slice is one by itself. */
+/** Splits consecutive events into slices. An event that is larger than a slice gets one of its own. */
 const slicesOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
   const slices: RecordedEvent[][] = [];
   let room = 0;

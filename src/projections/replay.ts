@@ -221,7 +221,7 @@ export const listReplays = async (db: Database): Promise<readonly Replay[]> => {
   return rows.map(({ replay }) => JSON.parse(replay) as Replay); // as `publish` wrote it
 };
 
-/** Drops a replay and its role, or the remains of an interrupted run. @throws {ReplayRefused} if there are none. */
+/** Drops a replay and its role, or the remains of an interrupted run. @throws {ReplayRefused} if neither exists. */
 export const dropReplay = (pool: Pool, schema: ReplaySchema): Promise<void> =>
   withLock(pool, schema, async (client) => {
     const unfinished: UnfinishedSchema = `unfinished_${schema}`;

@@ -468,7 +468,7 @@ export interface AddSuppressionsRequest {
   addresses?: readonly string[] | undefined;
   /** Mail to block: everything, messages of one `stream`, or messages of one topic. Default: `"all"`. */
   scope?: 'all' | 'transactional' | 'bulk' | 'topic' | undefined;
-  /** Of a scope `topic`. */
+  /** Id of the topic. Required with scope `topic`, not allowed otherwise. */
   topic_id?: string | undefined;
   /** When it may be sent to again; null: never. */
   expires_at?: string | null | undefined;
@@ -1449,11 +1449,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1484,11 +1484,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1535,11 +1535,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1565,11 +1565,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1587,11 +1587,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1611,11 +1611,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1633,11 +1633,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1659,11 +1659,11 @@ export type ApiKeyHistoryEntry = {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -1688,11 +1688,11 @@ export interface ApiKeySecret {
     type: 'key' | 'member' | 'operator' | 'service' | 'worker';
     /** Id of the key or the member, or name of the worker. */
     id: string | null;
-    /** Of a key: which of its values, from 1; each rotation makes another. */
+    /** Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key. */
     secret: number | null;
-    /** Of that value. */
+    /** Last characters of that value. */
     secret_last4: string | null;
-    /** Of a member: in which session. */
+    /** Session of the member. null: not a member. */
     session_id: string | null;
   };
   /** IP address of the request. It is stored for a year and shown to auditors and live keys with `admin`; null otherwise. */
@@ -2179,7 +2179,7 @@ export interface Suppression {
   entries: ({
     reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
     scope: 'all' | 'transactional' | 'bulk' | 'topic';
-    /** Of a scope `topic`. */
+    /** Topic of an entry with scope `topic`; null otherwise. */
     topic_id: string | null;
     status: 'active' | 'expired' | 'removed';
     /** Reply of the server, or the note given with it. */
@@ -2877,7 +2877,7 @@ export interface AuditReport {
     last4: string;
     /** Messages accepted with it. */
     messages: number;
-    /** Of those messages. */
+    /** Recipients of those messages. */
     recipients: number;
     first_at: string | null;
     last_at: string | null;
@@ -3835,7 +3835,7 @@ export interface GetSuppressionAnswer {
   entries: ({
     reason: 'bounce' | 'complaint' | 'unsubscribe' | 'manual' | 'import';
     scope: 'all' | 'transactional' | 'bulk' | 'topic';
-    /** Of a scope `topic`. */
+    /** Topic of an entry with scope `topic`; null otherwise. */
     topic_id: string | null;
     status: 'active' | 'expired' | 'removed';
     /** Reply of the server, or the note given with it. */

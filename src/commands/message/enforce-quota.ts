@@ -124,7 +124,7 @@ interface QuotaContext {
 }
 
 /**
- * Reserves quota of the caller's plan for these sends, in order; refuses those that its hard limit has no room for.
+ * Reserves quota of the caller's plan for these sends, in order, and refuses those that exceed its hard limit.
  * @param sends billable recipients of each. @throws {DomainError} `unavailable`.
  */
 export const enforceQuota = async (

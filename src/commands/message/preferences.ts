@@ -71,7 +71,7 @@ const preferencesIn = (
   };
 };
 
-/** @param topics those that mail of the sender can be about. */
+/** @param topics the topics of the sender. */
 export const readPreferences = async (
   context: Context,
   recipient: LinkedRecipient,

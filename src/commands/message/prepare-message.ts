@@ -22,7 +22,7 @@ export interface SendRequest {
   readonly draft: MessageDraft;
   /** Sending domain of a request by a member, who has no domain of their own. Absent: the caller's domain. */
   readonly domain?: Caller['domain'];
-  /** Absent: none was asked for. */
+  /** Absent: not requested. */
   readonly analysed?: {
     readonly analysis: Analysis;
     /** Its errors refuse the message. */

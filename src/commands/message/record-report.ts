@@ -226,7 +226,7 @@ const reportOf = async (
   }
 };
 
-/** A complaint may quote more than the address that it came to says; of a delivery report the address alone counts. */
+/** A complaint may quote more evidence than its return address. For a delivery report only the address is used. */
 const find = (context: Context, { token, mail }: RecordReport): Promise<ReturnedMessage | null> => {
   const { report, quoted, envelopeId } = mail;
   const isOfOne = token !== null && token.recipientIndex !== null && token.sharesDomain !== true;

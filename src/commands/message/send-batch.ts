@@ -49,7 +49,7 @@ interface Batch {
   readonly judged: readonly BatchDecision[];
 }
 
-/** Which message was written first, and what came of it where that was just now. */
+/** The message that was written first, and its result if this request wrote it. */
 interface Opening {
   readonly opener: number;
   readonly sent?: SentMessage;
@@ -107,7 +107,7 @@ const findOpening = async ({ context, identities }: Batch): Promise<Opening | nu
 };
 
 /**
- * Writes the first message, alone, or finds out that it was written before.
+ * Writes only the first message, or finds that it was written before.
  * @throws {DomainError} `idempotency_key_reused`, and nothing is written.
  */
 const open = async (batch: Batch, first: number): Promise<Opening | null> => {

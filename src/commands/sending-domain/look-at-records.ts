@@ -41,7 +41,7 @@ const FRESH = { fresh: true } as const;
 
 const ask = (resolver: Resolver, host: string): Promise<Answer> => resolver.txt(host, FRESH).catch(orNull);
 
-/** A question that follows the CNAME; what is at its end is of no interest. */
+/** Follows the CNAME with an MX query. The records of its target do not matter. */
 const askAlias = async (resolver: Resolver, host: string): Promise<Answer> => {
   const answer = await resolver.mx(host, FRESH).catch(orNull);
   return answer === null ? null : { ...answer, records: [] };

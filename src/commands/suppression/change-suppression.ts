@@ -147,7 +147,7 @@ export const recordOptIns = async (
   }: {
     readonly environment: Environment;
     readonly topicId: string;
-    /** How they asked for it, in words. */
+    /** Evidence of the opt-in, in words. */
     readonly evidence: string | null;
     readonly addresses: readonly string[];
   },

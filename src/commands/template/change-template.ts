@@ -214,7 +214,7 @@ export const publishTemplate = async (
   const draft = await templateContent(context.contents, before.draft);
   await requireSound(context, organizationId, draft);
   const content = await compileContent(context, before, draft);
-  // Writing styles into elements repairs what is not valid, and not always as it was meant.
+  // Inlining styles repairs invalid html, and not always in the intended way.
   const written = withoutInlining(content);
   if (written !== null) await requireValidExample(context, organizationId, written);
   const example = await requireValidExample(context, organizationId, content);

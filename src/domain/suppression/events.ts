@@ -24,7 +24,7 @@ export const suppressionEvents = {
     contentId: z.string(),
     reason: z.enum(SUPPRESSION_REASONS),
     scope: z.enum(SUPPRESSION_SCOPES),
-    /** Of a scope `topic`. */
+    /** Present with scope `topic`. */
     topicId: z.string().optional(),
     /** null: never. */
     expiresAt: z.string().nullable(),

@@ -42,7 +42,7 @@ export interface AuthContext {
   readonly catchUpLimit: CatchUpLimit;
   readonly usageMarks: UsageMarks;
   readonly sessionActivity: SessionActivity;
-  /** Origin of this service for browsers: only https there, and it is https for every session. */
+  /** Origin of this service for browsers. If it is https, every session requires https. */
   readonly publicUrl: string;
   readonly system: System;
   readonly rateLimiter: RateLimiter;
@@ -73,7 +73,7 @@ const RETRY_AFTER_SECONDS = 1;
 /** Rule for paths without a route: they use the limit for reads. */
 export const NOWHERE = { kind: 'read' } as const;
 
-/** The message is the specification's (§7); details say what is wrong with a header that holds no key. */
+/** The message is fixed by the specification (§7). Details explain a malformed header. */
 const unauthorized = ({ carrier, problem }: PresentedCredential): DomainError => {
   if (carrier === 'cookie') return new DomainError('unauthorized', 'the session has ended: sign in again');
   const message = 'invalid or missing API key';
@@ -109,7 +109,7 @@ export const lookUp = async <Found>(
     const found = find();
     if (found !== undefined) return found;
   }
-  // A stale cache is refreshed for everybody. An unknown key refreshes it only within the limit of its address.
+  // A stale cache is refreshed for every request. An unknown key refreshes it only within the limit of its address.
   const mayRead = !keyCache.isFresh() || catchUpLimit.take(address);
   if (!(await (mayRead ? keyCache.catchUp() : keyCache.nextRead()))) throw unavailable();
   return find();

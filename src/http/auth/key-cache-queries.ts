@@ -17,7 +17,7 @@ import type { Holder } from './secret-index.ts';
 
 /** Lookups in the key cache during requests. */
 export interface KeyCacheQueries {
-  /** @param environment that a member asks for. @returns null: the session's member was removed. */
+  /** @param environment requested by a member. @returns null if the session's member was removed. */
   callerOf(holder: Holder, environment: Environment): Caller | null;
   /** The member and their link with this hash of a token (SHA-256, hex); undefined: none. */
   memberOfLink(linkHash: string): MemberWithLink | undefined;

@@ -154,7 +154,7 @@ export interface VerifiedAssertion {
   readonly counter: number;
 }
 
-/** @returns null: it is no answer of this passkey to a challenge of this service, or its owner was not verified. */
+/** @returns null if this passkey did not sign a challenge of this service, or its owner was not verified. */
 export const verifyAssertion = async (
   { credentialId: id, clientData: clientDataJSON, authenticatorData, signature }: Assertion,
   { credentialId, publicKey }: Pick<Passkey, 'credentialId' | 'publicKey'>,

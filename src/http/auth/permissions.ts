@@ -13,7 +13,7 @@ import { isSafe } from './presented.ts';
 export const seesContents = ({ member, auditor }: Caller): boolean =>
   member?.withoutContents !== true && auditor?.contents !== false;
 
-/** Parameters that would tell by what is found what is masked in it. */
+/** Parameters whose matches would reveal masked values. */
 const CONTENT_FILTERS = ['to', 'from', 'subject', 'address', 'metadata', 'q'];
 /** Parameters that are a time range on some routes, where `from` is not a sender. */
 const RANGE = ['from', 'to'];

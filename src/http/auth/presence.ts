@@ -9,7 +9,7 @@ import type { AuthContext } from './authenticate.ts';
 
 interface PresenceCall {
   readonly caller: Caller;
-  /** Authenticates again, up to the log: another process may have taken the proof just now. */
+  /** Authenticates again, up to the log: another process may have just accepted the proof. */
   callerNow(): Promise<Caller>;
   /** `:id` of the path. */
   readonly id: string;

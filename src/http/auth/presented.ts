@@ -82,7 +82,7 @@ const ownOrigins = ({ protocol, host }: CredentialRequest, publicUrl: string): r
 ];
 
 /**
- * A browser says of each request who caused it (Fetch Metadata, `Sec-Fetch-Site`), and one that does not says the origin.
+ * Browsers send the cause of each request (Fetch Metadata, `Sec-Fetch-Site`), and older ones send at least the origin.
  * A request with neither header does not come from a page of this service.
  * @throws {DomainError} `cross_site_request`.
  */

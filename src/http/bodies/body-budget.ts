@@ -11,7 +11,7 @@ export interface BodyBudget {
   /**
    * Waits some seconds for memory if `waits`.
    * @param organizationId whose share it counts against.
-   * @param signal aborted when the reservation is no longer wanted.
+   * @param signal aborted when the reservation is no longer needed.
    * @returns null: no memory available; nothing is reserved.
    */
   reserve(organizationId: string, bytes: number, how: How): Promise<Reservation | null>;
@@ -26,7 +26,7 @@ export interface How {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** When memory is no longer wanted: the client is gone, or the body is refused. */
+/** The end of a body's need for memory: the client has disconnected, or the body is refused. */
 export interface BodyEnd {
   /** Created on first use, because most bodies get memory without waiting. */
   signal(): AbortSignal;

@@ -42,7 +42,7 @@ export interface SentJson {
 
 /** Larger bodies are decoded and parsed in separate turns of the event loop, some milliseconds each. */
 const TURN_BYTES_MAX = 500_000;
-/** More holds memory while a request is served, less shows less of one that is refused. */
+/** Higher: memory while a request is served. Lower: less of a refused body can be shown. */
 const BEGINNING_BYTES = 256_000;
 /** Windows programs write one before the text. */
 const BYTE_ORDER_MARK = '\uFEFF';

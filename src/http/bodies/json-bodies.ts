@@ -121,7 +121,7 @@ const readWhole = ({ payload, json, widen, deadlineMs, arrived }: BodyRead): Pro
       arrived.join(resolve, received);
     });
     payload.once('error', () => stop(notJson()));
-    // Every body closes in the end: an error is made only for those that did not end.
+    // Every body emits `close`. Create the error only for bodies that did not end.
     payload.once('close', () => {
       if (!payload.readableEnded) stop(notJson());
     });

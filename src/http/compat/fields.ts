@@ -45,7 +45,7 @@ export const refusedUnless =
   (value, path) =>
     asksNothing(value) ? {} : refused(remedy)(value, path);
 
-/** Two parts of one object or list are one; what is neither is for the validation to complain of. */
+/** Merges two parts of one object or list. Other values are kept, and the validation reports them. */
 const merged = (before: unknown, more: unknown): unknown => {
   if (Array.isArray(before) && Array.isArray(more)) return [...before, ...more];
   return isSent(before) && isSent(more) ? { ...before, ...more } : more;

@@ -18,7 +18,7 @@ import type { PathNames } from './translate.ts';
 
 const MAILBOX_FIELDS: FieldRules = { email: as('email'), name: as('name') };
 
-/** A mailbox as text; what is no mailbox is left for the validation to complain of. */
+/** A mailbox as text. Other values are kept, and the validation reports them. */
 const mailboxOf = (
   value: unknown,
   path: string,

@@ -66,7 +66,7 @@ export const requireNone = (problems: readonly Problem[]): void => {
   if (problems.length > 0) throw invalid(problems);
 };
 
-/** @throws {DomainError} `invalid_request`: the body is no object. */
+/** @throws {DomainError} `invalid_request` if the body is not an object. */
 export const requireObject = (body: unknown): Fields => {
   if (isSent(body)) return body;
   throw invalid([['body', 'body must be an object']]);
@@ -117,7 +117,7 @@ export const sendOne = async (
   });
 };
 
-/** @throws {DomainError} `invalid_request`: it is no list, or has too few items or too many. */
+/** @throws {DomainError} `invalid_request` if it is not a list, or has too few or too many items. */
 export const requireMessages = (messages: unknown, field: string): readonly unknown[] => {
   const problem = (words: string): DomainError => invalid([[field, `${field} ${words}`]]);
   if (!Array.isArray(messages)) throw problem('must be an array');

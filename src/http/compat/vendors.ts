@@ -108,7 +108,7 @@ const postmarkSentence = (told: ErrorFields): string =>
     ? 'invalid or missing API key: send an API key of Outbox, ob_…, in X-Postmark-Server-Token'
     : sentencesOf(told).join('; ');
 
-/** An error as its client gets it, alone or in a batch. */
+/** An error in the shape that the client expects, as a response or within a batch. */
 export const postmarkError = (
   told: ErrorFields,
 ): VendorAnswer & { readonly body: { readonly ErrorCode: number; readonly Message: string } } => {

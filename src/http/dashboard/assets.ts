@@ -9,7 +9,7 @@ import { ASSETS_PATH, type Bundle, readBundle } from './bundle.ts';
 export interface Variant {
   /** undefined: as it is. */
   readonly encoding: 'br' | 'gzip' | undefined;
-  /** Compressed when they are first asked for: all files together take as long as bundling them. */
+  /** Compressed at the first request, because compressing all files takes as long as bundling them. */
   bytes(): Promise<Buffer>;
 }
 
@@ -60,7 +60,7 @@ const ICON = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 20 20" fill="none" stroke="#fff" stroke-width="1.5"><rect width="20" height="20" rx="5" fill="#12161d" stroke="none"/><path d="M4.500 10.800 6.800 5.600h6.400l2.300 5.200v3.600h-11zM4.500 10.800h3l.9 1.400h3.200l.9-1.400h3"/></svg>',
 )}`;
 
-/** The same for everybody: it holds nothing of any organization. */
+/** Public: it contains no data of any organization. */
 const pageOf = ({ watch, script, style, imported }: Bundle): string => `<!doctype html>
 <html lang="en">
 <head>

@@ -27,9 +27,9 @@ export interface RedactedBody {
   readonly formatted: boolean;
   /** There is more. */
   readonly cut: boolean;
-  /** By path, `to[1].address`: of the asked ones and of what they are in. */
+  /** By path, such as `to[1].address`: the requested fields and their containers. */
   readonly places: ReadonlyMap<string, Place>;
-  /** The names of members that were asked for. */
+  /** Places of the names of requested members. */
   readonly names: ReadonlyMap<string, Place>;
   /** The place where the JSON becomes invalid. */
   readonly fault: (Place & Pick<Fault, 'expected'>) | null;
@@ -41,7 +41,7 @@ export interface RedactedBody {
 const TOKENS_MAX = 8_000;
 /** Each costs a digest, by which erasures find the request. */
 const ADDRESSES_MAX = 50;
-/** Longer texts are no address and no word. */
+/** Longer texts are neither addresses nor words. */
 const READ_CHARACTERS_MAX = 400;
 const NUMBER_CHARACTERS_MAX = 24;
 
@@ -128,7 +128,7 @@ const createShow = (text: string, sent: SentJson, formatted: boolean) => {
   return { ...shown, addresses: masks.addresses, show };
 };
 
-/** Notes where the asked fields are, and what they are in. */
+/** Notes the places of the requested fields and of their containers. */
 const createPlaces = (text: string, asked: readonly string[]) => {
   const wanted = new Set(asked.flatMap((path) => [path, ...outerPaths(path)]));
   const places = new Map<string, Place>();
@@ -146,7 +146,7 @@ const createPlaces = (text: string, asked: readonly string[]) => {
   return { places, names, note, isDone: () => places.size === wanted.size };
 };
 
-/** @param asked paths of fields whose places are wanted. Linear in what is kept of the body, up to `TOKENS_MAX`. */
+/** @param asked paths of fields to locate. Takes time linear in the kept part of the body, up to `TOKENS_MAX`. */
 export const redactBody = (sent: SentJson, asked: readonly string[]): RedactedBody => {
   const { bytes, isWhole } = sent.beginning();
   const text = bytes.toString('utf8');

@@ -85,7 +85,7 @@ const messagesBy = async (
 
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
-/** For who sees addresses alone. */
+/** Only for callers who may see addresses. */
 const byAddress = async (searching: SearchContext): SearchResults => {
   const { text, caller, route } = searching;
   if (!ADDRESS.test(text) || text.startsWith('msg_')) return [];

@@ -39,7 +39,7 @@ const serializeMeasured = ({ count, of, percent }: Share, limits: Limits | null)
   limits: serializeLimits(limits),
 });
 
-/** Counts of a sender, and what they are judged by. */
+/** Counts of a sender, and the limits that apply to them. */
 interface SenderCounts {
   readonly counts: ReputationCounts;
   readonly limits: ReputationLimits;

@@ -201,7 +201,7 @@ const SCHEMAS = {
     scope: z.enum(SUPPRESSION_SCOPES),
     /** Present with scope `topic`. */
     topic_id: z.string().optional(),
-    /** null: for good. */
+    /** null: no expiry. */
     expires_at: timeSchema().nullable(),
   }),
   SuppressionDeletedEvent: eventOf('SuppressionDeletedEvent', ['suppression.deleted'], { suppression }),

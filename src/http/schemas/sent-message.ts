@@ -40,7 +40,7 @@ export const templateAnalysisSchema = analysisSchema
   .meta({ id: 'TemplateAnalysis' });
 export type SerializedAnalysis = z.infer<typeof analysisSchema>;
 
-/** The analysis in the response to a send that asked for one. */
+/** The analysis in the response to a send that requested one. */
 export const analysisSummarySchema = analysisSchema.pick({ score: true, verdict: true, findings: true });
 
 export const serializeAnalysisSummary = ({

@@ -19,7 +19,7 @@ const scope = z.enum(SUPPRESSION_SCOPES);
 const entrySchema = z.strictObject({
   reason,
   scope,
-  topic_id: z.string().nullable().describe('Of a scope `topic`.'),
+  topic_id: z.string().nullable().describe('Topic of an entry with scope `topic`; null otherwise.'),
   status,
   evidence: z.string().nullable().describe('Reply of the server, or the note given with it.'),
   message_id: z.string().nullable().describe('The message that caused it.'),
@@ -126,7 +126,7 @@ const show = (state: ExistingSuppression, evidence: LoadedEvidence, now: string)
   };
 };
 
-/** Loads addresses and evidence by content id; what is missing was erased. */
+/** Loads addresses and evidence by content id. Missing ones have been erased. */
 export const loadEvidence = async (
   contents: Pick<Contents, 'heads'>,
   of: readonly { readonly contentId: string }[],

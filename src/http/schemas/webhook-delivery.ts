@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timeSchema } from './envelope.ts';
 import { eventRecipientSchema } from './event.ts';
 
-/** In place of what is secret. */
+/** Replaces secret values. */
 export const HIDDEN = '[hidden]';
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 

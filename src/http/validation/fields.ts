@@ -34,7 +34,7 @@ const DATE_CHARACTERS = '2026-01-31'.length;
 /** `Date.parse` accepts 30 February as 2 March. */
 const isDay = (date: string): boolean => timeOf(Date.parse(date))?.startsWith(date) ?? false;
 
-/** In UTC, as a date without a time is read too; null: it is no time. */
+/** The time in UTC. A date without a time is read as UTC too. null: not a time. */
 export const parseTime = (text: string): string | null =>
   TIME.test(text) && isDay(text.slice(0, DATE_CHARACTERS)) ? timeOf(Date.parse(text)) : null;
 

@@ -10,9 +10,9 @@ export interface DueMail {
   readonly messageId: string;
   /** Recipient domain; null: all recipients, one server takes everything. */
   readonly destination: string | null;
-  /** Whose turn it takes. Absent: queued or stored by a version that did not keep it. */
+  /** Organization whose share of the queue it uses. Absent: queued or stored by a version that did not record it. */
   readonly organizationId?: string | undefined;
-  /** The recipients' time to live is over: nothing is left to be sent. */
+  /** The recipients' time to live has ended, so it is not sent. */
   readonly isExpired?: true;
 }
 

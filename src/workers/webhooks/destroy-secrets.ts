@@ -6,7 +6,7 @@ import { repeat, type Work } from '../supervise.ts';
 /**
  * Destroys webhook secrets that are no longer needed: signing secrets after a rotation, replaced header values, and both of
  * deleted webhooks. Only the log decides: each process repeats this after each start, including secrets that have been
- * destroyed already, and keeps none of it in memory.
+ * destroyed already, and then forgets them.
  */
 
 /** Secrets per statement. Higher: locks are held longer. Lower: a start takes longer. */

@@ -92,7 +92,7 @@ export const changeOwnKey = async <Changed>(
   }
 };
 
-/** A key as it was, from the log alone, which does not say when keys were used. */
+/** A key at a past moment, from the log only, which does not record the use of keys. */
 const serializeKeyThen = async (
   { store, system }: HttpDependencies['context'],
   key: ExistingApiKey,

@@ -26,7 +26,7 @@ const FIRST_EVENTS = 50;
 const boundedTo = (all: readonly RecordedMessageEvent[]): readonly RecordedMessageEvent[] =>
   all.length <= EVENTS_MAX ? all : [...all.slice(0, FIRST_EVENTS), ...all.slice(FIRST_EVENTS - EVENTS_MAX)];
 
-/** With what is said of it, and whether that holds contents. */
+/** An event with its sentence, and whether the sentence contains contents of mail. */
 const messageReport = async (
   deps: HttpDependencies,
   caller: Caller,

@@ -40,7 +40,7 @@ const formatOf = ({ headers }: FastifyRequest, asked: Format | undefined): Forma
   return wanted ?? 'json';
 };
 
-/** The report in the format that was asked for. @param asked undefined: what `Accept` asks for. */
+/** The report in the requested format. @param asked undefined: use `Accept`. */
 export const answerReport = (
   request: FastifyRequest,
   reply: FastifyReply,

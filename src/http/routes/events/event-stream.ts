@@ -21,7 +21,7 @@ import { onHalfClose } from './half-close.ts';
  */
 
 const PAGE_EVENTS = 100;
-/** Shorter cuts off readers that pause, longer holds memory for those that are gone. */
+/** Shorter: readers that pause are disconnected. Longer: memory is held for readers that have left. */
 const STALLED_MS_MAX = 60_000;
 const RETRY_MS = 1_000;
 /** A key or session that expires within it has a timer. At least as long as the live feed lets streams sleep. */

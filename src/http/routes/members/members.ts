@@ -28,7 +28,7 @@ const serializeLink = ({ token, expiresAt }: MadeLink, publicUrl: string, mailed
 
 const NAME_CHARACTERS_MAX = 100;
 
-/** A session reaches as far as a key without limits: one that has some makes no members. */
+/** A session is as powerful as a key without limits, so a key with limits cannot add members. */
 const MEMBER_BOUNDS = { allowedCidrs: [], expiresAt: null, rateLimits: {} };
 
 const ROLES = `\`owner\`: everything. \`developer\`: \`send\`, \`read\` and \`manage\`. \`analyst\`: \`read\`, without addresses,

@@ -32,7 +32,7 @@ import {
   signInChoiceSchema,
 } from '../../schemas/sign-in.ts';
 
-/** Signing in at an OpenID provider: the way there, and what is believed of the way back. */
+/** Sign-in with an OpenID provider: the redirect to it, and the verification of its response. */
 
 const RETRY_AFTER_SECONDS = 5;
 

@@ -128,7 +128,7 @@ const wanted = async (route: RouteContext, call: CancelCall): Promise<MatchingMe
   return matching(route, call.caller, { filter, max });
 };
 
-/** For all messages but those that authentication counted. @throws {DomainError} `rate_limit_exceeded`. */
+/** Consumes the rate limit for all messages except those that authentication counted. @throws {DomainError} `rate_limit_exceeded`. */
 const consumeForAll = async (
   { auth }: RouteContext,
   { request, reply }: CancelCall,

@@ -16,7 +16,7 @@ import { visibleDomainId } from '../../auth/permissions.ts';
 import type { HttpDependencies } from '../../dependencies.ts';
 import { integerParameter, line, recipientDomain, tagParameter, text, timeParameter } from '../../validation/fields.ts';
 
-/** Finds messages by what is known of them. */
+/** Finds messages by their properties. */
 
 /** Metadata; names with a colon cannot be searched. */
 const METADATA = /^([^:]{1,10240}):(.{0,10240})$/su;
@@ -167,7 +167,7 @@ const isNamed = (internetMessageId: string, { message_id }: Filters): boolean =>
 
 const NONE: ListPage<ListedMessage> = { items: [], hasMore: false, next: null };
 
-/** A page of those that the caller may see. @throws {DomainError} `invalid_request`. */
+/** A page of messages that the caller may see. @throws {DomainError} `invalid_request`. */
 export const findMessages = async (
   { context, readModels }: HttpDependencies,
   caller: Caller,

@@ -43,7 +43,7 @@ export const previewMessageRoute = endpoint(
   },
 );
 
-/** Without what each copy has of its own. */
+/** Without the parts that differ between copies. */
 const mailOf = ({ accepted, acceptedAt }: ExistingMessage, body: MessageBody): OutgoingMail => ({
   envelope: {
     from: body.from.address,

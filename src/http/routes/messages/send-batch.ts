@@ -94,7 +94,7 @@ const body = z.strictObject({
 
 /**
  * Consumes the rate limit for all messages but the one that authentication counted, all or none. A batch above the
- * whole limit is refused for good.
+ * whole limit is always refused.
  * @throws {DomainError} `batch_exceeds_limit`, `rate_limit_exceeded`.
  */
 const consumeForAll = async (

@@ -76,7 +76,7 @@ export const readSend = async (
   throw new DomainError(code, 'the message is invalid: see details', { details: detailsOf(problems, PROBLEMS_MAX) });
 };
 
-/** A body that has everything, and how it got it. */
+/** A complete body, and the template that it was rendered from. */
 export interface CompleteSend {
   readonly body: SendBody;
   readonly template: Pick<UsedTemplate, 'templateId' | 'version'> | null;

@@ -22,7 +22,7 @@ export type Context = Pick<HttpDependencies, 'context' | 'readModels'>;
 export interface LinkPage {
   readonly recipient: LinkedRecipient;
   readonly sender: Sender;
-  /** Of the message; null: it is about none. */
+  /** Topic of the message; null: no topic. */
   readonly topic: ExistingTopic | null;
   readonly say: Sentences;
   readonly token: string;

@@ -34,7 +34,7 @@ export const suppressionFields = {
     .string()
     .refine((id) => isId('top', id), 'is not the id of a topic')
     .optional()
-    .describe('Of a scope `topic`.'),
+    .describe('Id of the topic. Required with scope `topic`, not allowed otherwise.'),
   expires_at: timeField().nullable().default(null).describe('When it may be sent to again; null: never.'),
   note: text(NOTE_CHARACTERS_MAX).nullable().default(null).describe('Evidence for the suppression.'),
 };

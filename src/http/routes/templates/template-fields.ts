@@ -148,6 +148,6 @@ export const contentOfFields = ({
 
 type Changes = Omit<z.output<typeof changeBody>, keyof typeof about>;
 
-/** The content with the fields that were sent instead of its own. */
+/** The content with its fields replaced by the sent ones. */
 export const changedContent = (before: TemplateContent, sent: Changes): TemplateContent =>
   contentOfFields({ ...serializeContent(before), ...(sent as Partial<ContentFields>) }); // a field that was not sent is absent;

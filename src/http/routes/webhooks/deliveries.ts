@@ -68,7 +68,7 @@ const serializeWebhookDelivery = (
   })),
 });
 
-/** Events with what is left of their contents, or without any for a key that lacks `read`. */
+/** Events with the contents that are still stored, or without contents for a key that lacks `read`. */
 const serializeFor = async (
   { context: { contents } }: Pick<HttpDependencies, 'context'>,
   { permissions }: Caller,

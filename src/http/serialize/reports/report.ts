@@ -23,7 +23,7 @@ export const reportSchema = z
           secret: z.number().int().describe('Number of the secret among those of the key, from 1.'),
           last4: z.string(),
           messages: z.number().int().describe('Messages accepted with it.'),
-          recipients: z.number().int().describe('Of those messages.'),
+          recipients: z.number().int().describe('Recipients of those messages.'),
           first_at: timeSchema().nullable(),
           last_at: timeSchema().nullable(),
         }),
