@@ -48,7 +48,13 @@ const refused = z.strictObject({
 export const actorSchema = z.strictObject({
   type: z.enum(['key', 'member', 'operator', 'service', 'worker']),
   id: z.string().nullable().describe('Id of the key or the member, or name of the worker.'),
-  secret: z.number().int().nullable().describe('Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key.'),
+  secret: z
+    .number()
+    .int()
+    .nullable()
+    .describe(
+      'Number of the key’s value that was used, from 1; each rotation makes a new value. null: not an API key.',
+    ),
   secret_last4: z.string().nullable().describe('Last characters of that value.'),
   session_id: z.string().nullable().describe('Session of the member. null: not a member.'),
 });
