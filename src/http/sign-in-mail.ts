@@ -221,7 +221,7 @@ export const createSignInMail = (
     ask: (address, request) => {
       if (pending.size >= WAITING_MAX) throw new DomainError('unavailable', 'too many links are being mailed');
       const work = semaphore
-        .run(() => mailAll(address, request))
+        .run(() => mailAll(address, request), 1, clientNetworkOf(request.ip))
         .catch((err: unknown) => logger.error({ err, requestId: request.id }, 'a link to sign in is not mailed'))
         .finally(() => pending.delete(work));
       pending.add(work);

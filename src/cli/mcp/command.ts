@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import type { SerializedSession } from '../../http/schemas/member.ts';
 import { type Invocation, optional, type PlainCommand } from '../command.ts';
-import { whoAsks } from '../customer/login.ts';
 import { resolveTarget, resolveUrl, type Target } from '../customer/profile.ts';
 import { createService } from '../customer/service.ts';
 import { UsageError } from '../failures.ts';
@@ -60,8 +60,8 @@ const serveLoopback = async (invocation: Invocation, port: number, { signal, pri
     serverFor: async (key) => {
       const target: Target = { url, key, profile: null };
       // A key that the service does not take is refused here and now.
-      await whoAsks(createService({ target, signal }));
-      return serverOf(target);
+      const { body } = await createService({ target, signal }).ask<SerializedSession>('GET', '/v1/session');
+      return { server: serverOf(target), organizationId: body.organization.id };
     },
   });
   print({ url: served.url }, () => served.url);

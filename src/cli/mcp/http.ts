@@ -18,6 +18,8 @@ const PATH = '/mcp';
 export const SESSIONS_MAX = 100;
 /** Higher: few keys use up all sessions. Lower: a person with many agents is refused. */
 export const SESSIONS_PER_KEY_MAX = 20;
+/** Higher: few organizations use up all sessions. Lower: their people with several agents and keys are refused. */
+export const SESSIONS_PER_ORGANIZATION_MAX = 50;
 /** One that is silent for longer is ended; its client begins another. */
 const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
@@ -76,14 +78,15 @@ const requireOwnMachine = ({ headers, url = '' }: IncomingMessage, port: number)
 export interface HttpOptions {
   /** 0: any that is free. */
   readonly port: number;
-  /** A server with the rights of a key. @throws {CommandFailed} the service does not take the key. */
-  serverFor(key: string): Promise<McpServer>;
+  /** A server with the rights of a key, and the key's organization. @throws {CommandFailed} the service refuses the key. */
+  serverFor(key: string): Promise<{ readonly server: McpServer; readonly organizationId: string }>;
 }
 
 /** @throws {CommandFailed} the port is taken. */
 export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   const sessions = new Map<string, Session>();
   const places = createShares({ max: SESSIONS_MAX, shares: { key: SESSIONS_PER_KEY_MAX } });
+  const organizations = createShares({ max: SESSIONS_MAX, shares: { organization: SESSIONS_PER_ORGANIZATION_MAX } });
 
   const end = async (id: string): Promise<void> => {
     const session = sessions.get(id);
@@ -95,17 +98,38 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
     for (const [id, { usedMs, open }] of sessions) if (open === 0 && now - usedMs > IDLE_MS) void end(id);
   };
 
-  const begin = async (key: string, place: Place): Promise<Session> => {
-    const server = await serverFor(key);
+  /** @throws {Refused} the organization has too many sessions open. */
+  const takeOrganizationPlace = (organization: string): Place => {
+    const place = organizations.take({ organization });
+    if (!('full' in place)) return place;
+    throw new Refused(429, 'this organization has too many sessions open: end some, or try again later');
+  };
+
+  const begin = async (key: string, keyPlace: Place): Promise<Session> => {
+    const { server, organizationId } = await serverFor(key);
+    const organizationPlace = takeOrganizationPlace(organizationId);
+    const release = (): void => {
+      keyPlace.release();
+      organizationPlace.release();
+    };
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: BODY_BYTES_MAX,
       onsessioninitialized: (id) => void sessions.set(id, session),
       onsessionclosed: end,
     });
-    const session: Session = { transport, keyDigest: digestOf(key), place, usedMs: performance.now(), open: 0 };
+    const session: Session = {
+      transport,
+      keyDigest: digestOf(key),
+      place: { release },
+      usedMs: performance.now(),
+      open: 0,
+    };
     // The types of this library are not made for exactOptionalPropertyTypes.
-    await server.connect(transport as Parameters<McpServer['connect']>[0]);
+    await server.connect(transport as Parameters<McpServer['connect']>[0]).catch((error: unknown) => {
+      release();
+      throw error;
+    });
     return session;
   };
 

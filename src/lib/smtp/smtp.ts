@@ -33,6 +33,7 @@ export { bodyHash, relaxedHeader } from './dkim/canonicalize.ts';
 export { createPrivateKeys, dkimSignatures } from './dkim/sign.ts';
 export type { SigningKey } from './dkim/signing-key.ts';
 export { isNameServer, readNameServer } from './dns/name-server.ts';
+export { registeredName } from './dns/registered-name.ts';
 export {
   type DnsAnswer,
   type HostAddress,

@@ -2,7 +2,7 @@ import type { SendingDomainEvent } from '../../domain/events.ts';
 import { idOf, type RecordedEvent } from '../../domain/ports/event-store.ts';
 import { nextCheckMs } from '../../domain/sending-domain/domain-records.ts';
 import { type ExistingSendingDomain, sendingDomain } from '../../domain/sending-domain/sending-domain.ts';
-import { mapConcurrently, pause, type System } from '../../lib/async/async.ts';
+import { createFairQueue, mapConcurrently, pause, type System } from '../../lib/async/async.ts';
 import type { Leadership } from '../leadership.ts';
 import type { Work } from '../supervise.ts';
 
@@ -15,7 +15,7 @@ import type { Work } from '../supervise.ts';
 export interface CheckSchedule {
   /** Applies an event of a sending domain. */
   apply(event: RecordedEvent): void;
-  /** Ids of domains that are due, longest due first. @param sinceMs what was due before was checked. */
+  /** Ids of domains that are due: organizations in turn, longest due first. @param sinceMs what was due before was checked. */
   due(sinceMs: number, nowMs: number): readonly string[];
   /** It is checked now. */
   checked(domainId: string, nowMs: number): void;
@@ -30,6 +30,15 @@ interface Entry {
   /** undefined: to be computed. null: never. */
   nextMs: number | null | undefined;
 }
+
+/** An organization with many domains, or slow name servers, does not delay the checks of others. */
+const interleave = <Domain extends Pick<ExistingSendingDomain, 'organizationId'>>(
+  domains: readonly Domain[],
+): readonly Domain[] => {
+  const queue = createFairQueue<Domain>();
+  for (const domain of domains) queue.push(domain.organizationId, domain);
+  return domains.flatMap(() => queue.shift() ?? []);
+};
 
 export const createCheckSchedule = (): CheckSchedule => {
   const entries = new Map<string, Entry>();
@@ -51,14 +60,13 @@ export const createCheckSchedule = (): CheckSchedule => {
       if (domain.status !== 'registered') entries.delete(id);
       else entries.set(id, { domain, checkedMs: before?.checkedMs ?? null, nextMs: undefined });
     },
-    due: (sinceMs, nowMs) =>
-      [...entries]
-        .flatMap(([id, entry]) => {
-          const nextMs = nextOf(entry, sinceMs);
-          return nextMs !== null && nextMs <= nowMs ? [{ id, nextMs }] : [];
-        })
-        .sort((a, b) => a.nextMs - b.nextMs)
-        .map(({ id }) => id),
+    due: (sinceMs, nowMs) => {
+      const due = [...entries].flatMap(([id, entry]) => {
+        const nextMs = nextOf(entry, sinceMs);
+        return nextMs !== null && nextMs <= nowMs ? [{ id, nextMs, organizationId: entry.domain.organizationId }] : [];
+      });
+      return interleave(due.sort((a, b) => a.nextMs - b.nextMs)).map(({ id }) => id);
+    },
     checked: (domainId, nowMs) => {
       const entry = entries.get(domainId);
       if (entry !== undefined) entries.set(domainId, { ...entry, checkedMs: nowMs, nextMs: undefined });

@@ -2,8 +2,8 @@ import { request as httpRequest } from 'node:http';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { whoAsks } from '../../../src/cli/customer/login.ts';
-import { SESSIONS_PER_KEY_MAX, serveHttp } from '../../../src/cli/mcp/http.ts';
+import { SESSIONS_PER_KEY_MAX, SESSIONS_PER_ORGANIZATION_MAX, serveHttp } from '../../../src/cli/mcp/http.ts';
+import type { SerializedSession } from '../../../src/http/schemas/member.ts';
 import { clientOf, useCustomer } from '../customer/customer.ts';
 import { call, dataIn, serverWith } from './tool-calls.ts';
 
@@ -11,12 +11,14 @@ const customer = useCustomer();
 const { now } = customer;
 
 describe('Streamable HTTP', () => {
-  const serve = async () => {
+  /** @param organizations of some keys, instead of the one that the service knows. */
+  const serve = async (organizations: Readonly<Record<string, string>> = {}) => {
     const served = await serveHttp({
       port: 0,
       serverFor: async (key) => {
-        await whoAsks(clientOf(now.url, key));
-        return serverWith({ url: now.url, key });
+        const { body } = await clientOf(now.url, key).ask<SerializedSession>('GET', '/v1/session');
+        const organizationId = organizations[key] ?? body.organization.id;
+        return { server: serverWith({ url: now.url, key }), organizationId };
       },
     });
     onTestFinished(served.close);
@@ -121,6 +123,20 @@ describe('Streamable HTTP', () => {
     expect(first.filter((status) => status === 429)).toHaveLength(5);
     const { value } = await customer.keyFor({});
     expect(await askTimes(1, value)).toEqual([200]);
+  });
+
+  test('has a share of its sessions for each organization, whatever keys it uses', async () => {
+    const { value: other } = await customer.keyFor({});
+    const url = await serve({ [other]: 'org_other' });
+    const keys = [now.key];
+    while (keys.length < 4) keys.push((await customer.keyFor({})).value);
+    const statuses: number[] = [];
+    for (const key of keys)
+      for (let count = 0; count < SESSIONS_PER_KEY_MAX; count += 1)
+        statuses.push(await ask(url, { authorization: `Bearer ${key}` }));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(SESSIONS_PER_ORGANIZATION_MAX);
+    expect(statuses.slice(SESSIONS_PER_ORGANIZATION_MAX)).toEqual(Array(30).fill(429));
+    expect(await ask(url, { authorization: `Bearer ${other}` })).toBe(200);
   });
 
   test('takes no place for requests that begin no session', async () => {

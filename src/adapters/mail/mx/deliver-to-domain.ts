@@ -1,11 +1,10 @@
 import { ownDestination } from '../../../domain/destination/suspension.ts';
 import type { OutgoingMail, RecipientOutcome } from '../../../domain/ports/mail-transport.ts';
 import { untilAborted } from '../../../lib/async/async.ts';
-import { SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
+import { registeredName, SmtpConnectFailed } from '../../../lib/smtp/smtp.ts';
 import { deferredAll } from '../outcomes.ts';
 import { type ReadyMail, type ServerVerdict, sendOnSession } from '../send.ts';
 import type { DeliveryTargetsOf, Step } from './delivery-targets.ts';
-import { mailboxProvider } from './destinations.ts';
 import type { MxRoutes } from './routes.ts';
 import type { DeliveryTarget, SessionPools } from './session-pools.ts';
 
@@ -116,7 +115,7 @@ const failedDestination = (
   const isOurs = error.peer === null || (error.reply.code === 0 && deadline.signal.aborted);
   if (isOurs) return null;
   const isHeldTo = deliveryTarget.target.tls.policy !== undefined; // by the domain, whatever its provider shows to others
-  return isHeldTo && error.isAboutTls ? ownDestination(domain) : mailboxProvider(deliveryTarget.target.host);
+  return isHeldTo && error.isAboutTls ? ownDestination(domain) : registeredName(deliveryTarget.target.host);
 };
 
 const withDestination = (
@@ -129,7 +128,7 @@ const withDestination = (
 
 /** That no answer came before our time was over tells nothing of a server. */
 const answeredBy = (host: string, verdict: ServerVerdict, { deadline }: ReadyMail): ServerVerdict => {
-  const provider = mailboxProvider(host);
+  const provider = registeredName(host);
   return withDestination(verdict, ({ code }) => (code === 0 && deadline.signal.aborted ? null : provider));
 };
 

@@ -1,18 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { getDomain } from 'tldts';
 import { ownDestination } from '../../../domain/destination/suspension.ts';
 import type { System } from '../../../lib/async/async.ts';
+import { registeredName } from '../../../lib/smtp/smtp.ts';
 import type { createMxAddresses, MailHost, MxRoutes } from './routes.ts';
-
-const plain = (host: string): string => host.toLowerCase().replace(/\.$/, '');
-
-/**
- * Who runs a mail host: what somebody registered (`google.com` of `aspmx.l.google.com`), by the public suffix list with its
- * private part, where anybody gets names below somebody else's (`dyndns.org`). The host itself where that is none.
- * @param host A-labels.
- */
-export const mailboxProvider = (host: string): string =>
-  getDomain(plain(host), { extractHostname: false, allowPrivateDomains: true }) ?? plain(host);
 
 export interface MailDestinationsOptions {
   readonly routes: Pick<MxRoutes, 'routeOf'>;
@@ -62,7 +52,7 @@ export const createMailDestinations = ({ routes, addressesOf, system }: MailDest
 
   const lookUp = async (domain: string): Promise<string> => {
     for (const host of await hostsOf(domain)) {
-      if ((await reachable(host)).length > 0) return mailboxProvider(host);
+      if ((await reachable(host)).length > 0) return registeredName(host);
     }
     return ownDestination(domain);
   };

@@ -3,6 +3,7 @@ import { connect, isIPv6 } from 'node:net';
 import { createSemaphore, type System } from '../../async/async.ts';
 import { BadReply, encodeQuestion, type Question, RCODE, type Reply, readReply } from './messages.ts';
 import type { NameServer } from './name-server.ts';
+import { registeredName } from './registered-name.ts';
 import { ResolverUnavailable } from './resolver.ts';
 
 /** Questions to name servers: by datagram, by TCP where the answer does not fit into one, at the next server on failure. */
@@ -28,6 +29,11 @@ const TRIES_EACH = 2;
 const AVOIDED_MS = 10_000;
 /** Each is a socket. More is a flood to the name server, fewer make thousands of domains wait for slow ones. */
 const QUESTIONS_MAX = 256;
+/**
+ * About one registered name, and never more than could still be asked. More: slow name servers of one name delay questions
+ * about others. Fewer: many records of one name take longer.
+ */
+const QUESTIONS_PER_NAME_MAX = 64;
 /** Each is a few hundred bytes. Fewer refuses bursts; more only waits longer than anybody waits for it. */
 const WAITING_MAX = 10_000;
 const LENGTH_BYTES = 2;
@@ -127,6 +133,7 @@ type Tried = { readonly reply: Reply } | { readonly reply: null; readonly reason
 export const createNameServers = ({ servers, system, timeoutMs }: NameServersOptions): NameServers => {
   const questions = createSemaphore({
     capacity: QUESTIONS_MAX,
+    share: QUESTIONS_PER_NAME_MAX,
     waitingMax: WAITING_MAX,
     busy: () => new ResolverUnavailable('too many DNS questions wait for an answer'),
   });
@@ -199,7 +206,7 @@ export const createNameServers = ({ servers, system, timeoutMs }: NameServersOpt
   };
 
   return {
-    ask: (question) => questions.run(() => askAll(question)),
+    ask: (question) => questions.run(() => askAll(question), 1, registeredName(question.name)),
     close: () => {
       isClosed = true;
       for (const controller of open) controller.abort();

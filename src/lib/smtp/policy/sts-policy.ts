@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { Client } from 'undici';
 import { createSemaphore } from '../../async/async.ts';
+import { registeredName } from '../dns/registered-name.ts';
 
 /** Others at the name are not about this (RFC 8461 §3.1). */
 const BEGINNING = 'v=STSv1;';
@@ -104,6 +105,8 @@ const POLICY_BYTES_MAX = 64 * 1024;
 const TIMEOUT_MS = 10_000;
 /** Each is a handshake. More takes the processor from the mail, fewer makes new domains wait for slow ones. */
 const FETCHES_MAX = 32;
+/** From one registered name. More: its slow hosts delay policies of others. Fewer: policies of many subdomains wait. */
+const FETCHES_PER_NAME_MAX = 8;
 const WAITING_MAX = 1000;
 const HTTPS_PORT = 443;
 const OK = 200;
@@ -118,7 +121,7 @@ const DOMAIN = /^(?=.{1,240}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
  */
 export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPolicy => {
   const { lookup, port = HTTPS_PORT, ca, timeoutMs = TIMEOUT_MS } = options;
-  const fetches = createSemaphore({ capacity: FETCHES_MAX, waitingMax: WAITING_MAX });
+  const fetches = createSemaphore({ capacity: FETCHES_MAX, share: FETCHES_PER_NAME_MAX, waitingMax: WAITING_MAX });
   const open = new Set<AbortController>();
   let isClosed = false;
 
@@ -156,7 +159,8 @@ export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPo
     fetch: async (domain) => {
       if (!DOMAIN.test(domain)) return null;
       // Too many wait: the policy is unknown.
-      return fetches.run(async () => (isClosed ? null : fetchNow(domain))).catch(() => null);
+      const fetchUnlessClosed = async (): Promise<string | null> => (isClosed ? null : fetchNow(domain));
+      return fetches.run(fetchUnlessClosed, 1, registeredName(domain)).catch(() => null);
     },
     close: () => {
       isClosed = true;

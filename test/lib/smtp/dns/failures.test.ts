@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { ResolverUnavailable } from '../../../../src/lib/smtp/dns/resolver.ts';
 import { createStubResolver } from '../../../../src/lib/smtp/dns/stub-resolver.ts';
 import type { Misbehaviour } from '../../../support/dns-misbehaviours.ts';
+import { startNameServer } from '../../../support/name-server.ts';
 import { asking } from './asking.ts';
 
 const good = { TXT: ['here'], MX: [[10, 'mx.test']] as const };
@@ -153,4 +154,36 @@ test('more questions than there is room for wait for each other, and all are ans
   const answers = await Promise.all(names.map((name) => resolver.txt(name)));
   expect(answers.map(({ records }) => records[0])).toEqual(names);
   await resolver.close();
+});
+
+describe('questions about a name whose servers do not answer', () => {
+  /** @returns how many of the questions about slow names have failed when the one about a quick name is answered. */
+  const failedBefore = async (slow: readonly string[]): Promise<number> => {
+    const names = slow.map((name) => [name, { ...good, wrong: 'silence' as const }] as const);
+    const server = await startNameServer({ 'quick.test': good, ...Object.fromEntries(names) });
+    onTestFinished(server.close);
+    const resolver = createStubResolver({ system: createSystem(), servers: [server], timeoutMs: 2_000 });
+    let failed = 0;
+    const asked = slow.map((name) =>
+      resolver.txt(name).catch(() => {
+        failed += 1;
+      }),
+    );
+    expect((await resolver.txt('quick.test')).records).toEqual(['here']);
+    const before = failed;
+    await resolver.close();
+    await Promise.all(asked);
+    expect(failed).toBe(slow.length);
+    return before;
+  };
+
+  test('do not delay those about another, however many there are', async () => {
+    expect(await failedBefore(Array.from({ length: 600 }, (_, at) => `a${at}.slow.test`))).toBe(0);
+  });
+
+  test('nor do those about several such names', async () => {
+    const names = Array.from({ length: 5 }, (_, at) => `slow${at}.test`);
+    const all = names.flatMap((name) => Array.from({ length: 120 }, (_, at) => `a${at}.${name}`));
+    expect(await failedBefore(all)).toBe(0);
+  });
 });

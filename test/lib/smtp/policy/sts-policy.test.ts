@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { mxMatches, readStsPolicy } from '../../../../src/lib/smtp/policy/sts-policy.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createFetchStsPolicy, mxMatches, readStsPolicy } from '../../../../src/lib/smtp/policy/sts-policy.ts';
 
 const policy = (...lines: readonly string[]): string => lines.join('\r\n');
 const VERSION = 'version: STSv1';
@@ -71,4 +71,24 @@ describe('a host', () => {
   ])('%j is not', (host) => {
     expect(mxMatches({ mx }, host)).toBe(false);
   });
+});
+
+test('policies of hosts that hang do not delay one of another name', async () => {
+  const looked: string[] = [];
+  const failing: (() => void)[] = [];
+  const { fetch, close } = createFetchStsPolicy({
+    lookup: (host, _options, found) => {
+      looked.push(host);
+      failing.push(() => found(new Error('no such host'), []));
+    },
+    timeoutMs: 60_000,
+  });
+  onTestFinished(close);
+  const asked = Array.from({ length: 100 }, (_, at) => fetch(`a${at}.slow.example`));
+  asked.push(fetch('quick.example'));
+  await expect.poll(() => looked).toContain('mta-sts.quick.example');
+  expect(looked.length).toBeLessThan(32);
+  close();
+  for (const fail of failing) fail();
+  expect(new Set(await Promise.all(asked))).toEqual(new Set([null]));
 });

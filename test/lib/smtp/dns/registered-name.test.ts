@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mailboxProvider } from '../../../../src/adapters/mail/mx/destinations.ts';
+import { registeredName } from '../../../../src/lib/smtp/dns/registered-name.ts';
 
 test.each([
   ['google.com', 'aspmx.l.google.com'],
@@ -16,5 +16,5 @@ test.each([
   ['192.0.2.1', '192.0.2.1'],
   ['co.uk', 'co.uk'],
 ])('%s runs %s', (provider, host) => {
-  expect(mailboxProvider(host)).toBe(provider);
+  expect(registeredName(host)).toBe(provider);
 });
