@@ -17,7 +17,7 @@ const LIBRARIES: Readonly<Record<string, Room>> = {
   'lib/postgres': { folders: ['lib/async'], packages: ['pg'] },
   'lib/smtp': {
     folders: ['lib/async', 'lib/mime'],
-    packages: ['dns-packet', 'ipaddr.js', 'lru-cache', 'nodemailer', 'smtp-server', 'undici', 'zod'],
+    packages: ['dns-packet', 'ipaddr.js', 'lru-cache', 'nodemailer', 'smtp-server', 'tldts', 'undici', 'zod'],
   },
   'lib/templates': {
     folders: ['lib/async'],

@@ -3,8 +3,11 @@ import { createWorkerThreads } from '../../lib/async/async.ts';
 import { readInboundReport } from './read-inbound-report.ts';
 
 export interface InboundReportReader {
-  /** @throws {ThreadUnavailable} too much is waiting, or it took too long. */
-  read(raw: Uint8Array): Promise<InboundReport>;
+  /**
+   * @param network where it comes from. No organization is known yet: networks take turns.
+   * @throws {ThreadUnavailable} too much is waiting, or it took too long.
+   */
+  read(raw: Uint8Array, network: string): Promise<InboundReport>;
   close(): Promise<void>;
 }
 
@@ -13,8 +16,6 @@ const INLINE_BYTES_MAX = 16_000;
 /** The largest, made to be slow, take a fifth of it. Longer holds a connection for nothing. */
 const RUN_MS_MAX = 5_000;
 const WAIT_MS_MAX = 10_000;
-/** Reports come from outside: no organization is known yet. */
-const OWNER = '';
 /** One for each connection that there may be. */
 const WAITING_MAX = 100;
 
@@ -28,7 +29,7 @@ export const createInboundReportReader = (): InboundReportReader => {
     tasksMax: WAITING_MAX,
   });
   return {
-    read: async (raw) => (raw.length > INLINE_BYTES_MAX ? threads.run(raw, OWNER) : readInboundReport(raw)),
+    read: async (raw, network) => (raw.length > INLINE_BYTES_MAX ? threads.run(raw, network) : readInboundReport(raw)),
     close: threads.close,
   };
 };

@@ -1,4 +1,5 @@
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import { clientNetworkOf } from '../../domain/address-ranges.ts';
 import type { InboundReport } from '../../domain/bounce/report.ts';
 import { type ReturnToken, readReturnPath } from '../../domain/message/return-path.ts';
 import { type Logger, withTurns } from '../../lib/async/async.ts';
@@ -96,17 +97,18 @@ const refusalOf = (destination: Destination | undefined, { domain, postmaster }:
 export const createInboundReportTask = (options: InboundReportOptions): SmtpTask => {
   const { domain, reader, take, postmaster, logger } = options;
 
-  const takeFor = async (destinations: readonly Destination[], { raw }: Kept): Promise<void> => {
+  const takeFor = async (destinations: readonly Destination[], { raw }: Kept, network: string): Promise<void> => {
     const tokens = destinations.filter((each) => each !== 'postmaster');
-    if (tokens.length > 0) await take({ tokens, mail: await reader.read(raw) });
+    if (tokens.length > 0) await take({ tokens, mail: await reader.read(raw, network) });
   };
 
-  const receive = async (stream: SMTPServerDataStream, { envelope }: SMTPServerSession): Promise<void> => {
+  const receive = async (stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> => {
+    const { envelope, remoteAddress } = session;
     const kept = await keptOf(stream);
     if (stream.sizeExceeded) throw smtpAnswer(552, '5.3.4 the message is too large');
     const destinations = envelope.rcptTo.map((address) => destinationOf(address, domain));
     const known = destinations.filter((destination) => destination !== undefined);
-    await takeFor(known, kept);
+    await takeFor(known, kept, clientNetworkOf(remoteAddress));
     if (!known.includes('postmaster')) return;
     if (!kept.isWhole) throw smtpAnswer(552, `5.3.4 the postmaster gets at most ${KEPT_BYTES_MAX} bytes`);
     await postmaster?.pass(kept.raw, envelope.mailFrom === false ? '' : envelope.mailFrom.address);

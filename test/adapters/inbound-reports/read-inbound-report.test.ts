@@ -132,10 +132,22 @@ describe('the reader', () => {
     const large = Buffer.from(mail.replace('--B_1--', `${`${'y'.repeat(76)}\r\n`.repeat(12_000)}--B_1--`));
     let read: Awaited<ReturnType<typeof reader.read>> | undefined;
     const longestMs = await longestTurnMs(async () => {
-      read = await reader.read(large);
+      read = await reader.read(large, '192.0.2.1');
     });
     expect(read === undefined ? undefined : told(read.report)).toEqual(EXPECTATIONS['postfix-user-unknown']);
     expect(longestMs).toBeLessThan(100);
+    await reader.close();
+  });
+
+  test('reads the report of a network that has none waiting before the backlog of another', async () => {
+    const reader = createInboundReportReader();
+    const large = Buffer.from(`Subject: x\r\n\r\n${'y'.repeat(900_000)}`);
+    const order: string[] = [];
+    const read = (network: string) => reader.read(large, network).then(() => void order.push(network));
+    const all = Array.from({ length: 20 }, () => read('192.0.2.1'));
+    await Promise.all([...all, read('192.0.2.2')]);
+    expect(order.indexOf('192.0.2.2')).toBeLessThanOrEqual(2);
+    expect(order).toHaveLength(21);
     await reader.close();
   });
 });
