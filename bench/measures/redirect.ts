@@ -24,9 +24,9 @@ export const redirect: Measure = {
     const api = await openApi(bench);
     const server = await api.start('durable');
     const keys = await openTrackingKeys(createInMemorySecrets(), { current: api.secretKey });
-    const idOf = (prefix: 'msg' | 'rcp'): string => formatId(prefix, system.randomBytes(ID_BYTES));
+    const idOf = (prefix: 'msg' | 'rcp' | 'org'): string => formatId(prefix, system.randomBytes(ID_BYTES));
     const requests = Array.from({ length: LINKS }, () => {
-      const link = { messageId: idOf('msg'), recipientId: idOf('rcp'), link: 0, links: 3 };
+      const link = { messageId: idOf('msg'), recipientId: idOf('rcp'), organizationId: idOf('org'), link: 0, links: 3 };
       const { pathname, search, host } = new URL(clickUrl(keys, server.baseUrl, link, 'https://shop.test/sale?a=1'));
       return Buffer.from(`GET ${pathname}${search} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: ${USER_AGENT}\r\n\r\n`);
     });

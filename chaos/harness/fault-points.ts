@@ -80,6 +80,8 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationCeilingsSet: 'append-other',
   OrganizationUpdated: 'append-other',
   LegalHoldSet: 'append-other',
+  OrganizationSuspended: 'append-other',
+  OrganizationResumed: 'append-other',
   ContentsRolesSet: 'append-other',
   PlanChosen: 'append-other',
   QuotaWarned: 'append-other',

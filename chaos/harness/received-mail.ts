@@ -21,4 +21,4 @@ export const unsubscribePathOf = (mail: SinkMail): string =>
 
 /** Of the image that tells of an opening; soft line breaks may stand in it (RFC 2045 §6.7). */
 export const pixelPathOf = ({ raw }: SinkMail): string =>
-  /\/o\/[\w-]{72}/.exec(raw.replaceAll(/=\r?\n/g, ''))?.[0] ?? 'none';
+  /\/o\/[\w-]{96}/.exec(raw.replaceAll(/=\r?\n/g, ''))?.[0] ?? 'none';

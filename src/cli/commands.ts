@@ -31,7 +31,13 @@ import {
   removeMemberCommand,
   withdrawOperatorCommand,
 } from './members.ts';
-import { createOrganizationCommand, listOrganizationsCommand, setCeilingsCommand } from './organizations.ts';
+import {
+  createOrganizationCommand,
+  listOrganizationsCommand,
+  resumeOrganizationCommand,
+  setCeilingsCommand,
+  suspendOrganizationCommand,
+} from './organizations.ts';
 import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } from './projections.ts';
 import { dropReplayCommand, listReplaysCommand, replayCommand } from './replay.ts';
 import { witnessCommand } from './witness/command.ts';
@@ -40,6 +46,8 @@ import { witnessCommand } from './witness/command.ts';
 export const COMMANDS: readonly Command[] = [
   createOrganizationCommand,
   setCeilingsCommand,
+  suspendOrganizationCommand,
+  resumeOrganizationCommand,
   listOrganizationsCommand,
   createDomainCommand,
   verifyDomainCommand,

@@ -2,6 +2,7 @@ import { hostname, userInfo } from 'node:os';
 import { type CommandContext, internalOrigin, type Origin } from '../commands/context.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import type { OperatorHost } from '../domain/ports/event-store.ts';
+import { type Invocation, required } from './command.ts';
 import { UsageError } from './failures.ts';
 
 /** Who runs an operator's command, for the log. */
@@ -16,6 +17,15 @@ export const operatorHost = (): OperatorHost => {
     }
   };
   return { user: process.env.SUDO_USER || name(), host: hostname() };
+};
+
+const REASON = /^[^\p{Cc}]{1,500}$/u;
+
+/** Why an operator does something, for the log. @throws {UsageError} it is missing, or not a sentence. */
+export const reasonIn = (invocation: Invocation): string => {
+  const reason = required(invocation, 'reason');
+  if (!REASON.test(reason)) throw new UsageError('--reason is a sentence of 500 characters at most');
+  return reason;
 };
 
 /** The origin of operator commands, with person and host. @throws {UsageError} no such organization. */

@@ -1,8 +1,8 @@
-import { createOrganization, setCeilings } from '../commands/organization.ts';
+import { createOrganization, resumeOrganization, setCeilings, suspendOrganization } from '../commands/organization.ts';
 import { readDirectory } from '../composition/first-start.ts';
 import { type OperatorCommand, required } from './command.ts';
 import { ceilingsOf } from './key-options.ts';
-import { operatorHost, operatorOrigin } from './operator-origin.ts';
+import { operatorHost, operatorOrigin, reasonIn } from './operator-origin.ts';
 
 export const createOrganizationCommand: OperatorCommand = {
   name: 'organizations create',
@@ -27,6 +27,30 @@ export const setCeilingsCommand: OperatorCommand = {
   },
 };
 
+export const suspendOrganizationCommand: OperatorCommand = {
+  name: 'organizations suspend',
+  usage: '--organization ORG_ID --reason TEXT',
+  summary: 'stops all mail of an organization and disables its tracked links; it can read the reason',
+  run: async ({ context }, invocation) => {
+    const reason = reasonIn(invocation);
+    const origin = await operatorOrigin(context, required(invocation, 'organization'));
+    const { suspension } = await suspendOrganization(context, origin, reason);
+    return { organization_id: origin.organizationId, suspension };
+  },
+};
+
+export const resumeOrganizationCommand: OperatorCommand = {
+  name: 'organizations resume',
+  usage: '--organization ORG_ID --reason TEXT',
+  summary: 'lets a suspended organization send again, and sends the mail that was held',
+  run: async ({ context }, invocation) => {
+    const reason = reasonIn(invocation);
+    const origin = await operatorOrigin(context, required(invocation, 'organization'));
+    await resumeOrganization(context, origin, reason);
+    return { organization_id: origin.organizationId, suspension: null };
+  },
+};
+
 export const listOrganizationsCommand: OperatorCommand = {
   name: 'organizations list',
   usage: '',
@@ -36,7 +60,14 @@ export const listOrganizationsCommand: OperatorCommand = {
     return [...organizations.values()].flatMap((each) =>
       each.status === 'absent'
         ? []
-        : [{ organization_id: each.organizationId, name: each.settings.name, ceilings: each.ceilings }],
+        : [
+            {
+              organization_id: each.organizationId,
+              name: each.settings.name,
+              ceilings: each.ceilings,
+              suspension: each.suspension,
+            },
+          ],
     );
   },
 };

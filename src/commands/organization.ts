@@ -9,9 +9,11 @@ import {
   type ActiveOrganization,
   changePlan as decideChangePlan,
   createOrganization as decideCreateOrganization,
+  resumeOrganization as decideResumeOrganization,
   setCeilings as decideSetCeilings,
   setContentsRoles as decideSetContentsRoles,
   setLegalHold as decideSetLegalHold,
+  suspendOrganization as decideSuspendOrganization,
   updateOrganization as decideUpdateOrganization,
   type Organization,
   organization,
@@ -100,6 +102,25 @@ export const setCeilings = async (
   ceilings: RateLimits | null,
 ): Promise<void> => {
   await changeOwn(context, origin, { decide: (state) => decideSetCeilings(state, ceilings) });
+};
+
+/** Stops the sends of the organization. @throws {DomainError} `not_found`. */
+export const suspendOrganization = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  reason: string,
+): Promise<ActiveOrganization> => {
+  const { state } = await changeOwn(context, origin, { decide: (found) => decideSuspendOrganization(found, reason) });
+  return requireOrganization(state);
+};
+
+/** Lets the organization send again. @throws {DomainError} `not_found`. */
+export const resumeOrganization = async (
+  context: Pick<CommandContext, 'store' | 'system'>,
+  origin: Origin,
+  reason: string,
+): Promise<void> => {
+  await changeOwn(context, origin, { decide: (found) => decideResumeOrganization(found, reason) });
 };
 
 /** An organization with the address that its settings name. */

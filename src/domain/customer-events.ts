@@ -50,6 +50,8 @@ const kindsOf = (
     case 'OrganizationCeilingsSet':
     case 'OrganizationUpdated':
     case 'LegalHoldSet':
+    case 'OrganizationSuspended':
+    case 'OrganizationResumed':
     case 'WebhookDeliveryResent':
     case 'BulkMailPaused':
     case 'BulkMailResumed':

@@ -58,6 +58,11 @@ export const ERROR_CATALOGUE = {
       'The `from` address, or one in `Resent-From` or `Resent-Sender`, is not on the domain that the key is bound to.',
     remedy: 'Use addresses on the key’s domain.',
   },
+  organization_suspended: {
+    meaning:
+      'The operator of the service has suspended your organization. It sends no mail; reading, cancelling and managing still work.',
+    remedy: 'Ask the operator of the service, who can resume the organization. The message names their reason.',
+  },
   other_organization: {
     meaning: 'The resource belongs to another organization.',
     remedy: 'Use an id of your own organization.',
@@ -70,6 +75,10 @@ export const ERROR_CATALOGUE = {
     meaning:
       'The content of the message is no longer kept: it was erased, or its time is over. Or it lets its recipient sign in, and is shown to nobody else.',
     remedy: 'Nothing brings it back; the recipient may still have the mail.',
+  },
+  link_suspended: {
+    meaning: 'The sender of the mail is suspended: tracked links and the browser view of its mail do not work.',
+    remedy: 'Only the operator of the service can resume the sender. Links to unsubscribe still work.',
   },
   not_signed_yet: {
     meaning: 'No signed checkpoint is about it yet.',

@@ -12,7 +12,7 @@ import type {
 import { type Members, members as membersOf } from './member/member.ts';
 import { type ExistingSession, session } from './member/session.ts';
 import type { MemberLink } from './member/sign-in-link.ts';
-import { type Organization, organization } from './organization/organization.ts';
+import { type Organization, organization, suspensionOf } from './organization/organization.ts';
 import { categoryOf, idOf, type RecordedEvent, type Revision } from './ports/event-store.ts';
 import { type DomainRecords, domainRecords } from './sending-domain/domain-records.ts';
 import { type SendingDomain, sendingDomain } from './sending-domain/sending-domain.ts';
@@ -40,6 +40,8 @@ export interface KeyChange {
 /** Organizations, domains, keys, auditors, members and sessions: few enough to hold all in memory, and independent of the read models. */
 export interface KeyCacheState {
   readonly organizations: ReadonlyMap<string, Organization>;
+  /** Ids of organizations that must not send. */
+  readonly suspended: ReadonlySet<string>;
   readonly domains: ReadonlyMap<string, DomainEntry>;
   /** Ids of domains that are registered, by organization and name, in the order in which they were. */
   readonly domainsOfOrganizations: ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -86,6 +88,7 @@ const NOTHING: readonly KeyChange[] = [];
 
 export const createKeyCacheProjection = (): KeyCacheProjection => {
   const organizations = new Map<string, Organization>();
+  const suspended = new Set<string>();
   const domains = new Map<string, DomainEntry>();
   const domainsOfOrganizations = new Map<string, Map<string, string>>();
   const records = new Map<string, DomainRecords>();
@@ -140,7 +143,10 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
 
   const applyOrganization = (id: string, event: RecordedEvent<OrganizationEvent>): readonly KeyChange[] => {
     const before = organizations.get(id) ?? organization.initial;
-    organizations.set(id, organization.evolve(before, event, event.metadata));
+    const after = organization.evolve(before, event, event.metadata);
+    organizations.set(id, after);
+    if (suspensionOf(after) === null) suspended.delete(id);
+    else suspended.add(id);
     return NOTHING;
   };
 
@@ -201,6 +207,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
   return {
     forgetSessions,
     organizations,
+    suspended,
     domains,
     domainsOfOrganizations,
     records,

@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
 import { type RecordEngagement, recordEngagement } from '../commands/message/record-engagement.ts';
 import { isFatal } from '../domain/codec.ts';
-import type { TrackedCopy } from '../domain/tracking/tracking-token.ts';
+import type { TrackedRecipient } from '../domain/tracking/tracking-token.ts';
 import { type Logger, mapConcurrently, withTimeout } from '../lib/async/async.ts';
 
 /**
@@ -16,7 +16,7 @@ type Engagement = RecordEngagement['engagements'][number];
 
 export interface EngagementRecorder {
   /** @param engagement `count` 1. */
-  note(copy: TrackedCopy, engagement: Engagement): void;
+  note(copy: TrackedRecipient, engagement: Engagement): void;
   /** Records what was buffered, as far as the log takes it in time. */
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ const CONCURRENCY = 16;
 const CLOSE_MS_MAX = 4_000;
 
 /** Buffered engagements of one recipient. */
-interface BufferedCopy extends TrackedCopy {
+interface BufferedCopy extends TrackedRecipient {
   dueMs: number;
   /** Keyed by the facts that make two engagements alike. */
   readonly engagements: Map<string, Engagement>;
@@ -80,19 +80,19 @@ export const createEngagementRecorder = ({
     registers: registry === undefined ? [] : [registry],
   });
 
-  const keyOf = ({ messageId, recipientId }: TrackedCopy): string => `${messageId} ${recipientId}`;
+  const keyOf = ({ messageId, recipientId }: TrackedRecipient): string => `${messageId} ${recipientId}`;
 
   /** Time at which a like engagement may be recorded again; 0: now. */
-  const againMs = (copy: TrackedCopy, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
+  const againMs = (copy: TrackedRecipient, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
 
-  const entryOf = ({ messageId, recipientId }: TrackedCopy, dueMs: number): BufferedCopy => {
+  const entryOf = ({ messageId, recipientId }: TrackedRecipient, dueMs: number): BufferedCopy => {
     const key = keyOf({ messageId, recipientId });
     const found = buffered.get(key) ?? { messageId, recipientId, dueMs, engagements: new Map() };
     buffered.set(key, found);
     return found;
   };
 
-  const add = (copy: TrackedCopy, engagement: Engagement, dueMs: number): void => {
+  const add = (copy: TrackedRecipient, engagement: Engagement, dueMs: number): void => {
     const like = likeness(engagement);
     const entry = entryOf(copy, dueMs);
     const before = entry.engagements.get(like);

@@ -134,6 +134,7 @@ export const MANAGED_ROUTES = {
     errors: [
       ...BODY,
       ...ONE,
+      'organization_suspended',
       'from_domain_mismatch',
       'domain_not_verified',
       'template_invalid',

@@ -102,6 +102,7 @@ export const CHANGED_LIVE = [...BODY, ...ONE_CHANGED, 'environment_not_allowed']
 export const WIDENING = ['environment_not_allowed', 'wider_than_own_key'] as const;
 export const LIST = ['invalid_cursor'] as const;
 export const SENDING = [
+  'organization_suspended',
   'invalid_html',
   'from_domain_mismatch',
   'domain_not_verified',
@@ -187,5 +188,5 @@ export const MEMBERSHIPS_ERRORS = [
   'oidc_no_member',
 ] as const;
 export const OIDC_ERRORS = [...MAIL_LINK_ERRORS, 'not_found'] as const;
-/** Tracked links and images cost no read of anything. */
-export const TRACKED_ERRORS = ['not_found', 'internal_error'] as const;
+/** Tracked links and images are answered from memory. */
+export const TRACKED_ERRORS = ['not_found', 'link_suspended', 'internal_error'] as const;

@@ -171,7 +171,7 @@ export const ROUTES = {
   'POST /unsubscribe/:token': { ...PAGE, errors: FORM_ERRORS },
   'GET /c/:token': { ...PAGE, status: 302, errors: TRACKED_ERRORS },
   'GET /o/:token': { ...PAGE, errors: TRACKED_ERRORS },
-  'GET /view/:token': { ...PAGE, errors: [...PAGE_ERRORS, 'content_gone'] },
+  'GET /view/:token': { ...PAGE, errors: [...PAGE_ERRORS, 'content_gone', 'link_suspended'] },
   'GET /preferences/:token': { ...PAGE, errors: PAGE_ERRORS },
   'POST /preferences/:token': { ...PAGE, errors: FORM_ERRORS },
 

@@ -174,6 +174,8 @@ export const createSignInMail = (
   const mailInvitation: SignInMail['invite'] = async ({ organizationId, member, link }, request) => {
     const domain = keyCache.domainNamed(organizationId, null);
     if (deps.inbox !== null || domain === undefined || member.email === null) return false;
+    // An invitation goes to any address and names the organization: it would be a way to send.
+    if (keyCache.isSuspended(organizationId)) return false;
     const url = signInUrl(deps.publicUrl, link.token);
     await mailNotice(context, domain, {
       organizationId,

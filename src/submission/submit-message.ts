@@ -2,6 +2,7 @@ import type { SMTPServerDataStream } from 'smtp-server';
 import { sendMessage } from '../commands/message/send-message.ts';
 import type { Caller } from '../domain/api-key/key-authority.ts';
 import { DomainError } from '../domain/domain-error.ts';
+import { requireUnsuspended } from '../domain/organization/organization.ts';
 import { type AuthContext, type Authenticated, authenticate } from '../http/auth/authenticate.ts';
 import { requirePermission } from '../http/auth/permissions.ts';
 import { presentedBearer } from '../http/auth/presented.ts';
@@ -44,9 +45,11 @@ export const authenticateKey = async (auth: AuthContext, key: string, address: s
   return { key, address, organizationId: caller.organizationId };
 };
 
-/** Authenticates again, and consumes the key's rate limit for one message. @throws {DomainError} by the catalogue. */
+/** Authenticates again, refuses a suspended organization, and consumes the key's rate limit for one message. @throws {DomainError} by the catalogue. */
 export const authorizeMessage = async (auth: AuthContext, principal: Principal): Promise<void> => {
-  await consumeRateLimit(auth, await authenticateSender(auth, principal), { kind: RULE.kind, count: 1 }, null);
+  const authenticated = await authenticateSender(auth, principal);
+  requireUnsuspended(authenticated.caller.suspension);
+  await consumeRateLimit(auth, authenticated, { kind: RULE.kind, count: 1 }, null);
 };
 
 /** Authenticates again: a message may take long to arrive. @throws {DomainError} by the catalogue. */

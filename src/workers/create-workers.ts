@@ -35,6 +35,7 @@ import {
   openDeliveryQueues,
 } from './delivery/due.ts';
 import { createFindReleased, type HeldMail } from './delivery/released.ts';
+import { createSuspensionHolds } from './delivery/suspended-organizations.ts';
 import { sweepDeliveries, type Timetable } from './delivery/sweep.ts';
 import { checkDomains, createCheckSchedule } from './domains/check-domains.ts';
 import { createFormerKeys, destroyKeys } from './domains/destroy-keys.ts';
@@ -146,6 +147,7 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     sendingDomains: createSendingDomains(deps),
     destinationLimits: createDestinationLimits(system, deps.logger),
     sendingHolds: createSendingHolds(system),
+    suspensionHolds: createSuspensionHolds(organizations.organizations, system),
     warmUpHolds: createWarmUpHolds(deps),
     checkSchedule: createCheckSchedule(),
     formerKeys: createFormerKeys(),
@@ -155,11 +157,13 @@ export const createWorkers = (deps: WorkersDependencies): Workers => {
     organizations: organizations.organizations,
     auditors: auditors.auditors,
   };
-  const { sendingDomains, destinationLimits, sendingHolds, warmUpHolds, endpoints, readyEndpoints } = shared;
+  const { sendingDomains, destinationLimits, endpoints, readyEndpoints } = shared;
+  const { sendingHolds, suspensionHolds, warmUpHolds } = shared;
   const destinationQueues = createDestinationQueues({
     ...shared,
-    // Mail that its sender's reputation holds uses no quota.
-    holdOf: (message, recipients) => sendingHolds.of(message) ?? warmUpHolds.of(message, recipients),
+    // Mail that is held for another reason uses no quota.
+    holdOf: (message, recipients) =>
+      suspensionHolds.of(message) ?? sendingHolds.of(message) ?? warmUpHolds.of(message, recipients),
     suspend: (suspension) => suspendDestination(deps, suspension),
   });
   const released =

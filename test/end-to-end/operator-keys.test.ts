@@ -92,6 +92,27 @@ describe('the operator, beside a running service', () => {
     await eventually(limitOf, (limit) => limit === '5000');
   }, 60_000);
 
+  test('suspends an organization, for which nothing is sent, and resumes it', async () => {
+    const { key } = await make();
+    const api = apiClient(program.baseUrl, key);
+    const message = { from: 'a@operated.test', to: 'b@example.org', subject: 'Hello', text: 'Hi' };
+    const send = async () => (await api.post('/v1/messages/send', message)).status;
+    const about = ['--organization', organization, '--reason'];
+    const suspension = { since: expect.stringMatching(/Z$/), reason: 'It sent spam.' };
+    expect(await run('organizations', 'suspend', ...about, 'It sent spam.')).toMatchObject({ suspension });
+    await eventually(send, (status) => status === 403);
+    expect((await api.get('/v1/organization')).body.suspension).toMatchObject(suspension);
+    const listed: readonly { organization_id: string }[] = await run('organizations', 'list');
+    expect(listed.find(({ organization_id }) => organization_id === organization)).toMatchObject({ suspension });
+    const log = await api.get('/v1/audit/log?type=OrganizationSuspended&limit=1');
+    expect(log.body.data).toMatchObject([
+      { type: 'OrganizationSuspended', actor: { type: 'operator' }, data: { reason: 'It sent spam.' } },
+    ]);
+    expect(await run('organizations', 'resume', ...about, 'The list is clean.')).toMatchObject({ suspension: null });
+    await eventually(send, (status) => status !== 403);
+    expect((await api.get('/v1/organization')).body.suspension).toBeNull();
+  }, 60_000);
+
   test('makes keys with networks and an expiry, changes them, and sees who uses them', async () => {
     const made = await make('--cidr', '127.0.0.0/8,::1', '--cidr', '192.0.2.1', '--expires-at', '2099-01-01');
     expect(made).toMatchObject({
@@ -139,6 +160,11 @@ describe('the operator, beside a running service', () => {
     [['keys', 'list', '--organization', UNKNOWN], /there is no organization/],
     [['domains', 'list', '--organization', UNKNOWN], /there is no organization/],
     [['organizations', 'set-ceilings', '--organization', UNKNOWN], /there is no organization/],
+    [['organizations', 'suspend', '--organization', UNKNOWN, '--reason', 'Spam.'], /there is no organization/],
+    [['organizations', 'suspend'], /--reason is required/],
+    [['organizations', 'resume', '--reason', ''], /--reason is required/],
+    [['organizations', 'suspend', '--reason', 'two\nlines'], /--reason is a sentence of 500 characters at most/],
+    [['organizations', 'suspend', '--reason', 'x'.repeat(501)], /--reason is a sentence of 500 characters at most/],
     [['keys', 'delete', '--organization', UNKNOWN, '--key', `key_${'a'.repeat(26)}`], /there is no organization/],
     [['keys', 'create', '--cidr', '10/8'], /--cidr: '10\/8' must be an address or a network/],
     [['keys', 'create', '--cidr', '10.1.2.3/8'], /--cidr: '10\.1\.2\.3\/8' .* write 10\.0\.0\.0\/8/],

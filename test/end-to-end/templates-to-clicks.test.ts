@@ -99,7 +99,7 @@ describe('mail by a template that was pushed from files, tracked', () => {
 
   test('leads over the service, but for links that are not to be', async () => {
     const [sale, ...others] = linksIn(html);
-    expect(sale).toMatch(/\/c\/[\w-]{72}\?u=/);
+    expect(sale).toMatch(/\/c\/[\w-]{96}\?u=/);
     expect(sale?.startsWith(program.baseUrl)).toBe(true);
     expect(others).toEqual([`${webUrl}/off`, 'mailto:x@example.test']);
     expect(html).toContain(`<img src="${program.baseUrl}/o/`);

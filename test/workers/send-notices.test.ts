@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { internalOrigin } from '../../src/commands/context.ts';
-import { updateOrganization } from '../../src/commands/organization.ts';
+import { resumeOrganization, suspendOrganization, updateOrganization } from '../../src/commands/organization.ts';
 import { registerDomain } from '../../src/commands/sending-domain/change-domain.ts';
 import { disableWebhook, pauseWebhook, updateWebhook } from '../../src/commands/webhook.ts';
 import { LOG_START, type RecordedEvent } from '../../src/domain/ports/event-store.ts';
@@ -62,6 +62,28 @@ describe('a notice of a paused webhook', () => {
     expect(stored).toMatchObject({ subject: `Webhook ${webhookId} was paused` });
     expect(JSON.stringify(stored)).toContain('key_1');
     expect(JSON.stringify(stored)).toContain(`POST /v1/webhooks/${webhookId}/adopt`);
+  });
+});
+
+describe('a notice of a suspended organization', () => {
+  test('states the reason of the operator and what works, and that it may send again', async () => {
+    const outbox = await service();
+    await withContact(outbox);
+    await suspendOrganization(outbox.context, originOf(outbox), 'It sent spam.');
+    await resumeOrganization(outbox.context, originOf(outbox), 'The list is clean.');
+    await noticesOf(outbox)(await logOf(outbox));
+    const ids = (await accepted(outbox)).map(({ contentId }) => contentId);
+    const stored = await outbox.context.contents.get(ids);
+    expect(ids.map((id) => stored.get(id))).toMatchObject([
+      {
+        subject: 'Your organization was suspended',
+        recipients: [{ address: 'ops@example.org' }],
+        text: expect.stringMatching(
+          /It sent spam\.[\s\S]*Links to unsubscribe still work\.[\s\S]*Only the operator can resume/,
+        ),
+      },
+      { subject: 'Your organization may send again', text: expect.stringContaining('The list is clean.') },
+    ]);
   });
 });
 

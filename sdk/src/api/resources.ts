@@ -222,8 +222,8 @@ export const messages = (call: Call) => ({
    * Each message is the body of a send and uses one request of the limit. More messages than the whole limit are 422
    * `batch_exceeds_limit`, even if the limit is unused. `strict`: one invalid message
    * rejects the batch and nothing is sent; `details` names `messages[3].to`. `partial`: each is accepted or rejected
-   * separately, and the response is 202 even if all are rejected. It is not one transaction: after a 503 the same request with the same
-   * `Idempotency-Key` completes it.
+   * separately, and the response is 202 even if all are rejected, unless the organization is suspended. It is not one transaction: after a
+   * 503 the same request with the same `Idempotency-Key` completes it.
    *
    * Needs a key with `send`. Counts against its limit of `send` requests.
    */

@@ -660,7 +660,7 @@ export interface Batch {
   } | {
     error: {
       message: string;
-      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
       details?: Record<string, string[]> | undefined;
       retry_after?: number | undefined;
     };
@@ -1361,7 +1361,7 @@ export interface Message {
     next_attempt_at: string | null;
     /** Why a due recipient is held; null: it is not held. */
     held: {
-      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up';
+      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up' | 'organization_suspended';
       since: string;
       /** Latest time of the next check. */
       until: string;
@@ -1648,7 +1648,7 @@ export type ApiKeyHistoryEntry = {
   details: {
     change: 'update' | 'rotate' | 'revoke' | 'delete';
     /** Code of the error response. */
-    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   };
 } | {
   id: string;
@@ -2550,7 +2550,7 @@ export interface RequestRefusal {
   /** Requested path, without the query. Segments that may be more than an id or a word are `***`. */
   path: string;
   status: number;
-  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   message: string;
   /** The first 20 of the error’s `details`, or the place where the JSON becomes invalid. */
   problems: ({
@@ -2580,7 +2580,7 @@ export interface RequestRefusalCounts {
   object: 'refused_request_counts';
   total: number;
   codes: ({
-    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
     status: number;
     count: number;
   })[];
@@ -2612,7 +2612,7 @@ export interface ShownRequestRefusal {
   /** Requested path, without the query. Segments that may be more than an id or a word are `***`. */
   path: string;
   status: number;
-  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+  code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
   message: string;
   /** The first 20 of the error’s `details`, or the place where the JSON becomes invalid. */
   problems: ({
@@ -3186,7 +3186,7 @@ export interface DestinationBacklog {
 export interface ErrorAnswer {
   error: {
     message: string;
-    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+    code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
     details?: Record<string, string[]> | undefined;
     retry_after?: number | undefined;
   };
@@ -3259,7 +3259,7 @@ export interface GetMessageAnswer {
     next_attempt_at: string | null;
     /** Why a due recipient is held; null: it is not held. */
     held: {
-      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up';
+      reason: 'domain_slowed' | 'domain_paused' | 'organization_slowed' | 'organization_paused' | 'bulk_mail_paused' | 'warm_up' | 'organization_suspended';
       since: string;
       /** Latest time of the next check. */
       until: string;
@@ -3395,7 +3395,7 @@ export interface CancelMessagesAnswer {
     id: string;
     cancelled: boolean;
     error: {
-      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'other_organization' | 'not_found' | 'content_gone' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
+      code: 'invalid_request' | 'invalid_json' | 'invalid_cursor' | 'invalid_html' | 'header_not_allowed' | 'unauthorized' | 'cross_site_request' | 'permission_missing' | 'presence_required' | 'wider_than_own_key' | 'environment_not_allowed' | 'address_not_allowed' | 'from_domain_mismatch' | 'organization_suspended' | 'other_organization' | 'not_found' | 'content_gone' | 'link_suspended' | 'not_signed_yet' | 'signing_stopped' | 'method_not_allowed' | 'domain_already_exists' | 'domain_is_public_suffix' | 'key_not_active' | 'too_many_live_secrets' | 'webhook_disabled' | 'last_admin_key' | 'message_being_sent' | 'message_ended' | 'message_not_scheduled' | 'template_invalid' | 'template_not_published' | 'template_variables_invalid' | 'resource_conflict' | 'precondition_failed' | 'body_too_large' | 'unsupported_media_type' | 'domain_not_verified' | 'too_many_topics' | 'too_many_webhooks' | 'last_owner' | 'member_already_exists' | 'too_many_members' | 'sign_in_link_invalid' | 'passkey_invalid' | 'oidc_invalid' | 'oidc_address_unverified' | 'oidc_no_member' | 'too_many_passkeys' | 'too_many_auditors' | 'topic_not_usable' | 'schedule_not_possible' | 'quota_exceeded' | 'plan_not_offered' | 'batch_exceeds_limit' | 'analysis_failed' | 'idempotency_key_reused' | 'rate_limit_exceeded' | 'unavailable' | 'internal_error';
       message: string;
     } | null;
   })[];
@@ -4016,6 +4016,12 @@ export interface GetOrganizationAnswer {
   } | null;
   /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
+  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  suspension: {
+    since: string;
+    /** As the operator of the service states it. */
+    reason: string;
+  } | null;
   created_at: string;
 }
 
@@ -4088,6 +4094,12 @@ export interface UpdateOrganizationAnswer {
   } | null;
   /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
+  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  suspension: {
+    since: string;
+    /** As the operator of the service states it. */
+    reason: string;
+  } | null;
   created_at: string;
 }
 
@@ -4119,6 +4131,12 @@ export interface SetLegalHoldAnswer {
   } | null;
   /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
+  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  suspension: {
+    since: string;
+    /** As the operator of the service states it. */
+    reason: string;
+  } | null;
   created_at: string;
 }
 
@@ -4150,6 +4168,12 @@ export interface SetContentsRolesAnswer {
   } | null;
   /** Start of the legal hold, during which neither retention nor erasures remove anything; null: no legal hold. */
   legal_hold_since: string | null;
+  /** Since when and why the operator lets the organization send no mail; null: it may send. */
+  suspension: {
+    since: string;
+    /** As the operator of the service states it. */
+    reason: string;
+  } | null;
   created_at: string;
 }
 

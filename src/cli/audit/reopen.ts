@@ -1,9 +1,6 @@
 import { reopenAuditLog } from '../../commands/audit-witnesses.ts';
 import { type OperatorCommand, required } from '../command.ts';
-import { UsageError } from '../failures.ts';
-import { operatorOrigin } from '../operator-origin.ts';
-
-const REASON = /^[^\p{Cc}]{1,500}$/u;
+import { operatorOrigin, reasonIn } from '../operator-origin.ts';
 
 export const reopenAuditLogCommand: OperatorCommand = {
   name: 'audit reopen',
@@ -11,8 +8,7 @@ export const reopenAuditLogCommand: OperatorCommand = {
   summary: 'lets the audit log of an organization be signed again after a restore, under another origin',
   run: async ({ context }, invocation) => {
     const tree = required(invocation, 'organization');
-    const reason = required(invocation, 'reason');
-    if (!REASON.test(reason)) throw new UsageError('--reason is a sentence of 500 characters at most');
+    const reason = reasonIn(invocation);
     const { origin, vkey } = await reopenAuditLog(context, await operatorOrigin(context, tree), { tree, reason });
     return { organization_id: tree, origin, verifier_key: vkey };
   },

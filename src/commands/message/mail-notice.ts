@@ -35,6 +35,9 @@ export interface NoticeDomain {
   readonly name: string;
 }
 
+/** In place of a key's id, which no key can have. */
+export const SERVICE_SENDER = 'service';
+
 const LOCAL_PART = 'outbox';
 
 const draftOf = (mailed: MailedNotice, from: string): MessageDraft => ({
@@ -57,7 +60,7 @@ const draftOf = (mailed: MailedNotice, from: string): MessageDraft => ({
 });
 
 const sender = (organizationId: string, { id, name }: NoticeDomain): Caller => ({
-  keyId: 'service',
+  keyId: SERVICE_SENDER,
   secret: 0,
   organizationId,
   environment: 'live',

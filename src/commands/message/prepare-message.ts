@@ -118,7 +118,7 @@ export const prepareMessage = async (
   const { draft, analysed } = request;
   requireFromDomain(caller, draft.from.address);
   requireOwnResentHeaders(caller, draft);
-  const { domain, keyId, environment, organizationId } = caller;
+  const { domain, keyId, environment, organizationId, suspension } = caller;
   const {
     stream,
     ttlSeconds,
@@ -148,6 +148,7 @@ export const prepareMessage = async (
     accept: {
       now: now.toISOString(),
       scheduledAt,
+      suspension,
       refusal: refusalOf(request),
       blocking: analysed?.blocks === true ? analysed.analysis : null,
       // A test key needs no proof: nothing leaves.

@@ -2,14 +2,14 @@ import { sha256 } from '../../domain/digest.ts';
 import { message } from '../../domain/message/message.ts';
 import { recordEngagement as decideRecordEngagement, type Engagement } from '../../domain/message/record-engagement.ts';
 import { messageStream } from '../../domain/streams.ts';
-import type { TrackedCopy } from '../../domain/tracking/tracking-token.ts';
+import type { TrackedRecipient } from '../../domain/tracking/tracking-token.ts';
 import { type CommandContext, eventContext } from '../context.ts';
 import { erasedRecord } from '../erasure.ts';
 import { execute, load } from '../execute.ts';
 import { recipientOrigin } from './unsubscribe-recipient.ts';
 
 /** Engagements of one recipient, as the tracking requests reported them. */
-export interface RecordEngagement extends TrackedCopy {
+export interface RecordEngagement extends TrackedRecipient {
   /** `url`: address of the link; null: the message was opened. */
   readonly engagements: readonly (Omit<Engagement, 'click'> & {
     readonly click: { readonly link: number; readonly links: number; readonly url: string } | null;

@@ -4,6 +4,7 @@ import { type Details, DomainError } from '../domain-error.ts';
 import type { Environment } from '../environment.ts';
 import type { Role } from '../member/events.ts';
 import type { Powers } from '../member/member.ts';
+import type { Suspension } from '../organization/organization.ts';
 import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limits.ts';
 import type { Tracking } from '../tracking/tracking.ts';
 import type { Permission } from './events.ts';
@@ -37,6 +38,8 @@ export interface Caller {
   readonly bounds: KeyBounds;
   /** The plan that the organization chose. Absent: it has chosen none. */
   readonly plan?: Plan;
+  /** The operator has stopped the sends of the organization. Absent: it may send. */
+  readonly suspension?: Suspension;
   /** The sending domain the key is bound to (spec §5.4). */
   readonly domain: {
     readonly id: string;

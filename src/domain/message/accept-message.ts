@@ -1,6 +1,7 @@
 import type { Analysis, Finding } from '../analysis/analysis.ts';
 import { type Details, DomainError } from '../domain-error.ts';
 import type { MessageEvent } from '../events.ts';
+import { requireUnsuspended, type Suspension } from '../organization/organization.ts';
 import { requireSchedulable } from './change-message.ts';
 import { customerEventCount, type Message } from './message.ts';
 
@@ -12,6 +13,8 @@ export interface AcceptMessage {
   readonly now: string;
   /** ISO 8601; null: at once. */
   readonly scheduledAt: string | null;
+  /** The operator has stopped the sends of the organization. Absent: it may send. */
+  readonly suspension?: Suspension | undefined;
   /** The domain is verified, or the mail does not leave this machine. */
   readonly sendable: boolean;
   /** What is known against it, unless it was accepted before. */
@@ -36,7 +39,16 @@ const detailsOf = (findings: Analysis['findings']): Details => {
   return Object.fromEntries(byField.map(([field, some = []]) => [field, [...new Set(some.map(sentenceOf))]]));
 };
 
-const requireAcceptable = ({ accepted, now, scheduledAt, sendable, refusal, blocking }: AcceptMessage): void => {
+const requireAcceptable = ({
+  accepted,
+  now,
+  scheduledAt,
+  suspension,
+  sendable,
+  refusal,
+  blocking,
+}: AcceptMessage): void => {
+  requireUnsuspended(suspension);
   if (!sendable) {
     const problem = `domain ${accepted.fromDomain} is not verified`;
     throw new DomainError('domain_not_verified', problem, { details: { from: [problem] } });
@@ -52,7 +64,8 @@ const requireAcceptable = ({ accepted, now, scheduledAt, sendable, refusal, bloc
 
 /**
  * Accepts once. Repeating the same request changes nothing, even if it would be refused now.
- * @throws {DomainError} `refusal`, `idempotency_key_reused`, `domain_not_verified`, `schedule_not_possible`, `analysis_failed`.
+ * @throws {DomainError} `refusal`, `idempotency_key_reused`, `organization_suspended`, `domain_not_verified`,
+ * `schedule_not_possible`, `analysis_failed`.
  */
 export const acceptMessage = (state: Message, command: AcceptMessage): readonly MessageEvent[] => {
   const { accepted, scheduledAt } = command;

@@ -8,7 +8,7 @@ import { extendedExpiry, nextAttemptAt } from './retry-schedule.ts';
 /** Why a message waits though it is due. */
 export interface Hold {
   readonly reason: HoldReason;
-  /** Whose release ends it: a domain, an organization, or the stream of a warm-up; null: only time does. */
+  /** Holder whose release ends it, as in `RecipientsHeld`; null: only time does. */
   readonly heldBy: string | null;
   /** After which the message is looked at again, whatever happens. */
   readonly waitSeconds: number;

@@ -78,6 +78,7 @@ export const HOLD_REASONS = [
   'organization_paused',
   'bulk_mail_paused',
   'warm_up',
+  'organization_suspended',
 ] as const;
 export type HoldReason = (typeof HOLD_REASONS)[number];
 
@@ -145,7 +146,10 @@ export const messageEvents = {
     ...about,
     recipientIds: z.array(z.string()),
     reason: z.enum(HOLD_REASONS),
-    /** Whose release ends it before `until`: a domain, an organization, or the stream of a warm-up; null: only time does. */
+    /**
+     * Holder whose release ends it before `until`: a domain or organization by its reputation, the stream of a warm-up, or that
+     * of a suspended organization; null: only time does.
+     */
     heldBy: z.string().nullable(),
     /** When the hold is checked again, whatever happens. */
     until: z.string(),

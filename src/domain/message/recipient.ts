@@ -26,7 +26,7 @@ export interface Lease {
 /** What keeps back a recipient that could be sent to. */
 export interface Held {
   readonly reason: HoldReason;
-  /** Whose release ends it: a domain, an organization, or the stream of a warm-up; null: only time does. */
+  /** Holder whose release ends it, as in `RecipientsHeld`; null: only time does. */
   readonly heldBy: string | null;
   readonly since: string;
   /** When the hold is checked again at the latest. */

@@ -55,6 +55,10 @@ export const organizationEvents = {
   OrganizationUpdated: z.object({ organizationId: z.string(), ...settings.partial().shape }),
   /** While it is active nothing of the organization is removed from the vault: neither by its age nor by an erasure. */
   LegalHoldSet: z.object({ organizationId: z.string(), active: z.boolean() }),
+  /** The operator has stopped its sends: none is accepted, and what was accepted before is held. */
+  OrganizationSuspended: z.object({ organizationId: z.string(), reason: z.string() }),
+  /** It sends again, and what was held goes on. */
+  OrganizationResumed: z.object({ organizationId: z.string(), reason: z.string() }),
   /** Members of these roles see contents of mail from now on, those of the other masked roles do not. */
   ContentsRolesSet: z.object({ organizationId: z.string(), roles: z.array(maskedRoleSchema) }),
   /** From the start of that day (UTC) on; the terms stay as they are here. */

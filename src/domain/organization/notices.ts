@@ -47,6 +47,29 @@ export const noticeOf = (event: RecordedEvent): Notice | null => {
         ].join('\n'),
       };
     }
+    case 'OrganizationSuspended':
+      return {
+        subject: 'Your organization was suspended',
+        text: [
+          `The operator of this service suspended your organization at ${event.metadata.occurredAt}. Their reason:`,
+          `  ${event.data.reason}`,
+          '',
+          'No mail is accepted or sent, mail accepted earlier is held, and tracked links in your mail do not work.',
+          'You can still read everything, cancel mail and change settings. Links to unsubscribe still work.',
+          '',
+          'Only the operator can resume your organization: ask them.',
+        ].join('\n'),
+      };
+    case 'OrganizationResumed':
+      return {
+        subject: 'Your organization may send again',
+        text: [
+          `The operator of this service resumed your organization at ${event.metadata.occurredAt}. Their reason:`,
+          `  ${event.data.reason}`,
+          '',
+          'Mail is accepted again, and mail that was held is sent unless its time to live is over.',
+        ].join('\n'),
+      };
     case 'QuotaWarned':
     case 'QuotaExceeded': {
       const { month, planId, limit, used } = event.data;

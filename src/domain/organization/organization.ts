@@ -39,6 +39,8 @@ export type Organization =
       readonly createdAt: string;
       /** Since when nothing is removed from the vault; null: there is no legal hold. */
       readonly heldSince: string | null;
+      /** null: it may send. */
+      readonly suspension: Suspension | null;
       /** Masked roles whose members see contents of mail. */
       readonly contentsRoles: readonly MaskedRole[];
       /** Plans it chose, oldest first. */
@@ -48,6 +50,14 @@ export type Organization =
       /** Domains whose keys nobody counts on any more, in the same way. */
       readonly releasedDomains: Readonly<Record<string, Revision>>;
     };
+
+/** The operator has stopped the sends of an organization. */
+export interface Suspension {
+  /** ISO 8601. */
+  readonly since: string;
+  /** The operator's words. The organization reads them too. */
+  readonly reason: string;
+}
 
 type Revisions = Readonly<Record<string, Revision>>;
 
@@ -72,6 +82,7 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
         settings: { ...DEFAULT_SETTINGS, name },
         createdAt: context.occurredAt,
         heldSince: null,
+        suspension: null,
         contentsRoles: [],
         chosenPlans: [],
         releasedKeys: {},
@@ -89,6 +100,13 @@ export const organization: Aggregate<Organization, OrganizationEvent> = {
       }
       case 'LegalHoldSet':
         return { ...state, heldSince: event.data.active ? context.occurredAt : null };
+      case 'OrganizationSuspended':
+        return {
+          ...state,
+          suspension: { since: state.suspension?.since ?? context.occurredAt, reason: event.data.reason },
+        };
+      case 'OrganizationResumed':
+        return { ...state, suspension: null };
       case 'ContentsRolesSet':
         return { ...state, contentsRoles: event.data.roles };
       case 'PlanChosen': {
@@ -170,6 +188,31 @@ export const updateOrganization = (state: Organization, changes: SettingChanges)
 export const setLegalHold = (state: Organization, active: boolean): readonly OrganizationEvent[] => {
   const { organizationId, heldSince } = requireOrganization(state);
   return active === (heldSince !== null) ? [] : [{ type: 'LegalHoldSet', data: { organizationId, active } }];
+};
+
+/** Stops its sends. Another reason replaces the one before; the same again is nothing. @throws {DomainError} `not_found`. */
+export const suspendOrganization = (state: Organization, reason: string): readonly OrganizationEvent[] => {
+  const { organizationId, suspension } = requireOrganization(state);
+  return suspension?.reason === reason ? [] : [{ type: 'OrganizationSuspended', data: { organizationId, reason } }];
+};
+
+/** Lets it send again. Nothing if it may send. @throws {DomainError} `not_found`. */
+export const resumeOrganization = (state: Organization, reason: string): readonly OrganizationEvent[] => {
+  const { organizationId, suspension } = requireOrganization(state);
+  return suspension === null ? [] : [{ type: 'OrganizationResumed', data: { organizationId, reason } }];
+};
+
+/** null: it may send, or does not exist. */
+export const suspensionOf = (state: Organization | undefined): Suspension | null =>
+  state?.status === 'active' ? state.suspension : null;
+
+/** @throws {DomainError} `organization_suspended`. */
+export const requireUnsuspended = (suspension: Suspension | undefined): void => {
+  if (suspension === undefined) return;
+  throw new DomainError(
+    'organization_suspended',
+    `the operator of this service has suspended your organization, and only they can resume it: ${suspension.reason}`,
+  );
 };
 
 /** Says which masked roles see contents of mail. The same again is nothing. @throws {DomainError} `not_found`. */

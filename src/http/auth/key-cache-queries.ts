@@ -8,7 +8,7 @@ import { type Member, type Members, POWERS, type Powers } from '../../domain/mem
 import { type ExistingSession, firstPasskeyUntil } from '../../domain/member/session.ts';
 import type { MemberLink } from '../../domain/member/sign-in-link.ts';
 import type { OrganizationSettings } from '../../domain/organization/events.ts';
-import { DEFAULT_SETTINGS } from '../../domain/organization/organization.ts';
+import { DEFAULT_SETTINGS, suspensionOf } from '../../domain/organization/organization.ts';
 import type { DomainFacts } from '../../domain/ports/analyzer.ts';
 import type { RateLimits } from '../../domain/rate-limits.ts';
 import { type DomainRecords, RECORDS_UNKNOWN } from '../../domain/sending-domain/domain-records.ts';
@@ -40,6 +40,10 @@ export interface KeyCacheQueries {
   ceilingsOf(organizationId: string): RateLimits | null;
   /** Empty if the organization does not exist. */
   organizationNameOf(organizationId: string): string;
+  /** Whether it must not send. Answers from memory, also while the log cannot be read. */
+  isSuspended(organizationId: string): boolean;
+  /** Whether any organization must not send. */
+  areAnySuspended(): boolean;
   /** Settings that the organization controls. */
   settingsOf(organizationId: string): Omit<OrganizationSettings, 'name'>;
   /** Whether the organization has such a key and it holds `admin`. */
@@ -66,10 +70,14 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
 
   const domainRecordsOf = (domainId: string): DomainRecords => state.records.get(domainId) ?? RECORDS_UNKNOWN;
 
-  const chosenPlanOf = (organizationId: string): Pick<Caller, 'plan'> => {
+  const factsOf = (organizationId: string): Pick<Caller, 'plan' | 'suspension'> => {
     const found = state.organizations.get(organizationId);
     const chosen = found?.status === 'active' ? found.chosenPlans.at(-1) : undefined;
-    return chosen === undefined ? {} : { plan: chosen.plan };
+    const suspension = suspensionOf(found);
+    return {
+      ...(chosen === undefined ? {} : { plan: chosen.plan }),
+      ...(suspension === null ? {} : { suspension }),
+    };
   };
 
   const NO_DOMAIN = { id: '', name: '', verified: false };
@@ -82,7 +90,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
     permissions: key.permissions,
     bounds: key,
     domain: domainOf(key.domainId),
-    ...chosenPlanOf(key.organizationId),
+    ...factsOf(key.organizationId),
   });
 
   const callerOfAuditor = ({
@@ -132,7 +140,7 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       permissions,
       bounds: { allowedCidrs: [], expiresAt: null, rateLimits: {} },
       domain: NO_DOMAIN,
-      ...chosenPlanOf(organizationId),
+      ...factsOf(organizationId),
     };
   };
 
@@ -199,6 +207,8 @@ export const createKeyCacheQueries = (state: KeyCacheState, capturing: boolean):
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.settings.name : '';
     },
+    isSuspended: (organizationId) => state.suspended.has(organizationId),
+    areAnySuspended: () => state.suspended.size > 0,
     settingsOf: (organizationId) => {
       const found = state.organizations.get(organizationId);
       return found?.status === 'active' ? found.settings : DEFAULT_SETTINGS;

@@ -90,6 +90,7 @@ const POSTMARK_ERRORS: Readonly<Partial<Record<ErrorFields['code'], readonly [co
   other_organization: [POSTMARK_CODES.messageNotFound],
   unauthorized: [POSTMARK_CODES.badToken, 401],
   permission_missing: [POSTMARK_CODES.badToken, 403],
+  organization_suspended: [POSTMARK_CODES.notAllowedToSend, 403],
   address_not_allowed: [POSTMARK_CODES.badToken, 403],
   body_too_large: [POSTMARK_CODES.invalidEmail, 413],
   method_not_allowed: [POSTMARK_CODES.invalidEmail, 405],

@@ -16,6 +16,7 @@ import { type Page, sendPage } from './page.ts';
 const ERROR_SENTENCES: Partial<Readonly<Record<ErrorCode, readonly [keyof Sentences, keyof Sentences]>>> = {
   not_found: ['notFoundTitle', 'notFound'],
   content_gone: ['goneTitle', 'gone'],
+  link_suspended: ['suspendedTitle', 'suspended'],
   rate_limit_exceeded: ['tooManyTitle', 'tooMany'],
   resource_conflict: ['laterTitle', 'later'],
   unavailable: ['laterTitle', 'later'],

@@ -21,7 +21,7 @@ import { shownLine, timeZone } from '../validation/fields.ts';
 import { bareAddress } from './messages/send-fields.ts';
 
 const serializeOrganization = ({
-  organization: { organizationId, settings, contentsRoles, ceilings, heldSince, createdAt },
+  organization: { organizationId, settings, contentsRoles, ceilings, heldSince, suspension, createdAt },
   contact,
 }: OrganizationAtRevision): SerializedOrganization => ({
   id: organizationId,
@@ -37,6 +37,7 @@ const serializeOrganization = ({
   contents_allowed_to: [...contentsRoles],
   rate_limit_ceilings: ceilings,
   legal_hold_since: heldSince,
+  suspension: suspension === null ? null : { ...suspension },
   created_at: createdAt,
 });
 

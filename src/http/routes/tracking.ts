@@ -1,22 +1,63 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { DomainError } from '../../domain/domain-error.ts';
+import { messageStream } from '../../domain/streams.ts';
 import { recognizeClient } from '../../domain/tracking/client.ts';
-import { readClick, readOpen } from '../../domain/tracking/tracking-token.ts';
+import { type Owner, readClick, readOpen, type TrackedRecipient } from '../../domain/tracking/tracking-token.ts';
+import { withTimeout } from '../../lib/async/async.ts';
 import type { RouteContext } from '../endpoint.ts';
+import type { EngagementRecorder } from '../engagement-recorder.ts';
 import { type Described, routeSchema } from '../openapi/operation.ts';
 import { sendErrorPage } from '../pages/define-page.ts';
 import { methodAndUrl } from '../route-table.ts';
 
 /**
- * Targets of tracked links and images. Both are answered from the URL alone, even if the database is down. The opening
- * or click is recorded afterwards, without the client's address.
+ * Tracked links and images. Both are answered from the address and from memory, whatever is away; what they tell is
+ * recorded afterwards, without the client's address. Those of a suspended organization answer 410, and nothing is recorded.
+ *
+ * A token of an earlier version names no organization. While one is suspended the log is asked whose message it is; if it
+ * does not answer in time, the link works.
  */
 
 /** A transparent pixel (GIF89a). */
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
 /** Output of `trackedTarget`. Nothing else is ever put into a header. */
 const TARGET = /^https?:\/\/[\x21-\x7e]+$/;
+
+/** More wait for the log when old mail is opened by many; fewer let old links of a suspended organization work. */
+const LOOK_UPS_MAX = 32;
+/** Longer keeps readers waiting, shorter lets old links of a suspended organization work while the log is slow. */
+const LOOK_UP_MS_MAX = 1_000;
+/** Messages whose organization is remembered, of 200 bytes each. Fewer are read again. */
+const OWNERS_MAX = 10_000;
+
+type FindOwner = (messageId: string) => Promise<string | null>;
+
+/** Finds the organization of a message in the log. @returns null: it is not known in time. */
+const createFindOwner = ({ context: { store, system } }: RouteContext['deps']): FindOwner => {
+  const owners = new LRUCache<string, string>({ max: OWNERS_MAX });
+  let lookUps = 0;
+
+  const read = async (messageId: string): Promise<string | null> => {
+    lookUps += 1;
+    try {
+      const [first] = await store.readStream(messageStream(messageId), { limit: 1 });
+      if (first === undefined) return null;
+      owners.set(messageId, first.metadata.organizationId);
+      return first.metadata.organizationId;
+    } finally {
+      lookUps -= 1;
+    }
+  };
+
+  return async (messageId) => {
+    const known = owners.get(messageId);
+    if (known !== undefined) return known;
+    if (lookUps >= LOOK_UPS_MAX) return null;
+    return withTimeout({ system, ms: LOOK_UP_MS_MAX }, read(messageId)).catch(() => null);
+  };
+};
 
 const notFound = (): DomainError => new DomainError('not_found', 'there is no such link');
 
@@ -37,25 +78,60 @@ const engagementOf = ({ deps: { context } }: RouteContext, request: FastifyReque
   count: 1,
 });
 
+type Click = Parameters<EngagementRecorder['note']>[1]['click'];
+
+/** The copy that a token names, and the answer to its request. */
+interface Target {
+  readonly copy: TrackedRecipient & Owner;
+  readonly click: Click;
+  answer(reply: FastifyReply): FastifyReply;
+}
+
+export const linkSuspended = (): DomainError =>
+  new DomainError('link_suspended', 'the sender of this mail is suspended: its links do not work');
+
+/** A promise only where the log has to be asked. */
+const isSuspended = (
+  { auth: { keyCache } }: RouteContext,
+  { organizationId, messageId }: Target['copy'],
+  findOwner: FindOwner,
+): boolean | Promise<boolean> => {
+  if (!keyCache.areAnySuspended()) return false;
+  if (organizationId !== null) return keyCache.isSuspended(organizationId);
+  return findOwner(messageId).then((owner) => owner !== null && keyCache.isSuspended(owner));
+};
+
+/** @param read finds what the request's token leads to. @throws {DomainError} `not_found`. */
 const defineTracked = (
-  { server, deps, operationId }: RouteContext,
+  route: RouteContext,
   name: 'GET /c/:token' | 'GET /o/:token',
   described: Pick<Described, 'summary' | 'description' | 'query' | 'answer' | 'mediaType'>,
-  handle: (token: string, request: FastifyRequest, reply: FastifyReply) => FastifyReply,
-): void =>
+  read: (token: string, request: FastifyRequest) => Target,
+): void => {
+  const { server, deps, operationId } = route;
+  const findOwner = createFindOwner(deps);
   void server.register(async (scope) => {
     scope.setErrorHandler(sendErrorPage(deps.logger));
     const { url } = methodAndUrl(name);
-    // HEAD comes with it. Not async: the answer costs no turn of the event loop.
+    // HEAD comes with it. Not async: an answer from memory costs no turn of the event loop.
     scope.get(url, {
       schema: routeSchema(operationId, name, described),
       config: { anonymous: true },
       handler: (request, reply) => {
         const { token = '' } = request.params as { readonly token?: string };
-        handle(token, request, reply);
+        const { copy, click, answer } = read(token, request);
+        const follow = (suspended: boolean): void => {
+          uncached(reply);
+          if (suspended) throw linkSuspended();
+          route.engagements.note(copy, { ...engagementOf(route, request), click });
+          answer(reply);
+        };
+        const suspended = isSuspended(route, copy, findOwner);
+        return typeof suspended === 'boolean' ? follow(suspended) : suspended.then(follow);
       },
     });
   });
+};
 
 const query = z.object({
   u: z.string().describe('Where the link leads. Only the address that the token was made for.'),
@@ -70,17 +146,16 @@ export const followLinkRoute = (route: RouteContext): void => {
       summary: 'Follow a tracked link',
       description:
         'Target of links in mail with `tracking.clicks`. The token is valid only for exactly this address. ' +
-        'The sender gets the event `message.clicked`.',
+        'The sender gets the event `message.clicked`. 410: the sender is suspended.',
       query,
     },
-    (token, request, reply) => {
+    (token, request) => {
       const { u } = request.query as { readonly u?: unknown };
       const url = typeof u === 'string' && TARGET.test(u) ? u : '';
-      const found = readClick(trackingKeys, token, url);
-      if (found === null || url === '') throw notFound();
-      const { link, links } = found;
-      route.engagements.note(found, { ...engagementOf(route, request), click: { link, links, url } });
-      return uncached(reply).code(302).header('location', url).send();
+      const copy = readClick(trackingKeys, token, url);
+      if (copy === null || url === '') throw notFound();
+      const { link, links } = copy;
+      return { copy, click: { link, links, url }, answer: (reply) => reply.code(302).header('location', url).send() };
     },
   );
 };
@@ -94,15 +169,14 @@ export const loadPixelRoute = (route: RouteContext): void => {
       summary: 'Load the image of a tracked message',
       description:
         'An invisible image in mail with `tracking.opens`. The sender gets the event `message.opened`, which says whether ' +
-        'a machine loaded it.',
+        'a machine loaded it. 410: the sender is suspended.',
       answer: z.string(),
       mediaType: 'image/gif',
     },
-    (token, request, reply) => {
-      const found = readOpen(trackingKeys, token);
-      if (found === null) throw notFound();
-      route.engagements.note(found, { ...engagementOf(route, request), click: null });
-      return uncached(reply).type('image/gif').send(PIXEL);
+    (token) => {
+      const copy = readOpen(trackingKeys, token);
+      if (copy === null) throw notFound();
+      return { copy, click: null, answer: (reply) => reply.type('image/gif').send(PIXEL) };
     },
   );
 };

@@ -131,7 +131,7 @@ const trackingOf = (
   if (tracking === undefined || html === undefined) return undefined;
   const trackedName = sendingDomains.trackedNameOf(domainId);
   const baseUrl = trackedName === null ? publicUrl() : trackingUrl(publicUrl(), trackedName);
-  const copy = { messageId, recipientId };
+  const copy = { messageId, recipientId, organizationId: state.organizationId };
   return trackedHtml(trackingKeys, { copy, tracking, baseUrl, publicUrl: publicUrl(), unsubscribe });
 };
 

@@ -4,10 +4,11 @@ import type { AskHeld, AskHolders, DueDelivery, DuePage } from '../../projection
 import type { SendingDomains } from '../domains/sending-domains.ts';
 import type { SendingHolds } from '../reputation/sending-holds.ts';
 import type { WarmUpHolds } from '../warm-ups/warm-up-holds.ts';
+import type { SuspensionHolds } from './suspended-organizations.ts';
 import { createSweepCursors, type SweepCursors } from './sweep-cursors.ts';
 
 /**
- * Finds mail whose holder (a domain, organization or warm-up) holds it no more. Nothing is written when a holder releases
+ * Finds mail whose holder (a domain, organization or warm-up, or a suspension) holds it no more. Nothing is written when a holder releases
  * its mail: who holds is known here, and the rows are taken bit by bit, so that a release costs the same however much waits.
  */
 
@@ -20,6 +21,7 @@ export interface HeldMail {
 export interface FindReleasedParts {
   readonly heldMail: HeldMail;
   readonly sendingHolds: Pick<SendingHolds, 'reputationOf'>;
+  readonly suspensionHolds: Pick<SuspensionHolds, 'keeps'>;
   readonly warmUpHolds: Pick<WarmUpHolds, 'keeps' | 'offered'>;
   /** Mail held by a deleted domain is found too: it fails when it is tried. */
   readonly sendingDomains: Pick<SendingDomains, 'isDeleted'>;
@@ -54,7 +56,7 @@ const OF_DESTINATION_MAX = 100;
 const SLOWED_SEEN = 50;
 
 export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
-  const { heldMail, isOneServer, sendingHolds, warmUpHolds, sendingDomains } = parts;
+  const { heldMail, isOneServer, sendingHolds, suspensionHolds, warmUpHolds, sendingDomains } = parts;
   let after = '';
   /** Destination that each holder's last page ended with. */
   const pages = new Map<string, string>();
@@ -70,7 +72,8 @@ export const createFindReleased = (parts: FindReleasedParts): FindReleased => {
     sendingDomains.isDeleted(holder) || sendingDomains.isDeleted(domainOfWarmUp(holder) ?? '');
 
   const holds = (holder: string): boolean =>
-    !isDeleted(holder) && (isPaused(sendingHolds.reputationOf(holder)) || warmUpHolds.keeps(holder));
+    suspensionHolds.keeps(holder) ||
+    (!isDeleted(holder) && (isPaused(sendingHolds.reputationOf(holder)) || warmUpHolds.keeps(holder)));
 
   const releasingHolders = async (): Promise<readonly string[]> => {
     const holders = await heldMail.holders({ after, limit: HOLDERS_MAX });

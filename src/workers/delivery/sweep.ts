@@ -39,7 +39,7 @@ export interface SweepDeliveries {
   readonly queues: DeliveryQueues;
   /** Absent: one server takes everything. */
   readonly destinations?: Destinations | undefined;
-  /** Bulk mail that nothing holds any more. Absent: it goes on when its time comes. */
+  /** Mail that nothing holds any more, most of it bulk: all goes into the bulk queue. Absent: it goes on when its time comes. */
   readonly released?: FindReleased | undefined;
   readonly recentlyQueued: RecentlyQueued;
   readonly destinationQueues: Pick<DestinationQueues, 'saturated'>;

@@ -5,7 +5,11 @@ import { openUrl, readOpen, type TrackingKeys } from '../../../src/domain/tracki
 import { createInMemorySecrets } from '../../support/in-memory/secrets.ts';
 
 const keyOf = (number: number): string => `secret key number ${number} of sufficient length`;
-const COPY = { messageId: formatId('msg', Buffer.alloc(16)), recipientId: formatId('rcp', Buffer.alloc(16)) };
+const COPY = {
+  messageId: formatId('msg', Buffer.alloc(16)),
+  recipientId: formatId('rcp', Buffer.alloc(16)),
+  organizationId: formatId('org', Buffer.alloc(16)),
+};
 
 const tokenBy = (keys: TrackingKeys): string => openUrl(keys, 'https://t.test', COPY).slice('https://t.test/o/'.length);
 const reads = (keys: TrackingKeys, token: string): boolean => readOpen(keys, token) !== null;

@@ -132,7 +132,7 @@ describe('a tracked copy', () => {
   test('a link is https://host/c/<token>?u=<url>, and the token names message, recipient and link', () => {
     const tokens = copies.flatMap(({ hrefs }) => hrefs.slice(0, 2)).map((href) => new URL(href).pathname);
     expect(new Set(tokens).size).toBe(4);
-    for (const path of tokens) expect(path).toMatch(/^\/c\/[\w-]{72}$/);
+    for (const path of tokens) expect(path).toMatch(/^\/c\/[\w-]{96}$/);
     for (const { hrefs } of copies) {
       expect(hrefs.slice(0, 2).map((href) => new URL(href).searchParams.get('u'))).toEqual([TARGET, OTHER]);
     }

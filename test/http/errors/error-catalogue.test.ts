@@ -3,11 +3,14 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { LogContradiction } from '../../../src/commands/audit.ts';
 import { AUDITORS_MAX } from '../../../src/commands/auditor.ts';
 import { claimAttempt } from '../../../src/commands/message/attempt.ts';
+import { suspendOrganization } from '../../../src/commands/organization.ts';
 import { BUILT_IN_PLANS } from '../../../src/domain/billing/plan.ts';
 import { ERROR_CATALOGUE, type ErrorCode } from '../../../src/domain/error-catalogue.ts';
+import { formatId } from '../../../src/domain/ids.ts';
 import { MEMBERS_MAX } from '../../../src/domain/member/member.ts';
 import { PASSKEYS_MAX } from '../../../src/domain/member/passkey.ts';
 import { type Append, WrongExpectedRevision } from '../../../src/domain/ports/event-store.ts';
+import { openUrl } from '../../../src/domain/tracking/tracking-token.ts';
 import { WEBHOOKS_MAX_DEFAULT } from '../../../src/domain/webhook/webhook.ts';
 import { ERROR_STATUSES } from '../../../src/http/errors/error-response.ts';
 import { TOPICS_MAX } from '../../../src/http/routes/topics.ts';
@@ -16,7 +19,7 @@ import { createInMemoryContents } from '../../support/in-memory/contents.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { openOidc } from '../support/oidc-sign-in.ts';
 import { openPeople } from '../support/passkey-people.ts';
-import { createMemoryStore, type Service, startService } from '../support/service.ts';
+import { createMemoryStore, operator, type Service, startService } from '../support/service.ts';
 import { SAME_ORIGIN, signInWith } from '../support/sign-in.ts';
 
 let service: Service;
@@ -92,6 +95,14 @@ const sentByTestKey = async (): Promise<string> =>
 const reschedule = (url: string) => {
   const payload = { scheduled_at: new Date(Date.now() + 3_600_000).toISOString() };
   return ask({ method: 'PATCH', url, payload, by: 'test' });
+};
+
+/** An organization that its operator has suspended. */
+const suspended = async (): Promise<string> => {
+  const organization = await service.makeOrganization();
+  await suspendOrganization(service.deps.context, operator(organization), 'It sent spam.');
+  await service.server.shared.auth.keyCache.catchUp();
+  return organization;
 };
 
 const PROVOKED = {
@@ -231,6 +242,17 @@ const PROVOKED = {
     vi.spyOn(readModels.audit, 'size').mockRejectedValueOnce(new LogContradiction('the log was changed'));
     return post('/v1/audit/checkpoints', {});
   },
+  organization_suspended: async () => {
+    const organization = await suspended();
+    const key = await service.makeKey(organization, await service.makeDomain(organization, 'suspended.test'));
+    const payload = { ...MESSAGE, from: 'a@suspended.test' };
+    return service.request({ method: 'POST', url: SEND, key: key.value, payload });
+  },
+  link_suspended: async () => {
+    const copy = { messageId: formatId('msg', Buffer.alloc(16)), recipientId: formatId('rcp', Buffer.alloc(16)) };
+    const url = openUrl(service.deps.trackingKeys, '', { ...copy, organizationId: await suspended() });
+    return service.request({ url });
+  },
   content_gone: async () => {
     const url = await sentByTestKey();
     const expired = { kind: 'expired', at: '2026-01-01T00:00:00.000Z' } as const;
@@ -249,7 +271,9 @@ describe('the catalogue of errors', () => {
 
   test.each(Object.entries(PROVOKED))('has %s, which a request is answered with', async (code, provoke) => {
     const answer = await provoke();
-    expect(answer.json()).toMatchObject({ error: { code, message: expect.stringMatching(/./) } });
+    if (code === 'link_suspended')
+      expect(answer.headers['content-type']).toMatch(/^text\/html/); // it has pages alone
+    else expect(answer.json()).toMatchObject({ error: { code, message: expect.stringMatching(/./) } });
     expect(answer.statusCode).toBe(ERROR_STATUSES[code as ErrorCode]);
     expect(answer.headers['x-request-id']).toMatch(/^req_/);
   });

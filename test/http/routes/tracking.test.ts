@@ -13,6 +13,7 @@ const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 let service: Service;
 let key: string;
 let domainId: string;
+let organizationId: string;
 let isAway = false;
 const contents = createInMemoryContents();
 const memory = createMemoryStore(contents);
@@ -28,7 +29,7 @@ beforeAll(async () => {
     head: () => (isAway ? Promise.reject(away) : memory.head()),
   };
   service = await startService({ context: { contents, store } });
-  const organizationId = await service.makeOrganization();
+  organizationId = await service.makeOrganization();
   domainId = await service.makeDomain(organizationId, 'example.test');
   key = (await service.makeKey(organizationId, domainId)).value;
 });
@@ -47,7 +48,7 @@ const send = async (more: object = {}): Promise<Sent> => {
 const pathOf = (url: string): string => url.replace('https://t.test', '');
 
 const linksOf = ({ id, recipients: [recipient] }: Sent, target = TARGET) => {
-  const copy = { messageId: id, recipientId: recipient?.id ?? '' };
+  const copy = { messageId: id, recipientId: recipient?.id ?? '', organizationId };
   return {
     click: pathOf(clickUrl(TRACKING_KEYS, 'https://t.test', { ...copy, link: 0, links: 3 }, target)),
     open: pathOf(openUrl(TRACKING_KEYS, 'https://t.test', copy)),
@@ -149,6 +150,7 @@ describe('a tracked link', () => {
       `${path.slice(0, -1)}?${query}`,
       `/c/?${query}`,
       `/c/${'a'.repeat(72)}?${query}`,
+      `/c/${'a'.repeat(96)}?${query}`,
       `/c/${'a'.repeat(9_000)}?${query}`,
       `/c/%2e%2e%2f?${query}`,
       `/c/${u('\r\nX: y')}?${query}`,

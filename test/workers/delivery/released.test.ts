@@ -41,6 +41,7 @@ const search = (
   const look = createFindReleased({
     heldMail: mailOf(rows),
     isOneServer,
+    suspensionHolds: { keeps: (holder) => holder === 'organization-org_1' && levels[holder] === 'paused' },
     warmUpHolds: {
       offered: () => undefined,
       keeps: (holder) => holder === 'warmUp-dom_1' && levels[holder] !== 'warned',
@@ -73,6 +74,14 @@ describe('held mail', () => {
     expect((await look()).map(({ found }) => found.length)).toEqual([2]);
     levels['warmUp-dom_1'] = 'warned';
     expect((await look()).map(({ found }) => found.length)).toEqual([2, 3]);
+  });
+
+  test('is found once its organization is resumed, whatever its reputation', async () => {
+    const levels: Record<string, ReputationLevel> = { 'organization-org_1': 'paused', org_1: 'paused' };
+    const look = search([...many(2, 'organization-org_1'), ...many(3, 'org_1')], levels);
+    expect(await look()).toEqual([]);
+    levels['organization-org_1'] = 'good';
+    expect((await look()).flatMap(({ found }) => found)).toHaveLength(2);
   });
 
   test('is found when its domain is deleted, whatever held it', async () => {

@@ -78,6 +78,7 @@ const sweepFor = async (seconds: number, rows: Rows, isOneServer: boolean): Prom
     released: createFindReleased({
       heldMail: { holders: (ask) => holdersOfMail(pool, ask), held: (ask) => heldMail(pool, ask) },
       sendingHolds: { reputationOf: () => GOOD_REPUTATION },
+      suspensionHolds: { keeps: () => false },
       warmUpHolds: { keeps: () => false, offered: () => undefined },
       sendingDomains: { isDeleted: () => false },
       isOneServer,

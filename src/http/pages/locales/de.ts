@@ -29,6 +29,9 @@ export const de: Sentences = {
   saved: 'Ihre Auswahl wurde gespeichert.',
   goneTitle: 'Diese E-Mail ist nicht mehr vorhanden',
   gone: 'Der Inhalt wurde gelöscht. Suchen Sie die E-Mail in Ihrem Postfach oder wenden Sie sich an den Absender.',
+  suspendedTitle: 'Dieser Link funktioniert nicht',
+  suspended:
+    'Der Absender dieser E-Mail ist gesperrt. Abmelden können Sie sich weiterhin über den Abmeldelink in der E-Mail.',
   malformedTitle: 'Das hat nicht geklappt',
   malformed:
     'Die übermittelten Daten passen nicht zu dieser Seite. Öffnen Sie den Link bitte noch einmal aus der E-Mail.',

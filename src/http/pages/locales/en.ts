@@ -22,6 +22,8 @@ export const en = {
   saved: 'Your choice has been saved.',
   goneTitle: 'This mail is no longer kept',
   gone: 'What it said has been deleted. Look for it in your mailbox, or ask its sender.',
+  suspendedTitle: 'This link does not work',
+  suspended: 'The sender of this mail is suspended. To unsubscribe, use the link for that in the mail: it still works.',
   malformedTitle: 'This did not work',
   malformed: 'What was sent to this address is not what its page sends. Open the link from the mail again.',
   laterTitle: 'Not possible just now',

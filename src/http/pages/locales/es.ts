@@ -26,6 +26,9 @@ export const es: Sentences = {
   saved: 'Su elección se ha guardado.',
   goneTitle: 'Este correo ya no está disponible',
   gone: 'Su contenido se ha eliminado. Busque el correo en su buzón o pregunte al remitente.',
+  suspendedTitle: 'Este enlace no funciona',
+  suspended:
+    'El remitente de este correo está suspendido. Todavía puede darse de baja con el enlace correspondiente del correo.',
   malformedTitle: 'No ha funcionado',
   malformed: 'Los datos enviados no corresponden a esta página. Abra de nuevo el enlace desde el correo.',
   laterTitle: 'Servicio no disponible en este momento',

@@ -29,6 +29,9 @@ export const fr: Sentences = {
   saved: 'Votre choix a été enregistré.',
   goneTitle: 'Cet e-mail n’est plus disponible',
   gone: 'Son contenu a été supprimé. Recherchez cet e-mail dans votre messagerie ou adressez-vous à son expéditeur.',
+  suspendedTitle: 'Ce lien ne fonctionne pas',
+  suspended:
+    'L’expéditeur de cet e-mail est suspendu. Vous pouvez toujours vous désabonner avec le lien prévu à cet effet dans l’e-mail.',
   malformedTitle: 'Cela n’a pas fonctionné',
   malformed: 'Les données envoyées ne correspondent pas à cette page. Ouvrez de nouveau le lien depuis l’e-mail.',
   laterTitle: 'Service momentanément indisponible',

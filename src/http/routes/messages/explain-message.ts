@@ -12,8 +12,10 @@ import {
   senderDestination,
 } from '../../../domain/destination/suspension.ts';
 import type { OutboxEvent } from '../../../domain/events.ts';
+import type { HoldReason } from '../../../domain/message/events.ts';
 import { type ExistingMessage, message } from '../../../domain/message/message.ts';
 import { isOpen } from '../../../domain/message/recipient.ts';
+import { organization, suspensionOf } from '../../../domain/organization/organization.ts';
 import { findingsOf, type MessageBody } from '../../../domain/ports/contents.ts';
 import type { Position, StreamName } from '../../../domain/ports/event-store.ts';
 import { deliveryId, type WebhookDelivery } from '../../../domain/ports/webhook-deliveries.ts';
@@ -23,6 +25,7 @@ import {
   apiKeyStream,
   destinationStream,
   messageStream,
+  organizationStream,
   reputationStream,
   sendingDomainStream,
   templateStream,
@@ -94,18 +97,33 @@ export const deliveriesOf = async (
   }
 };
 
+/** Holds that no reputation ends. */
+const APART: readonly string[] = ['warm_up', 'organization_suspended'] satisfies readonly HoldReason[];
+
 /** Current reputation of the domain and organization that hold back recipients of a message, by id. */
 export const reputationsOf = async (
   { context: { store } }: HttpDependencies,
   { recipients }: ExistingMessage,
 ): Promise<ReadonlyMap<string, Reputation>> => {
   const holders = [
-    ...new Set(recipients.flatMap(({ held }) => (held?.reason === 'warm_up' ? [] : (held?.heldBy ?? [])))),
+    ...new Set(
+      recipients.flatMap(({ held }) => (held === null || APART.includes(held.reason) ? [] : (held.heldBy ?? []))),
+    ),
   ];
   const reputations = holders.map(
     async (id) => [id, (await load(store, reputation, reputationStream(id))).state] as const,
   );
   return new Map(await Promise.all(reputations));
+};
+
+/** Whether the organization must not send, as far as the message waits for that. */
+export const isSuspendedNow = async (
+  { context: { store } }: HttpDependencies,
+  { recipients, organizationId }: ExistingMessage,
+): Promise<boolean> => {
+  if (recipients.every(({ held }) => held?.reason !== 'organization_suspended')) return false;
+  const { state } = await load(store, organization, organizationStream(organizationId));
+  return suspensionOf(state) !== null;
 };
 
 /** Longer keeps clients waiting. Shorter hides the reason for a wait when the resolver is slow. */
@@ -209,15 +227,18 @@ export const whatIsKnown = async (deps: HttpDependencies, id: string): Promise<M
   if (state.status === 'absent' || first === undefined) throw new Error('the message has been read before');
   const now = context.system.now().toISOString();
   const acted = membersIn(happenings.map(({ metadata }) => metadata.actor));
-  const [contents, people, circumstances, webhooks, suspensions, reputations] = await Promise.all([
-    context.contents.heads(quotedIn(state, happenings)),
-    namesOfMembers(context, state.organizationId, acted),
-    circumstancesOf(deps, state, first.position),
-    deliveriesOf(deps, state, happenings),
-    suspensionsOf(deps, state, now),
-    reputationsOf(deps, state),
-  ]);
-  return { message: state, happenings, contents, people, circumstances, ...webhooks, suspensions, reputations, now };
+  const [contents, people, circumstances, webhooks, suspensions, reputations, isOrganizationSuspended] =
+    await Promise.all([
+      context.contents.heads(quotedIn(state, happenings)),
+      namesOfMembers(context, state.organizationId, acted),
+      circumstancesOf(deps, state, first.position),
+      deliveriesOf(deps, state, happenings),
+      suspensionsOf(deps, state, now),
+      reputationsOf(deps, state),
+      isSuspendedNow(deps, state),
+    ]);
+  const waiting = { suspensions, reputations, isOrganizationSuspended, now };
+  return { message: state, happenings, contents, people, circumstances, ...webhooks, ...waiting };
 };
 
 /** Deliveries as they stood at a moment: what was tried later had not happened. */

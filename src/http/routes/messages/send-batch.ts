@@ -168,8 +168,12 @@ const isReplayed = (sent: SentBatch): boolean => {
   return replayed.length > 0 && replayed.every(Boolean);
 };
 
+/** Why no message of a suspended organization is accepted: said once, not for each message. */
+const suspensionIn = (items: Iterable<unknown>): DomainError | undefined =>
+  [...items].find((one): one is DomainError => one instanceof DomainError && one.code === 'organization_suspended');
+
 const inOneRefusal = (error: unknown): never => {
-  throw error instanceof BatchRefused ? batchRefusal(error.refusals) : error;
+  throw error instanceof BatchRefused ? (suspensionIn(error.refusals.values()) ?? batchRefusal(error.refusals)) : error;
 };
 
 export interface AcceptBatch {
@@ -199,6 +203,8 @@ export const acceptBatch = async (
   await callerNow(); // validation may have taken long
   const command = { items, strict, body: asSent, idempotencyKey: key };
   const sent = await sendBatch(route.deps.context, origin, caller, command).catch(inOneRefusal);
+  const suspension = suspensionIn(sent);
+  if (suspension !== undefined && sent.every((one) => one instanceof DomainError)) throw suspension;
   if (isReplayed(sent)) reply.header('idempotent-replayed', 'true');
   return sent;
 };
@@ -211,8 +217,8 @@ const EXAMPLES = {
 const DESCRIPTION = `Each message is the body of a send and uses one request of the limit. More messages than the whole limit are 422
 \`batch_exceeds_limit\`, even if the limit is unused. \`strict\`: one invalid message
 rejects the batch and nothing is sent; \`details\` names \`messages[3].to\`. \`partial\`: each is accepted or rejected
-separately, and the response is 202 even if all are rejected. It is not one transaction: after a 503 the same request with the same
-\`Idempotency-Key\` completes it.`;
+separately, and the response is 202 even if all are rejected, unless the organization is suspended. It is not one transaction: after a
+503 the same request with the same \`Idempotency-Key\` completes it.`;
 
 export const sendBatchRoute = endpoint(
   'POST /v1/messages/batch',

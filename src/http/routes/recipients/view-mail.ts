@@ -7,6 +7,7 @@ import { publicRoute } from '../../pages/define-page.ts';
 import { pageOfText, withImages } from '../../pages/mail-page.ts';
 import { secretHeaders } from '../../pages/page.ts';
 import { requireContent } from '../../schemas/message-content.ts';
+import { linkSuspended } from '../tracking.ts';
 
 /**
  * `View in browser`: the body of a mail as its recipient got it, and nothing of its headers, so that no other recipient is
@@ -36,7 +37,7 @@ const htmlOf = async (
 ): Promise<string> => {
   const { messageId, tracking = NO_TRACKING } = state.accepted;
   const untracked = { publicUrl, unsubscribe: body.unsubscribe };
-  const copy = { messageId, recipientId };
+  const copy = { messageId, recipientId, organizationId: state.organizationId };
   const links = trackedHtml(trackingKeys, {
     copy,
     tracking: { ...tracking, opens: false },
@@ -52,10 +53,11 @@ export const viewMailRoute = publicRoute(
     summary: 'Show a mail in the browser',
     description:
       'What `{{ view_url }}` in a mail leads to: its html, or its text, as the recipient got it, for as long as the content ' +
-      'is kept. Looking at it is not counted; its links are.',
+      'is kept. Looking at it is not counted; its links are. 410: the content is gone, or the sender is suspended.',
   },
-  async ({ token }, reply, { deps }) => {
+  async ({ token }, reply, { deps, auth: { keyCache } }) => {
     const recipient = await findLinkedRecipient(deps.context, 'view', token);
+    if (keyCache.isSuspended(recipient.message.state.organizationId)) throw linkSuspended();
     const body = await requireContent(deps.context.contents, recipient.message.state);
     const { html, text = '', subject, attachments } = body;
     const page =

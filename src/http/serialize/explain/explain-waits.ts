@@ -17,6 +17,7 @@ const KEPT_BACK: Readonly<Record<HoldReason, string>> = {
   organization_slowed: `bulk mail of its organization is sent one message at a time, because ${BAD}`,
   organization_paused: `bulk mail of its organization is paused, because ${BAD}`,
   bulk_mail_paused: 'all bulk mail of its organization was paused by somebody who may',
+  organization_suspended: 'the operator of this service has suspended its organization, and only they can resume it',
   warm_up: 'its sending domain is warming up and has used its daily quota',
 };
 
@@ -37,6 +38,8 @@ export interface WaitFacts {
   readonly suspensions: ReadonlyMap<string, Suspension>;
   /** Reputations that hold recipients, by domain or organization id. Absent: good. */
   readonly reputations: ReadonlyMap<string, Reputation>;
+  /** The organization must not send. */
+  readonly isOrganizationSuspended: boolean;
 }
 
 type Why = Omit<ExplainedWait, 'recipient'>;
@@ -130,7 +133,11 @@ const dueOf = (who: string, due: string, now: string): Why => {
 };
 
 /** Whether the hold is still in force: it may have ended since it was recorded. */
-const isStillHeld = ({ reason, heldBy, until }: Held, { reputations, now }: WaitFacts): boolean => {
+const isStillHeld = (
+  { reason, heldBy, until }: Held,
+  { reputations, isOrganizationSuspended, now }: WaitFacts,
+): boolean => {
+  if (reason === 'organization_suspended') return isOrganizationSuspended;
   const holder = heldBy === null ? undefined : reputations.get(heldBy);
   return reason === 'warm_up' || heldBy === null ? until > now : holder !== undefined && holdsBack(holder);
 };

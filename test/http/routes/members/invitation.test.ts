@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSystem } from '../../../../src/adapters/system.ts';
 import { readWholeStream } from '../../../../src/commands/execute.ts';
+import { suspendOrganization } from '../../../../src/commands/organization.ts';
 import { LOG_START } from '../../../../src/domain/ports/event-store.ts';
 import { membersStream } from '../../../../src/domain/streams.ts';
-import { type Service, startService } from '../../support/service.ts';
+import { operator, type Service, startService } from '../../support/service.ts';
 import { signInWith } from '../../support/sign-in.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -150,6 +151,20 @@ describe('an invitation is mailed', () => {
     expect(mails.map(({ recipients }) => recipients[0]?.address)).toEqual(['ann@example.net', 'ann@example.net']);
     const shown = await sending.request({ url: `/v1/messages/${mails[1]?.messageId}/content`, key: value });
     expect([shown.statusCode, shown.json().error.code]).toEqual([410, 'content_gone']);
+    await sending.close();
+  });
+
+  test('not for a suspended organization, which could write to any address by it; its link is handed over', async () => {
+    const sending = await startService({ inbox: null });
+    const id = await sending.makeOrganization();
+    const { value } = await sending.makeKey(id, await sending.makeDomain(id, 'members.test'));
+    await suspendOrganization(sending.deps.context, operator(id), 'It sent spam.');
+    await sending.server.shared.auth.keyCache.catchUp();
+    const payload = { email: 'ann@example.net', role: 'owner' };
+    const made = await sending.request({ method: 'POST', url: '/v1/members', key: value, payload });
+    expect([made.statusCode, made.json().link.mailed]).toEqual([201, false]);
+    expect(await mailsIn(sending)).toEqual([]);
+    expect((await signInWith(sending, made.json().link.url)).statusCode).toBe(200);
     await sending.close();
   });
 

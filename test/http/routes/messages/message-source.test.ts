@@ -47,6 +47,7 @@ describe('the preview of a message', () => {
     const pixel = openUrl(service.deps.trackingKeys, 'https://track.example.test/base', {
       messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa',
       recipientId: 'rcp_aaaaaaaaaaaaaaaaaaaaaaaaaa',
+      organizationId: 'org_aaaaaaaaaaaaaaaaaaaaaaaaaa',
     });
     const id = await send({ html: `<img src="https://cdn.example/o/a.png" alt=""><img src="${pixel}" alt="">` });
     const { headers, body } = await ask(`/v1/messages/${id}/preview?images=remote`);

@@ -10,12 +10,13 @@ import { type Service, startService } from '../../support/service.ts';
 
 let service: Service;
 let key: string;
+let organizationId: string;
 let secret: Uint8Array;
 let otherSecret: Uint8Array;
 
 beforeAll(async () => {
   service = await startService();
-  const organizationId = await service.makeOrganization();
+  organizationId = await service.makeOrganization();
   const { secrets } = service.deps.context;
   secret = await organizationSecret(secrets, organizationId);
   otherSecret = await organizationSecret(secrets, await service.makeOrganization());
@@ -70,7 +71,7 @@ describe('a mail in the browser', () => {
     const { id, tokens, recipients } = await send({ to: ['ann@example.org', 'bob@example.org'], html, tracking });
     const noted = vi.spyOn(service.deps.context.store, 'append');
     for (const [index, token] of tokens.entries()) {
-      const copy = { messageId: id, recipientId: recipients[index]?.id ?? '', links: 2 };
+      const copy = { messageId: id, recipientId: recipients[index]?.id ?? '', organizationId, links: 2 };
       const hrefs = ['https://a.test/x', 'https://a.test/y'].map((url, link) =>
         clickUrl(TRACKING_KEYS, '..', { ...copy, link }, url),
       );

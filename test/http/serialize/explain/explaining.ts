@@ -65,6 +65,7 @@ export const explain = (happenings: readonly RecordedMessageEvent[], more: Parti
     people: new Map(),
     suspensions: new Map(),
     reputations: new Map(),
+    isOrganizationSuspended: false,
     circumstances: {
       keyName: 'Shop',
       verification: { method: 'dns', verifiedAt: NOW },

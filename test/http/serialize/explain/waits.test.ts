@@ -193,6 +193,18 @@ describe('an explanation of a recipient who is kept back', () => {
     }
   });
 
+  test('is held while its organization is suspended, which its operator alone can end', () => {
+    const suspended = held({ reason: 'organization_suspended', heldBy: 'organization-org_1', until: minute(60) });
+    const happenings = recorded([accepted, suspended]);
+    const [wait] = explain(happenings, { isOrganizationSuspended: true }).waiting_because;
+    expect(wait).toMatchObject({ reason: 'held' });
+    expect(wait?.sentence).toContain(
+      'the operator of this service has suspended its organization, and only they can resume it. It continues when that ends.',
+    );
+    const [resumed] = explain(happenings).waiting_because;
+    expect(resumed).toMatchObject({ reason: 'due_now' });
+  });
+
   test('says until when, where time alone ends it', () => {
     const warmUp = held({ reason: 'warm_up', heldBy: null, until: minute(60) });
     const [wait] = explain(recorded([accepted, warmUp])).waiting_because;
