@@ -137,6 +137,31 @@ describe('executing a command', () => {
     expect(await store.readStream(stream)).toHaveLength(1);
   });
 
+  test.each([
+    [3, 'written'],
+    [4, 'unknown'],
+  ])('whose outcome is unknown %i times is %s', async (times, expected) => {
+    const store = newStore();
+    let left = times;
+    const away: EventStore = {
+      ...store,
+      append: async (append) => {
+        if (left-- > 0) throw new AppendOutcomeUnknown('no answer');
+        return store.append(append);
+      },
+    };
+    const tools = { store: away, system: { ...system, sleep: async () => undefined } };
+    const executed = execute(
+      tools,
+      execution(() => [keyCreated()]),
+    );
+    const outcome = await executed.then(
+      () => 'written',
+      (error: unknown) => (error instanceof AppendOutcomeUnknown ? 'unknown' : error),
+    );
+    expect(outcome).toBe(expected);
+  });
+
   test('folds a stream that is longer than one read', async () => {
     const store = newStore();
     const tools = { store, system };

@@ -62,6 +62,19 @@ test('every consumer gets every event once and in order, whether others are ahea
   );
 });
 
+test('a consumer that is behind those that joined first gets each event once', async () => {
+  const { store, append, streams } = openLog();
+  await append(5);
+  const { events } = await store.readAll({ from: '', limit: 2 });
+  const follower = createLogFollower({ store, system });
+  const ahead = await follower.next(events.at(-1)?.position ?? '', ALL);
+  expect(ahead?.events.map(({ stream }) => stream)).toEqual(streams().slice(2));
+  const behind: Reader = { position: '', seen: [] };
+  await readToTheEnd(follower, store, behind);
+  expect(behind.seen).toEqual(streams());
+  await follower.close();
+});
+
 test('a consumer that joins inside a page that others have read gets only what follows its position', async () => {
   const { store, append, streams } = openLog();
   await append(5);

@@ -89,7 +89,7 @@ export const startScriptedServer = async (
     messages,
     copies,
     connections: () => connections,
-    /** Sessions that nobody has ended. */
+    /** Sessions that are open. */
     openConnections: () => sockets.size,
     /** Sends an unsolicited line, on every session. */
     say: (text: string): void => {

@@ -11,7 +11,7 @@ const TIMES = { attemptMs: 240_000, leaseMs: 300_000 };
 const CONFIRMED_MS_MAX = 10_000;
 
 /** Only what the fence reads of a message. */
-const claimOf = (leasedTo: number | null): SuccessfulClaim =>
+const claimOf = (leasedTo: number | null, leasedToOther: number | null): SuccessfulClaim =>
   ({
     attempt: 1,
     message: {
@@ -19,7 +19,10 @@ const claimOf = (leasedTo: number | null): SuccessfulClaim =>
       state: {
         status: 'sending',
         accepted: { messageId: 'msg_a' },
-        recipients: [{ id: 'rcp_a', lease: leasedTo === null ? null : { attempt: leasedTo } }],
+        recipients: [
+          { id: 'rcp_a', lease: leasedTo === null ? null : { attempt: leasedTo } },
+          { id: 'rcp_of_another_mail', lease: leasedToOther === null ? null : { attempt: leasedToOther } },
+        ],
       } as unknown as Message,
     },
   }) as unknown as SuccessfulClaim;
@@ -35,9 +38,11 @@ interface Opened {
 
 const open = ({
   leasedTo = 1,
+  leasedToOther = null,
   wallAheadMs = () => 0,
 }: {
   leasedTo?: number | null;
+  leasedToOther?: number | null;
   wallAheadMs?: () => number;
 } = {}) => {
   const stepped = createSteppableSystem();
@@ -54,7 +59,7 @@ const open = ({
   const abort = new AbortController();
   const begun = momentOf(system);
   const attempt: FencedAttempt = {
-    claim: claimOf(leasedTo),
+    claim: claimOf(leasedTo, leasedToOther),
     recipientIds: new Set(['rcp_a']),
     begun,
     confirmed: begun,
@@ -62,7 +67,7 @@ const open = ({
   };
   const unrecorded = createUnrecordedOutcomes(system);
   const completion = completionOf({ store: { readStream } as EventStore, system, times: TIMES, unrecorded }, attempt);
-  return { system, completion, abort, reads, asked: () => asked };
+  return { system, completion, abort, reads, asked: () => asked, unrecorded };
 };
 
 /** Whether the final dot may leave, once the clock has gone on for so long. */
@@ -91,6 +96,31 @@ describe('the final dot', () => {
     const opened = open({ leasedTo });
     await opened.system.advance(CONFIRMED_MS_MAX + 1);
     expect(await answer(opened)).toBe(false);
+  });
+
+  test('stays if the claim is lost for the recipients of this mail, though others of the attempt have theirs', async () => {
+    const opened = open({ leasedTo: null, leasedToOther: 1 });
+    await opened.system.advance(CONFIRMED_MS_MAX + 1);
+    expect(await answer(opened)).toBe(false);
+  });
+
+  test('waits for room that others have used up while the log confirmed the claim', async () => {
+    const { system, completion, reads, unrecorded } = open();
+    await system.advance(CONFIRMED_MS_MAX + 1);
+    reads.push({ tookMs: 40 });
+    let hasLeft = false;
+    const leaving = Promise.resolve(completion.mayComplete()).then((may) => {
+      hasLeft = may;
+    });
+    await system.advance(20);
+    const answered: (() => void)[] = [];
+    while (unrecorded.hasRoom()) answered.push(unrecorded.complete());
+    await system.advance(25); // the log has answered, and the mail servers of the others have not
+    expect(hasLeft).toBe(false);
+    for (const end of answered) end();
+    await system.advance(200);
+    await leaving;
+    expect(hasLeft).toBe(true);
   });
 
   test('stays once the attempt is over, though the log would confirm the claim', async () => {

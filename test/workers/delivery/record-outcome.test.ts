@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { load } from '../../../src/commands/execute.ts';
+import { message } from '../../../src/domain/message/message.ts';
+import { AppendOutcomeUnknown, type EventStore } from '../../../src/domain/ports/event-store.ts';
+import { messageStream } from '../../../src/domain/streams.ts';
+import { StoreUnavailable } from '../../../src/lib/async/async.ts';
+import { claimDue } from '../../../src/workers/delivery/claim.ts';
+import { postponed, recordOutcome } from '../../../src/workers/delivery/record.ts';
+import { createUnrecordedOutcomes } from '../../../src/workers/delivery/unrecorded-outcomes.ts';
+import { closedAfterTest } from '../../support/after-test.ts';
+import { openService } from '../service.ts';
+
+const TIMES = { attemptMs: 10_000, leaseMs: 30_000 };
+
+/** A claimed attempt, and its record on a log that fails for a while. Sleeps take no time but that of its own clock. */
+const open = async (fault: (elapsedMs: number, tries: number) => Error | null) => {
+  const { context, dependencies, send } = closedAfterTest(await openService());
+  const messageId = await send('ann@example.org');
+  let ms = 0;
+  let tries = 0;
+  const system = {
+    ...context.system,
+    monotonicMs: () => ms,
+    sleep: async (sleptMs: number) => {
+      ms += sleptMs;
+    },
+  };
+  const parts = { ...{ store: context.store, contents: dependencies.contents, system, times: TIMES } };
+  const known = await load(context.store, message, messageStream(messageId));
+  const claim = await claimDue(
+    { ...parts, sendingDomains: { isDeletedFor: () => false }, recentlyQueued: { addNotDue: () => undefined } },
+    { messageId, destination: null },
+    known,
+  );
+  if (claim === null) throw new Error('nothing was claimed');
+  const append: EventStore['append'] = async (one) => {
+    tries += 1;
+    const error = fault(ms, tries);
+    if (error !== null) throw error;
+    return context.store.append(one);
+  };
+  const unrecorded = createUnrecordedOutcomes(system);
+  const record = () =>
+    recordOutcome(
+      { ...parts, store: { ...context.store, append }, unrecorded },
+      { claim, reported: postponed(claim.recipientIds, 'a fault of the sending service') },
+    );
+  const events = () => context.store.readStream(messageStream(messageId));
+  return { record, events, elapsedMs: () => ms, tries: () => tries };
+};
+
+test('a claim lasts as long as its lease, not only as long as its attempt', async () => {
+  const { events } = await open(() => null);
+  const started = (await events()).find((event) => event.type === 'AttemptStarted');
+  if (started?.type !== 'AttemptStarted') throw new Error('no attempt was started');
+  const { metadata, data } = started;
+  expect(Date.parse(data.leaseUntil) - Date.parse(metadata.occurredAt)).toBe(TIMES.leaseMs);
+});
+
+test.each([
+  ['does not answer', () => new StoreUnavailable('the log does not answer')],
+  ['leaves open whether it recorded', () => new AppendOutcomeUnknown('no answer')],
+])('an outcome is recorded late by a log that %s for longer than the attempt may last', async (_, fault) => {
+  const { record, events, elapsedMs } = await open((ms) => (ms < TIMES.leaseMs - 5_000 ? fault() : null));
+  await record();
+  expect(elapsedMs()).toBeGreaterThan(TIMES.attemptMs);
+  expect((await events()).map(({ type }) => type)).toEqual(['MessageAccepted', 'AttemptStarted', 'RecipientDeferred']);
+});
+
+test('an outcome is given up when the lease is over: another attempt may be under way', async () => {
+  const { record, elapsedMs } = await open(() => new StoreUnavailable('the log does not answer'));
+  await expect(record()).rejects.toBeInstanceOf(StoreUnavailable);
+  expect(elapsedMs()).toBeGreaterThanOrEqual(TIMES.leaseMs);
+  expect(elapsedMs()).toBeLessThan(TIMES.leaseMs + 5_000);
+});
+
+test('an outcome is given up after four other faults', async () => {
+  const { record, tries } = await open(() => new Error('a fault'));
+  await expect(record()).rejects.toThrow('a fault');
+  expect(tries()).toBe(4);
+  const mended = await open((_, count) => (count < 4 ? new Error('a fault') : null));
+  await mended.record();
+  expect((await mended.events()).at(-1)?.type).toBe('RecipientDeferred');
+});
