@@ -66,12 +66,12 @@ describe('a log that is behind with outcomes', () => {
 });
 
 /** Records that end when they are told to, by a clock of their own. */
-const openRecords = () => {
+const openRecords = ({ tickMs }: { readonly tickMs?: number } = {}) => {
   let ms = 0;
   let ticks = 0;
-  const tick = async (): Promise<void> => {
+  const tick = async (ms: number): Promise<void> => {
     ticks += 1;
-    await sleep(1);
+    await sleep(tickMs ?? ms);
   };
   const unrecorded = createUnrecordedOutcomes({ ...createSystem(), monotonicMs: () => ms, sleep: tick });
   const ends: (() => void)[] = [];
@@ -117,7 +117,7 @@ describe('a message that its mail server is processing', () => {
   });
 
   test('ceases to count when the server is slow: the mail to others goes on, whoever waited for it', async () => {
-    const { unrecorded, advance, ticks } = openRecords();
+    const { unrecorded, advance, ticks } = openRecords({ tickMs: 1 });
     for (let count = 0; count < 32; count += 1) unrecorded.complete();
     let isOver = false;
     void unrecorded
@@ -147,7 +147,7 @@ describe('room for another outcome', () => {
   });
 
   test('is not awaited by a caller that has no use for it any more', async () => {
-    const { unrecorded, fill, ticks } = openRecords();
+    const { unrecorded, fill, ticks } = openRecords({ tickMs: 1 });
     fill();
     let isWanted = true;
     let isOver = false;
