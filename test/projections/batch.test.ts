@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { apiKeysProjection } from '../../src/projections/api-keys.ts';
-import { applyBatch } from '../../src/projections/batch.ts';
+import { applyBatch, isPoison } from '../../src/projections/batch.ts';
 import { Fenced } from '../../src/projections/checkpoints.ts';
 import { rebuild } from '../../src/projections/rebuild.ts';
 import { retryParked } from '../../src/projections/retry-parked.ts';
@@ -151,6 +151,38 @@ describe('an event that cannot be applied', () => {
     expect(await parked()).toEqual([]);
     expect(await keys()).toEqual([{ key_id: 'key_1', status: 'active' }]);
   });
+});
+
+test.each([
+  ['22P05', true],
+  ['23505', true],
+  ['54000', true],
+  ['54001', false],
+  ['40001', false],
+  ['57014', false],
+  ['53200', false],
+  ['42P01', false],
+])('a fault with SQLSTATE %s is one of the event: %s', (code, expected) => {
+  expect(isPoison(Object.assign(new Error('a fault'), { code }))).toBe(expected);
+});
+
+test('a fault without SQLSTATE is one of the event if it is about a value', () => {
+  const faults = [new RangeError('x'), new TypeError('x'), new SyntaxError('x'), new Error('x'), 'x'];
+  expect(faults.map(isPoison)).toEqual([true, true, true, false, false]);
+});
+
+test('a retry applies a stream of more parked events than fit into one transaction', async () => {
+  const { given, parked, pool, store } = await open();
+  await given('apiKey-key_2', [poisonousKey('key_2')]);
+  const changes = Array.from({ length: 600 }, (_, number) => keyUpdated({ name: `name ${number}` }));
+  await given('apiKey-key_2', changes);
+  expect(await parked()).toHaveLength(601);
+  expect(await retryParked({ pool, store, projections: [mended] }, 'api-keys')).toEqual({
+    applied: 601,
+    stillParked: 0,
+  });
+  const { rows } = await pool.query("select state->>'name' as name from read_models.api_keys");
+  expect(rows).toEqual([{ name: 'name 599' }]);
 });
 
 describe('a batch', () => {

@@ -24,6 +24,26 @@ describe('waiting for read models', () => {
     expect(await waitFor(['messages', 'api-keys'], await store.head(), { timeoutMs: 5000 })).toBe(true);
   });
 
+  test('ends in time when only some of them have passed', async () => {
+    const pool = await openPool();
+    const store = newStore();
+    await appendKey(store, 'key_1');
+    startRunner(pool, store, [apiKeysProjection]);
+    const { waitFor } = openReadModels(pool, store);
+    const head = await store.head();
+    expect(await waitFor(['api-keys'], head, { timeoutMs: 5000 })).toBe(true);
+    expect(await waitFor(['api-keys', 'messages'], head, { timeoutMs: 50 })).toBe(false);
+  });
+
+  test('is for the furthest position that any reader waits for', () => {
+    const awaited = createAwaitedPositions();
+    awaited.note(['messages'], '5');
+    awaited.note(['messages'], '3');
+    const hurried: string[] = [];
+    for (const position of ['4', '5']) awaited.onBeyond('messages', position, () => hurried.push(position))();
+    expect(hurried).toEqual(['4']);
+  });
+
   test('asks once for all who wait at the same time', async () => {
     const pool = await openPool();
     const store = newStore();
