@@ -5,7 +5,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { AnalysisUnavailable, type AnalyzedMessage, type Analyzer } from '../../domain/ports/analyzer.ts';
 import { createWorkerThreads, TaskTooLong, ThreadUnavailable } from '../../lib/async/async.ts';
 import { htmlFacts, textLinks } from '../../lib/html/html.ts';
-import type { StoredAttachment } from '../../lib/mime/mime.ts';
+import type { StoredAlternative, StoredAttachment } from '../../lib/mime/mime.ts';
 
 /** Adapter of the port `Analyzer`: reads the html and applies the domain's rules, large messages in a thread. */
 
@@ -17,19 +17,19 @@ const HEAD_CHARACTERS = 16;
 /** Base64 in lines of 76 characters (RFC 2045 §6.8). */
 const SENT_PER_CHARACTER = 78 / 76;
 
-const attachmentFact = ({
-  filename,
-  contentType,
-  content,
-  contentId,
-  disposition,
-}: StoredAttachment): AttachmentFact => ({
-  filename,
-  contentType,
-  head: Buffer.from(content.slice(0, HEAD_CHARACTERS), 'base64').toString('hex'),
-  ...(contentId === undefined ? {} : { contentId }),
-  ...(disposition === undefined ? {} : { disposition }),
-});
+const factIn =
+  (list: 'attachments' | 'alternatives') =>
+  (attached: StoredAttachment | StoredAlternative, index: number): AttachmentFact => {
+    const { filename = '', contentType, content, contentId, disposition } = attached;
+    return {
+      field: `${list}[${index}]`,
+      filename,
+      contentType,
+      head: Buffer.from(content.slice(0, HEAD_CHARACTERS), 'base64').toString('hex'),
+      ...(contentId === undefined ? {} : { contentId }),
+      ...(disposition === undefined ? {} : { disposition }),
+    };
+  };
 
 const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: AnalyzedMessage['draft']): number => {
   const attached = [...attachments, ...alternatives].reduce((sum, { content }) => sum + content.length, 0);
@@ -38,8 +38,8 @@ const sizeOf = ({ html = '', text = '', attachments, alternatives = [] }: Analyz
 
 export const inputOf = ({ draft, domain }: AnalyzedMessage): AnalysisInput => {
   const { html, text, unsubscribe, alternatives = [] } = draft;
-  // Alternatives are checked like attachments: a program is one wherever it stands.
-  const attached = alternatives.map(({ filename = '', ...alternative }) => ({ ...alternative, filename }));
+  // Alternatives are checked like attachments: a program is one in either place.
+  const attached = [...draft.attachments.map(factIn('attachments')), ...alternatives.map(factIn('alternatives'))];
   return {
     from: draft.from,
     replyTo: draft.replyTo,
@@ -51,7 +51,7 @@ export const inputOf = ({ draft, domain }: AnalyzedMessage): AnalysisInput => {
     ...(html === undefined ? {} : { html }),
     ...(text === undefined ? {} : { text }),
     ...(unsubscribe === undefined ? {} : { unsubscribe }),
-    attachments: [...draft.attachments, ...attached].map(attachmentFact),
+    attachments: attached,
     sizeBytes: sizeOf(draft),
   };
 };

@@ -13,6 +13,47 @@ const ANALYSES = {
   block: 'analyzed, and refused for an error',
 } as const satisfies Readonly<Record<SerializedOrganization['default_analysis'], string>>;
 
+type HtmlValidation = SerializedOrganization['html_validation'];
+
+/** Ways for a message to arrive, each with a rule of its own. */
+const HTML_ENTRIES = {
+  api: 'From /v1',
+  compat: 'From /compat',
+  smtp: 'By SMTP',
+} as const satisfies Readonly<Record<keyof HtmlValidation, string>>;
+
+const HTML_RULES = {
+  strict: 'valid html only',
+  browser: 'any html that a browser shows',
+} as const satisfies Readonly<Record<HtmlValidation['api'], string>>;
+
+const entriesOf = Object.keys(HTML_ENTRIES) as readonly (keyof HtmlValidation)[];
+
+/** The rules in words. */
+export const acceptedHtml = ({ html_validation: rules }: SerializedOrganization): string =>
+  entriesOf.map((entry) => `${HTML_ENTRIES[entry]}: ${HTML_RULES[rules[entry]]}`).join('; ');
+
+const HtmlRules = ({ rules }: { readonly rules: HtmlValidation }): JSX.Element => (
+  <fieldset class="row">
+    <legend>Accepted html</legend>
+    {entriesOf.map((entry) => (
+      <label class="row" key={entry}>
+        {HTML_ENTRIES[entry]}
+        <select class="inp" name={`html_${entry}`}>
+          {Object.entries(HTML_RULES).map(([rule, words]) => (
+            <option key={rule} value={rule} selected={rule === rules[entry]}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+    ))}
+    <small>
+      Other html is rejected, or sent unchanged with its problems as findings. Templates must always be valid.
+    </small>
+  </fieldset>
+);
+
 interface NumberProps {
   readonly name: 'content_retention_days' | 'session_idle_minutes' | 'session_hours';
   readonly word: string;
@@ -49,9 +90,16 @@ export const ChangeOrganization = ({
       session_idle_minutes: Number(text('session_idle_minutes')),
       session_hours: Number(text('session_hours')),
     };
-    const body = Object.fromEntries(
-      Object.entries(wanted).filter(([name, value]) => organization[name as keyof typeof wanted] !== value),
+    const changed = Object.entries(wanted).filter(
+      ([name, value]) => organization[name as keyof typeof wanted] !== value,
     );
+    const rules = entriesOf
+      .map((entry) => [entry, text(`html_${entry}`)] as const)
+      .filter(([entry, rule]) => organization.html_validation[entry] !== rule);
+    const body = {
+      ...Object.fromEntries(changed),
+      ...(rules.length === 0 ? {} : { html_validation: Object.fromEntries(rules) }),
+    };
     await request('/v1/organization', {
       method: 'PATCH',
       environment: environmentOfOrganization(currentEnvironment()),
@@ -84,6 +132,7 @@ export const ChangeOrganization = ({
           ))}
         </select>
       </label>
+      <HtmlRules rules={organization.html_validation} />
       <label class="row">
         Time zone of statistics
         <input class="inp" name="timezone" required maxLength={64} defaultValue={organization.timezone} list="zones" />

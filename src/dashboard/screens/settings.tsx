@@ -11,7 +11,7 @@ import { ago, duration, useTimes } from '../data/time.ts';
 import { ApiButton } from '../parts/api-button.tsx';
 import { CopyField, Fact, Facts } from '../parts/facts.tsx';
 import { ChangeRole, EndSession, InviteMember, MakeLink, MemberPasskeys, RemoveMember } from '../parts/members.tsx';
-import { AllowContents, ChangeOrganization, contentsReaders } from '../parts/organization-settings.tsx';
+import { AllowContents, acceptedHtml, ChangeOrganization, contentsReaders } from '../parts/organization-settings.tsx';
 import { Passkeys } from '../parts/passkeys.tsx';
 import { SwitchOrganization } from '../parts/sign-in-provider.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
@@ -56,6 +56,7 @@ const Organization = ({
           after {duration(organization.session_idle_minutes * 60_000)} without use, after{' '}
           {duration(organization.session_hours * 3_600_000)} at most
         </Fact>
+        <Fact name="Accepted html">{acceptedHtml(organization)}</Fact>
         <Fact name="Time zone">{organization.timezone}</Fact>
         <Fact name="Since">{times.short(organization.created_at)}</Fact>
       </Facts>

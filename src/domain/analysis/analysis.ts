@@ -5,7 +5,7 @@ export interface Finding {
   readonly severity: Severity;
   /** One sentence: what and where. */
   readonly message: string;
-  /** Of the request: `html`, `subject`, `attachments[0]`, `to[1]`. */
+  /** Field of the request: `html`, `subject`, `attachments[0]`, `alternatives[0]`, `to[1]`. */
   readonly field: string;
   /** One-based; of findings in `html` and `text`. */
   readonly line?: number;

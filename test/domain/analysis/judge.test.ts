@@ -26,7 +26,12 @@ const facts = (more: Partial<MessageFacts> = {}): MessageFacts => ({
   ...more,
 });
 const programs = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({ filename: `${index}.exe`, contentType: 'x/x', head: '' }));
+  Array.from({ length: count }, (_, index) => ({
+    field: `attachments[${index}]`,
+    filename: `${index}.exe`,
+    contentType: 'x/x',
+    head: '',
+  }));
 
 describe('an analysis', () => {
   test('of a message in order is 100, passes, and tells the size', () => {
@@ -71,7 +76,9 @@ describe('an analysis', () => {
 
   test('quotes nothing that could break out of the sentence it stands in', () => {
     const filename = `\u202e${'x'.repeat(100)}\u0007.exe`;
-    const [finding] = judge(facts({ attachments: [{ filename, contentType: 'x/x', head: '' }] })).findings;
+    const [finding] = judge(
+      facts({ attachments: [{ field: 'attachments[0]', filename, contentType: 'x/x', head: '' }] }),
+    ).findings;
     expect(finding?.message).toBe(`"${'x'.repeat(59)}…" is a program.`);
   });
 });

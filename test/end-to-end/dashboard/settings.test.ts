@@ -77,6 +77,8 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await change.first().click();
     await dialog.getByLabel('Name').fill('Nordlys <i>Books</i>');
     await dialog.getByLabel(/^Minutes without use/).fill('60');
+    await dialog.getByLabel('From /v1').selectOption('any html that a browser shows');
+    await dialog.getByLabel('By SMTP').selectOption('valid html only');
     await dialog.getByLabel('Time zone').fill('Europe/Nowhere');
     expect(await look(page, 'settings-change')).toEqual(FINE);
     await dialog.getByRole('button', { name: 'Change' }).click();
@@ -88,8 +90,10 @@ describe.skipIf(chromiumIsMissing)('members', () => {
     await dialog.getByLabel('Time zone').fill('Europe/Oslo');
     await dialog.getByRole('button', { name: 'Change' }).click();
     await page.getByText('after 1 h without use').waitFor();
+    await page.getByText('From /v1: any html that a browser shows; ').waitFor();
     const { body } = await dashboard.api.get('/v1/organization');
     expect(body).toMatchObject({ name: 'Nordlys <i>Books</i>', timezone: 'Europe/Oslo', session_idle_minutes: 60 });
+    expect(body.html_validation).toEqual({ api: 'browser', compat: 'browser', smtp: 'strict' });
     expect([body.session_hours, body.content_retention_days, body.contact]).toEqual([168, 30, null]);
     expect(complaints.filter((text) => !text.includes('400'))).toEqual([]);
     await close();

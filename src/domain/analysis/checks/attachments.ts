@@ -61,7 +61,7 @@ const mediaTypeOf = (contentType: string): string => (contentType.split(';')[0] 
 
 const executable = ({ filename, contentType, head }: AttachmentFact): string | null => {
   const [last = '', before = ''] = endings(filename);
-  const name = quoted(filename);
+  const name = filename === '' ? 'the part without a name' : quoted(filename);
   if (EXECUTABLE_TYPES.has(last)) {
     return DOCUMENT_TYPES.has(before.trim())
       ? `${name} is a program that looks like a ${before.trim()} file`
@@ -73,8 +73,8 @@ const executable = ({ filename, contentType, head }: AttachmentFact): string | n
   return EXECUTABLE_MEDIA_TYPES.has(mediaType) ? `${name} is sent as ${mediaType}, the type of a program` : null;
 };
 
-function* judged(field: string, attachment: AttachmentFact): Generator<Discovery> {
-  const { filename } = attachment;
+function* judged(attachment: AttachmentFact): Generator<Discovery> {
+  const { field, filename } = attachment;
   const program = executable(attachment);
   if (program !== null) yield discovery('attachment-executable', field, program);
   if (DIRECTION.test(filename)) {
@@ -88,5 +88,5 @@ function* judged(field: string, attachment: AttachmentFact): Generator<Discovery
 
 /** Files that receivers refuse, or that are not what they seem. */
 export const attachments: Check = function* ({ attachments: list }) {
-  for (const [index, attachment] of list.entries()) yield* judged(`attachments[${index}]`, attachment);
+  for (const attachment of list) yield* judged(attachment);
 };

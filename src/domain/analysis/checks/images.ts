@@ -69,11 +69,11 @@ const BRACKETS = /^<(.*)>$/;
 function* unused({ source, images }: HtmlFacts, attachments: readonly AttachmentFact[]): Generator<Discovery> {
   const written = Array.from(hitsIn(source, REFERENCE), ({ text }) => text);
   const used = new Set([...written, ...images.map(({ src }) => src)].map(contentIdOf));
-  for (const [index, { filename, contentType, contentId, disposition }] of attachments.entries()) {
+  for (const { field, filename, contentType, contentId, disposition } of attachments) {
     const isInline = contentId !== undefined && disposition !== 'attachment' && IMAGE.test(contentType);
     if (!isInline || used.has(contentId.replace(BRACKETS, '$1'))) continue;
     const said = `no \`cid:\` in the html refers to the inline image ${quoted(filename)}, so readers may not see it`;
-    yield discovery('image-attachment-unused', `attachments[${index}]`, said);
+    yield discovery('image-attachment-unused', field, said);
   }
 }
 
