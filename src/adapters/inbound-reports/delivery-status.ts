@@ -55,15 +55,19 @@ const actionOf = (fields: Fields, status: string): string => {
   return status.startsWith('5') ? 'failed' : 'delayed';
 };
 
-/** `5.0.0` says nothing: what the reply says is taken then. */
+/**
+ * `5.0.0` says nothing: what the reply says is taken then. Neither does the `4.0.0` that Gmail writes where it gives up a
+ * recipient without a reply, whose domain does not exist or accepts no mail.
+ */
 const enhancedOf = (status: string, quoted: string | null): string | null => {
-  if (status === '') return quoted;
+  if (status === '' || status === '4.0.0') return quoted;
   return status.endsWith('.0.0') && quoted !== null ? quoted : status;
 };
 
+/** SendGrid writes `expired`, which RFC 3464 §2.3.3 does not have. */
 const isGivenUp = (fields: Fields, status: string, said: Said): boolean => {
   const action = actionOf(fields, status);
-  return action === 'failed' || (action === 'delayed' && isLastDelay(fields, status, said));
+  return action === 'failed' || action === 'expired' || (action === 'delayed' && isLastDelay(fields, status, said));
 };
 
 /** Its diagnostic; where there is none, what people are told of it. */

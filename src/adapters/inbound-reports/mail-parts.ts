@@ -13,9 +13,13 @@ const quotedPrintable = (octets: string): Buffer => {
 };
 
 const ASCII = /^(?:us-)?ascii$/i;
+/** Designates a Japanese character set (RFC 1468), in parts that declare none. */
+const JAPANESE = ['\x1b$B', '\x1b$@'];
 
 /** An unknown character set is read as UTF-8: what counts in a report is ASCII. What is called that often is UTF-8. */
 const inCharset = (bytes: Buffer, charset: string): string => {
+  const isUndeclared = ASCII.test(charset) || /^utf-?8$/i.test(charset);
+  if (isUndeclared && JAPANESE.some((start) => bytes.includes(start))) return inCharset(bytes, 'iso-2022-jp');
   if (ASCII.test(charset) && isUtf8(bytes)) return bytes.toString('utf8');
   try {
     return new TextDecoder(charset).decode(bytes);

@@ -8,7 +8,9 @@ const SUBJECT =
   /undeliver|deliver(?:y|ed)? (?:status|failure|failed|problem|report|has failed)|delivery notification|returned mail|return(?:ed)? to sender|failure notice|mail (?:delivery )?fail|non-?delivery|not delivered|could ?n.t be delivered|could not be delivered|unzustellbar|nicht zugestellt|non remis|no se (?:puede|ha podido) entregar|mancata consegna|メールエラー通知/i;
 /** What such a report says, in the words of those who send them. */
 const GIVEN_UP =
-  /could(?: not|n['’]t) be (?:delivered|reached)|error (?:occurred )?(?:while |when )?(?:trying|attempting) to deliver|error delivering your mail|error message below|failure reasons|undeliver|delivery (?:has )?failed|deliver(?:y|ed)? fail|failed permanently|fatal errors?|(?:wasn['’]t|was not|not) able to deliver|unable to deliver|cannot be delivered|can['’]t be delivered|did not reach|(?:wasn['’]t|was not|not been|isn['’]t) delivered|returned (?:to|below)|address(?:\(?es\)?)? failed|rejected your message|nicht zugestellt|unzustellbar|n['’]a pas pu|no se ha podido entregar/i;
+  /could(?: not|n['’]t) be (?:delivered|reached)|error (?:has )?(?:occurred )?(?:while |when )?(?:trying|attempting) to deliver|error delivering your mail|error message below|failure reasons|undeliver|delivery (?:has )?failed|deliver(?:y|ed)? fail|failed permanently|fatal errors?|(?:wasn['’]t|was not|not) able to deliver|unable to deliver|cannot be delivered|can['’]t be delivered|did not reach|(?:wasn['’]t|was not|not been|isn['’]t) delivered|returned (?:to|below)|address(?:\(?es\)?)? failed|failed addresses follow|had (?:permanent )?delivery (?:problems|errors)|del[ie]very to the following recipients was aborted|rejected by a remote mail ?server|account is (?:temporarily )?disabled|(?:unknown user|invalid final delivery userid): ?\S{1,64}@|mailbox exceeds allowed size|unsent message follows|-{7}server message|received >>> [45]\d\d|rejected your message|nicht zugestellt|unzustellbar|n['’]a pas pu|no se ha podido entregar/i;
+/** Reports that neither sender nor subject tells: of KDDI. */
+const IN_ITS_OWN_WORDS = /^\s{0,20}your mail sent on: .{1,60} could not be delivered to: ?</i;
 /** The other side goes on trying. */
 const STILL_TRIED =
   /warning message only|will (?:be retried|continue|keep trying|retry)|has been delayed|delivery (?:is )?delayed|delayed for|not yet been delivered|do not need to re-?send|only a temporary failure|still (?:trying|being tried)|temporary (?:problem|failure) .{0,60}(?:retry|continue)/i;
@@ -16,10 +18,12 @@ const FOR_GOOD = /permanent|giving up|given up|fatal error|will not be retried|n
 
 /** Where the message that is returned begins. */
 const COPY =
-  /^(?:-{6} (?=[^-\n]{1,200}-{6}[ \t]{0,9}$))|^[-=> ]{0,20}(?:this is a copy of|below this line is|original message|the original message(?! was)|returned message|original headers?|message headers? follow|message details:?$|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
+  /^(?:-{6} (?=[^-\n]{1,200}-{6}[ \t]{0,9}$))|^[-=>| ]{0,40}(?:this is a copy of|below this line is|below is a copy of|original message|the original message(?! was)|returned message|original headers?|message headers? follow|message details:?$|unsent message|copy of (?:the|your) message|included is a copy|forwarded message|message text follows|original message headers)/im;
 
 const ADDRESS_LINE =
   /^[ \t>*-]{0,12}(?:to: ?|recipient: ?)?<?([^\s<>"(),:;]{1,64}@[^\s<>"(),:;]{3,253}?)>?[.:;,]?(?:\s|$)/i;
+/** Sendmail's, with the reply: `550 <a@b>... User unknown`. Elsewhere the same report lists the address alone. */
+const REPLY_LINE = /^[45]\d\d[ -]<([^\s<>"(),:;]{1,64}@[^\s<>"(),:;]{3,253})>[.:;,]{0,3}(?:\s|$)/;
 const ADDRESS_ANYWHERE = /[^\s<>"(),:;'[\]]{1,64}@[^\s<>"(),:;'[\]]{3,253}/g;
 /** Lines that say what became of one address, at most. */
 const LINES_MAX = 12;
@@ -31,16 +35,29 @@ interface Segment {
   readonly text: string;
 }
 
-/** Lines that begin with an address. */
-const addressLines = (lines: readonly string[]) => {
-  const found: { readonly index: number; readonly addresses: readonly string[] }[] = [];
+interface AddressLine {
+  readonly index: number;
+  readonly addresses: readonly string[];
+  readonly isReply: boolean;
+}
+
+const addressLine = (line: string, index: number): AddressLine | null => {
+  const reply = REPLY_LINE.exec(line)?.[1];
+  const written = reply ?? ADDRESS_LINE.exec(line)?.[1]?.replace(/[.]$/, '');
+  const addresses = written === undefined ? [] : reportedAddress(written);
+  return addresses.length === 0 ? null : { index, addresses, isReply: reply !== undefined };
+};
+
+/** Lines that begin with an address; of one address those with a reply. */
+const addressLines = (lines: readonly string[]): readonly AddressLine[] => {
+  const found: AddressLine[] = [];
   for (const [index, line] of lines.entries()) {
     if (found.length === RECIPIENTS_MAX) break;
-    const written = ADDRESS_LINE.exec(line)?.[1]?.replace(/[.]$/, '');
-    const addresses = written === undefined ? [] : reportedAddress(written);
-    if (addresses.length > 0) found.push({ index, addresses });
+    const read = addressLine(line, index);
+    if (read !== null) found.push(read);
   }
-  return found;
+  const replied = new Set(found.filter(({ isReply }) => isReply).map(({ addresses }) => addresses[0]));
+  return found.filter(({ addresses, isReply }) => isReply || !replied.has(addresses[0]));
 };
 
 const segmentsOf = (head: string): readonly Segment[] => {
@@ -51,6 +68,10 @@ const segmentsOf = (head: string): readonly Segment[] => {
     return { addresses, text: lines.slice(index, end).join('\n') };
   });
 };
+
+/** An address alone: what is said of it is said above it. */
+const isBare = (text: string): boolean =>
+  !/\p{L}/u.test(text.replace(ADDRESS_ANYWHERE, '').replace(/^[ \t]*to:/gim, ''));
 
 const addressesIn = (head: string): readonly string[] => [
   ...new Set((head.match(ADDRESS_ANYWHERE) ?? []).slice(0, RECIPIENTS_MAX).flatMap(reportedAddress)),
@@ -105,7 +126,7 @@ const failureOf = ({ addresses, text }: Segment, head: string): ReportedFailure 
 const flowing = (text: string): string => text.replace(/\s+/g, ' ');
 
 const isReport = ({ from, subject }: MailParts, said: string): boolean => {
-  const isMailers = MAILER.test(from) || SUBJECT.test(subject);
+  const isMailers = MAILER.test(from) || SUBJECT.test(subject) || IN_ITS_OWN_WORDS.test(said);
   return isMailers && (GIVEN_UP.test(said) || STILL_TRIED.test(said));
 };
 
@@ -123,6 +144,9 @@ export const readTextReport = (parts: MailParts): readonly ReportedFailure[] | n
   const exims = isExims ? failedByExim(parts, head) : [];
   if (exims.length > 0) return exims;
   const segments = segmentsOf(head);
-  const found = segments.length > 0 ? segments : [{ addresses: addressesIn(head), text: head }];
+  const told = segments.every(({ text }) => isBare(text))
+    ? segments.map((each) => ({ ...each, text: head }))
+    : segments;
+  const found = told.length > 0 ? told : [{ addresses: addressesIn(head), text: head }];
   return found.map((segment) => failureOf(segment, head));
 };

@@ -8,7 +8,8 @@ const senderRejected = saying('sender_rejected');
 const LISTS = 'Sisimai, lists of messages by reason';
 const LAPOSTE = 'github.com/sisimai/p5-sisimai/issues/241 (laposte.net, Orange)';
 const GOOGLE = 'support.google.com/mail, in this language';
-const OWN = 'as the servers of this language word it';
+/** Without a source: the example is written here, in words that people of this language would use. */
+const OWN = 'our own wording';
 
 /** Replies about the sender, in other languages than English. */
 export const SENDER_WORDS_BY_LANGUAGE: readonly ReplyWords[] = [

@@ -161,7 +161,7 @@ export const MESSAGE_WORDS: readonly ReplyWords[] = [
     '550 5.2.3 This message is larger than the current system limit',
   ),
   tooLarge(
-    /(?:maximum|max|size) (?:message )?size exceeded|exceeds .{0,24}size/,
+    /(?:maximum|max|size) (?:message )?size exceeded|(?<!mailbox )exceeds .{0,24}size/,
     SENDMAIL,
     '552 5.2.3 Message size exceeds fixed maximum message size (10485760)',
   ),

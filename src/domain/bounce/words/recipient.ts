@@ -55,6 +55,8 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     '550 Message was not accepted -- mailbox is full',
   ),
 
+  full(/mailbox exceeds allowed size/, SISIMAI, '0 User mailbox exceeds allowed size: <a@b.test>'),
+  full(/mail ?folder is full/, SISIMAI, "0 <a@b.test>: the user's mailfolder is full."),
   full(/too many messages on the server|space has been used up/, GMX, '550 User has too many messages on the server.'),
   system(
     /\b(?:mailbox|account|user|recipient|address)\b[^;]{0,60}\btemporar(?:il)?y\b|\btemporar(?:il)?y (?:disabled|suspended|locked|inactive|deactivated)/,
@@ -87,6 +89,15 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     /domain mentioned in e-?mail address is unknown/,
     SISIMAI,
     '550 the mail domain mentioned in email address is unknown',
+  ),
+  {
+    ...noDomain(/no mx records? found/, YAHOO, '0 <a@b.test>: No mx record found for domain=b.test'),
+    stage: 'report', // in a session it may be about the sender's domain
+  },
+  noDomain(
+    /returned null mx|does(?:n't| not) receive email according to the administrator/,
+    GMAIL,
+    "0 The domain b.test doesn't receive email according to the administrator: returned Null MX",
   ),
   noDomain(/indicated no smtp service/, EXIM, '0 an MX or SRV record indicated no SMTP service'),
   noDomain(/had no relevant answers/, GMAIL, "0 DNS Error: DNS type 'mx' lookup of b.test had no relevant answers."),
@@ -142,6 +153,7 @@ export const RECIPIENT_WORDS: readonly ReplyWords[] = [
     ...policy(/(?:^|550 ): user unknown/, 'KDDI: refused by the filter of the recipient', '550 : User unknown'),
     mx: /\.(?:ezweb\.ne\.jp|au\.com)$/,
   },
+  noMailbox(/invalid final delivery userid/, SISIMAI, '0 Invalid final delivery userid: <a@b.test>'),
   noMailbox(
     /that you tried to reach does not exist/,
     GMAIL,

@@ -35,7 +35,9 @@ describe('attachments', () => {
     const alternatives = [{ ...alternative, contentType: 'text/calendar', content: 'QkVHSU4=' }, alternative];
     const both = { attachments: [attached('setup.exe')], alternatives };
     expect(told(both)).toEqual(['attachment-executable attachments[0]', 'attachment-executable alternatives[1]']);
-    expect(analysed({ alternatives }).findings[0]?.message).toBe('The part without a name begins like a Windows program.');
+    expect(analysed({ alternatives }).findings[0]?.message).toBe(
+      'The part without a name begins like a Windows program.',
+    );
     expect(
       countOf('attachment-executable', {
         alternatives: [{ ...alternative, contentType: 'text/calendar', content: 'QkVHSU4=' }],
