@@ -1,4 +1,5 @@
 import type { MjmlError } from 'mjml';
+import { withImpliedEndTags } from './implied-end-tags.ts';
 import { type WithPlaceholders, withPlaceholders } from './liquid-placeholders.ts';
 import { isVoid, type Markup, markupIn, problemAt, rewriteMarkup } from './markup.ts';
 import { isMjml, mjmlProblem } from './mjml-problem.ts';
@@ -33,11 +34,13 @@ const COMMENT = /<!--[\s\S]*?-->/g;
 const withFewerComments = (text: string): string =>
   text.replaceAll(WITHOUT_COMMENTS, (block) => block.replaceAll(COMMENT, (comment) => comment.replaceAll(/\S/g, ' ')));
 
-/** For a parser of XML, which leaves `<br>` open. */
-const withClosedVoidElements = (text: string): string =>
-  rewriteMarkup(text, markupIn(text), (tag, { kind }) =>
+/** For a parser of XML, which leaves `<br>` open, and `<li>` before another one. */
+const withClosedElements = (text: string): string => {
+  const ended = withImpliedEndTags(text, markupIn(text), isMjml);
+  return rewriteMarkup(ended, markupIn(ended), (tag, { kind }) =>
     kind === 'void' && !tag.endsWith('/>') ? `${tag.slice(0, -1)}/>` : tag,
   );
+};
 
 /** A writer of XML makes `<div/>` of an empty element, which browsers leave open. */
 const withEndTags = (html: string): string =>
@@ -135,7 +138,7 @@ export const compileMjml = async (source: string): Promise<CompiledHtml> => {
   if (wrong !== null) return { problem: wrong };
   const plain = withFewerComments(withPlainTags(placeholders.text, markup));
   const isXml = HAS_HTML_ATTRIBUTES.test(plain);
-  const compiled = await compileText(isXml ? withClosedVoidElements(plain) : plain);
+  const compiled = await compileText(isXml ? withClosedElements(plain) : plain);
   const problem = problemOf(source, placeholders, compiled);
   if (problem !== null) return { problem };
   const html = compiled.html ?? '';

@@ -129,6 +129,37 @@ describe('MJML', () => {
     expect(windows).toContain('<b style="margin: 0;">x</b>');
   });
 
+  test.each([
+    ['<ul><li>a<li><p>b<p>c<li>d</ul>', '<ul><li>a</li><li><p>b</p><p>c</p></li><li>d</li></ul>'],
+    ['<ul><li>a<ol><li>b<li>c</ol><li>d</ul>', '<ul><li>a<ol><li>b</li><li>c</li></ol></li><li>d</li></ul>'],
+    ['<p>a<div>b</div><p>c<br>d', '<p>a</p><div>b</div><p>c<br>d</p>'],
+    ['<dl><dt>a<dd>b<dt>c<dd>d</dl>', '<dl><dt>a</dt><dd>b</dd><dt>c</dt><dd>d</dd></dl>'],
+    [
+      '<table><thead><tr><th>a<th>b<tbody><tr><td>c<td><p>d<tr><td>e</table>',
+      '<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>c</td><td><p>d</p></td></tr><tr><td>e</td></tr></tbody></table>',
+    ],
+    [
+      '<table><tr><td><table><tr><td>a</table><td>b</table>',
+      '<table><tr><td><table><tr><td>a</td></tr></table></td><td>b</td></tr></table>',
+    ],
+    ['<p>a <b>b</b> <!-- <li> --> {{ c }}', '<p>a <b>b</b> <!-- <li> --> {{ c }}</p>'],
+    ['<ul><LI class="x">a<LI>b</ul>', '<ul><LI class="x">a</li><LI>b</li></ul>'],
+  ])('ends what html may leave open beside mj-html-attributes: %s', async (open, closed) => {
+    const head =
+      '<mj-head><mj-html-attributes><mj-selector path=".big div"><mj-html-attribute name="data-id">42</mj-html-attribute></mj-selector></mj-html-attributes></mj-head>';
+    const withHead = (content: string): string =>
+      around(`<mj-text css-class="big">${content}</mj-text><mj-text>after</mj-text>`).replace(
+        '<mjml>',
+        `<mjml>${head}`,
+      );
+    expect(htmlOf(await mjml(withHead(open)))).toBe(htmlOf(await mjml(withHead(closed))));
+  });
+
+  test('leaves rows open that several mj-raw write together beside mj-html-attributes', async () => {
+    const source = `<mjml><mj-head><mj-html-attributes><mj-selector path=".big"><mj-html-attribute name="data-id">42</mj-html-attribute></mj-selector></mj-html-attributes></mj-head><mj-body><mj-section><mj-column><mj-raw><ul><li>a</mj-raw><mj-raw>b</li></ul></mj-raw></mj-column></mj-section></mj-body></mjml>`;
+    expect(htmlOf(await mjml(source)).replace(/\s+/g, '')).toContain('<ul><li>ab</li></ul>');
+  });
+
   test('writes mj-html-attributes into elements and leaves the html beside them valid', async () => {
     const html = htmlOf(
       await mjml(
