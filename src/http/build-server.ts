@@ -16,7 +16,9 @@ import { workOf } from './endpoint.ts';
 import { createEngagementRecorder } from './engagement-recorder.ts';
 import { answerErrors, answerTunnel, answerUnparsable, refuseInWords, sendError } from './errors/error-handlers.ts';
 import { oneAtATime } from './http-pipelining.ts';
+import { createLargeAnswers } from './large-answers.ts';
 import { measureRequests } from './metrics.ts';
+import { createOpenRequests } from './open-requests.ts';
 import { collectOperations } from './openapi/operation.ts';
 import { sendErrorPage } from './pages/define-page.ts';
 import { createRefusalRecorder } from './refused-requests/refusal-recorder.ts';
@@ -90,14 +92,17 @@ const createServer = ({
     },
   });
   server.server.on('connect', answerTunnel(nextId));
+  const max = connectionsMax(descriptors ?? Number.POSITIVE_INFINITY);
+  const requests = createOpenRequests(max);
   const connections = boundHttpConnections(server.server, {
-    max: connectionsMax(descriptors ?? Number.POSITIVE_INFINITY),
+    max,
     perNetwork: UNAUTHENTICATED_PER_NETWORK_MAX,
     trusted: trustedProxies.map(parseRange).filter((range) => range !== null),
   });
-  server.addHook('preParsing', (request, _reply, _payload, done) => {
-    if (request.caller !== null) connections.authenticated(request.raw.socket);
-    done();
+  server.addHook('preParsing', ({ caller, raw }, reply, _payload, done) => {
+    if (caller === null) return done();
+    connections.authenticated(raw.socket);
+    done(requests.begin(caller.organizationId, reply));
   });
   return server;
 };
@@ -197,6 +202,7 @@ export const buildServer = async (deps: HttpDependencies): Promise<FastifyInstan
     signInMail,
     refusals,
     memberAddresses,
+    largeAnswers: createLargeAnswers(),
     templates: createTemplateUses(deps),
     closing: closing.signal,
     operations: collectOperations(server),

@@ -15,6 +15,7 @@ import type { JsonBounds } from './bodies/bounded-json.ts';
 import type { HttpDependencies, LoopWork } from './dependencies.ts';
 import type { EngagementRecorder } from './engagement-recorder.ts';
 import { jsonAnswer } from './json-answer.ts';
+import type { LargeAnswers } from './large-answers.ts';
 import { type Described, type Operation, routeSchema } from './openapi/operation.ts';
 import type { RefusalRecorder } from './refused-requests/refusal-recorder.ts';
 import { keptOriginOf } from './request-origin.ts';
@@ -35,6 +36,7 @@ export interface RouteContext {
   readonly signInMail: Omit<SignInMail, 'close'>;
   readonly refusals: Pick<RefusalRecorder, 'flush'>;
   readonly memberAddresses: MemberAddresses;
+  readonly largeAnswers: LargeAnswers;
   /** By organization. */
   readonly templates: TemplateUses;
   /** Aborts when the server begins to close: long polls end. */
@@ -51,7 +53,7 @@ export interface Definition<Body extends z.ZodType, Query extends z.ZodType> ext
   readonly examples?: Readonly<Record<string, z.input<Body>>>;
   /** Bounds of its body. Default: 64 kB. */
   readonly bounds?: JsonBounds;
-  /** Its answers may be large: those are written in pieces. */
+  /** Its answers may be large: they are bounded for each organization, and written in pieces. */
   readonly large?: true;
   /** After this long the request is answered 503. */
   readonly deadlineMs?: number;
@@ -147,7 +149,7 @@ export const endpoint =
  * returns the response body.
  */
 export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query extends z.ZodType = typeof NOTHING>(
-  { server, deps, auth, operationId }: RouteContext,
+  { server, deps, auth, largeAnswers, operationId }: RouteContext,
   name: GuardedRouteName,
   definition: Definition<Body, Query>,
   handle: (call: Call<z.output<Body>, z.output<Query>>) => Promise<unknown>,
@@ -186,10 +188,13 @@ export const defineEndpoint = <Body extends z.ZodType = typeof NOTHING, Query ex
     const { id = '' } = request.params as { readonly id?: string };
     await requirePresence(auth, rule, { caller, id, body: read.body, callerNow: () => callerNow('up to the log') });
     const origin = await keptOriginOf(deps, rule, caller, request);
-    const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
-    // Use the current permissions: a handler that waits re-authenticates the caller.
-    const shown = shownTo(request.caller ?? caller, rule, body);
-    return definition.large === undefined ? shown : jsonAnswer(reply, shown);
+    const made = async (): Promise<unknown> => {
+      const body = await handle({ ...read, caller, callerNow, id, request, reply, origin });
+      // Use the current permissions: a handler that waits re-authenticates the caller.
+      return shownTo(request.caller ?? caller, rule, body);
+    };
+    if (definition.large === undefined) return await made();
+    return jsonAnswer(reply, await largeAnswers.make(caller.organizationId, reply, made));
   };
 
   server.route({

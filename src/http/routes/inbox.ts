@@ -145,6 +145,7 @@ export const getCapturedAttachmentRoute = whileCapturing((inbox) =>
       description: 'By its place in `attachments`, from 0.',
       answer: z.string(),
       mediaType: ATTACHMENT_TYPE,
+      large: true,
       etag: false,
     },
     async (call, route) => {

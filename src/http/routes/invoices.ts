@@ -67,6 +67,7 @@ export const getInvoiceRoute = endpoint(
     description: `With \`Accept: ${PDF}\` it comes as a document for people.`,
     answer: invoiceSchema,
     otherMediaTypes: [PDF],
+    large: true,
   },
   async ({ caller: { organizationId }, id, request, reply }, { deps }) => {
     const { revision, ...closed } = await loadInvoice(deps.context, organizationId, id);

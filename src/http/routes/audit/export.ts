@@ -24,7 +24,7 @@ every 256 events, and finally the newest signed checkpoint. \`npm run outbox -- 
 the service. An incomplete response has no checkpoint. Each export is itself recorded in the log.`;
 
 export const exportAuditLogRoute = (route: RouteContext): void => {
-  const { deps, closing } = route;
+  const { deps, closing, largeAnswers } = route;
   const trees = deps.readModels.audit;
 
   /** Reads a bundle once the client has taken the one before: memory holds one. */
@@ -64,6 +64,7 @@ export const exportAuditLogRoute = (route: RouteContext): void => {
       mediaType: MEDIA_TYPE,
     },
     async ({ caller: { organizationId: tree }, query, origin, request, reply }) => {
+      largeAnswers.beginExport(tree, reply);
       await readYourWrites(deps, ['audit']);
       const { size, note } = await requireCheckpoint(deps, tree, 'what you ask for', query.from);
       const from = query.from - (query.from % BUNDLE_LEAVES);

@@ -98,6 +98,7 @@ export const getKeyReportRoute = endpoint(
     answer: reportSchema,
     etag: false,
     otherMediaTypes: OTHER_MEDIA_TYPES,
+    large: true,
   },
   async ({ caller, id, query: { format }, request, reply }, { deps }) =>
     answerReport(request, reply, await keyReport(deps, caller, id), format),

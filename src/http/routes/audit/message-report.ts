@@ -82,6 +82,7 @@ export const getMessageReportRoute = endpoint(
     answer: reportSchema,
     etag: false,
     otherMediaTypes: OTHER_MEDIA_TYPES,
+    large: true,
   },
   async ({ caller, id, query: { format }, origin, request, reply }, { deps }) => {
     const { report, hasContents } = await messageReport(deps, caller, id);

@@ -73,6 +73,7 @@ export const getRawMessageRoute = endpoint(
       'unsubscribe links and `Feedback-ID`. No copy contains `Bcc` recipients. Reading it is recorded in the audit log.',
     answer: z.string(),
     mediaType: MEDIA_TYPE,
+    large: true,
   },
   async (call, route) => {
     const source = await sourceOf(route, await readContent(call, route));

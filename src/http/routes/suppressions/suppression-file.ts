@@ -190,7 +190,7 @@ const rowsOf = (
     });
 
 export const exportSuppressionsRoute = (route: RouteContext): void => {
-  const { deps, closing } = route;
+  const { deps, closing, largeAnswers } = route;
   const { contents, system } = deps.context;
 
   /** Reads a page once the client has taken the one before: memory holds one page. */
@@ -223,6 +223,7 @@ export const exportSuppressionsRoute = (route: RouteContext): void => {
     },
     async ({ caller, origin, reply }) => {
       const { organizationId, environment } = caller;
+      largeAnswers.beginExport(organizationId, reply);
       await readYourWrites(deps, ['suppressions']);
       await noteReading(deps.context, origin, { what: 'suppressions', subjectId: null });
       reply.type('text/csv; charset=utf-8');
