@@ -223,6 +223,7 @@ export const createPostgresContents = (options: PostgresContentsOptions): Conten
     waitingMax: WAITING_CALLERS_MAX,
     waitingBytesMax: WAITING_BYTES_MAX,
     bytesOf: bytesOfAll,
+    ownerOf: ([first]) => first?.organizationId ?? '',
     admission: () => {
       let bytes = 0;
       return (rows) => {

@@ -32,8 +32,8 @@ export const APPENDS_IN_FLIGHT_MAX = 1;
 const GROUP_EVENTS_MAX = 1000;
 /** As above, for large ones: some 50 ms of work for the server. */
 const GROUP_BYTES_MAX = 8_000_000;
-/** What waits is memory; refused callers get 503. At 10,000 appends a second the last one waits a second. */
-const WAITING_APPENDS_MAX = 10_000;
+/** More: memory, and at 10,000 appends a second the last one waits two seconds. Fewer: short peaks are answered 503. */
+const WAITING_APPENDS_MAX = 20_000;
 const WAITING_BYTES_MAX = 128_000_000;
 /** Encoded and sent in one turn of the event loop: some milliseconds. */
 const TURN_BYTES_MAX = 1_000_000;
@@ -55,16 +55,18 @@ interface Codecs {
 }
 
 interface EncodedAppend extends StoredAppend {
+  /** The organization that it is for; copied events have none. */
+  readonly owner: string;
   /** This process has encoded it: its events have the current shape. */
   readonly isOwn: boolean;
   readonly contents: readonly EncodedContents[];
   readonly bytes: number;
 }
 
-const encoded = (append: StoredAppend, isOwn: boolean, contents: readonly EncodedContents[]): EncodedAppend => {
+const encoded = (append: StoredAppend & Pick<EncodedAppend, 'owner' | 'isOwn' | 'contents'>): EncodedAppend => {
   const eventBytes = append.events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
-  const bytes = contents.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
-  return { ...append, isOwn, contents, bytes };
+  const bytes = append.contents.reduce((sum, { head, body }) => sum + head.length + body.length, eventBytes);
+  return { ...append, bytes };
 };
 
 const encode = async (
@@ -74,7 +76,7 @@ const encode = async (
   const stored = codec.encode(events, context);
   const rows: EncodedContents[] = [];
   for (const one of contents) rows.push(await contentsCodec.encode(one));
-  return encoded({ stream, expected, events: stored }, true, rows);
+  return encoded({ stream, expected, events: stored, owner: context.organizationId, isOwn: true, contents: rows });
 };
 
 /**
@@ -255,13 +257,14 @@ export const createAppending = (
     waitingBytesMax: WAITING_BYTES_MAX,
     patience: { ms: patienceMs, system },
     bytesOf: ({ bytes }) => bytes,
+    ownerOf: ({ owner }) => owner,
     admission,
     run: commit,
   });
 
   return {
     append: async (append) => batcher.add(await encode(codecs, append)),
-    appendStored: (append) => batcher.add(encoded(append, false, [])),
+    appendStored: (append) => batcher.add(encoded({ ...append, owner: '', isOwn: false, contents: [] })),
     close: batcher.close,
   };
 };

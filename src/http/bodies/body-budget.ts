@@ -157,7 +157,7 @@ export const createBodyBudget = (limits: BudgetLimits = BODY_LIMITS): BodyBudget
     signal?.aborted !== true &&
     bytes <= Math.min(limits.largeBytesMax, limits.organizationBytesMax) &&
     queue.size < WAITING_MAX &&
-    (waitingOf.get(organizationId) ?? 0) < WAITING_PER_ORGANIZATION_MAX;
+    (waitingOf.get(organizationId) ?? 0) < Math.min(WAITING_PER_ORGANIZATION_MAX, WAITING_MAX - queue.size);
 
   const wait = (wanted: ReservationRequest, { signal }: How): Promise<Reservation | null> =>
     new Promise((resolve) => {

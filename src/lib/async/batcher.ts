@@ -11,6 +11,8 @@ export interface BatcherOptions<Item, Answer> {
    * Default: none.
    */
   readonly restMs?: number;
+  /** Owners (organizations) take turns, and one has at most as much waiting as is free. Default: all items have one owner. */
+  readonly ownerOf?: (item: Item) => string;
   /** Items that may wait. Default of both bounds: any number. */
   readonly waitingMax?: number;
   readonly waitingBytesMax?: number;
@@ -39,6 +41,7 @@ export const REST_MS = 3;
 
 interface Waiting<Item, Answer> {
   readonly item: Item;
+  readonly owner: string;
   readonly since: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (reason: unknown) => void;
@@ -54,24 +57,60 @@ export const atMost = (itemsMax: number) => (): (() => boolean) => {
 export const fulfilled = <Answer>(answers: readonly Answer[]): readonly PromiseSettledResult<Answer>[] =>
   answers.map((value) => ({ status: 'fulfilled', value }));
 
+interface Load {
+  readonly items: number;
+  readonly bytes: number;
+}
+
+const NOTHING: Load = { items: 0, bytes: 0 };
+
+/** The first of each line, then the second of each, and so on. */
+const inTurns = <One>(lines: readonly (readonly One[])[]): readonly One[] => {
+  const ordered: One[] = [];
+  let left = lines;
+  for (let round = 0; left.length > 0; round += 1) {
+    ordered.push(...left.flatMap((line) => line.slice(round, round + 1)));
+    left = left.filter(({ length }) => length > round + 1);
+  }
+  return ordered;
+};
+
 /** Collects items while a batch is in flight, so that callers share round trips and commits. An idle batcher sends at once. */
 export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer>): Batcher<Item, Answer> => {
-  const { name, patience, restMs = 0, bytesOf = () => 0 } = options;
+  const { name, patience, restMs = 0, bytesOf = () => 0, ownerOf } = options;
   const { waitingMax = Number.POSITIVE_INFINITY, waitingBytesMax = Number.POSITIVE_INFINITY } = options;
   const now = (): number => patience?.system.monotonicMs() ?? 0;
   const inFlight = new Set<Promise<void>>();
   let waiting: Waiting<Item, Answer>[] = [];
-  let waitingBytes = 0;
+  /** By owner that waits; the owner that was served last is at the end. */
+  const loads = new Map<string, Load>();
+  let total = NOTHING;
   let scheduled = false;
   let isResting = false;
   let closed = false;
 
-  const totalOf = (some: readonly Waiting<Item, Answer>[]): number =>
-    some.reduce((sum, { item }) => sum + bytesOf(item), 0);
+  const count = ({ item, owner }: Pick<Waiting<Item, Answer>, 'item' | 'owner'>, sign: 1 | -1): void => {
+    const plus = (load: Load): Load => ({ items: load.items + sign, bytes: load.bytes + sign * bytesOf(item) });
+    const own = plus(loads.get(owner) ?? NOTHING);
+    total = plus(total);
+    if (own.items === 0) loads.delete(owner);
+    else loads.set(owner, own);
+  };
+
+  /** One item always may. */
+  const mayWait = (owner: string, bytes: number): boolean => {
+    const free: Load = { items: waitingMax - total.items, bytes: waitingBytesMax - total.bytes };
+    const fits = total.items === 0 || (free.items > 0 && free.bytes >= bytes);
+    const own = loads.get(owner);
+    if (!fits || ownerOf === undefined || own === undefined) return fits;
+    return own.items < free.items && own.bytes + bytes <= free.bytes;
+  };
 
   const refuse = (refused: readonly Waiting<Item, Answer>[], sentence: string): void => {
-    waitingBytes -= totalOf(refused);
-    for (const { reject } of refused) reject(new StoreUnavailable(sentence));
+    for (const one of refused) {
+      count(one, -1);
+      one.reject(new StoreUnavailable(sentence));
+    }
   };
 
   const refuseStale = (): void => {
@@ -83,12 +122,23 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
     refuse(stale, `${name} was too slow`);
   };
 
+  /** In the order in which they may join the next batch. */
+  const inOrder = (): readonly Waiting<Item, Answer>[] => {
+    if (loads.size <= 1) return waiting;
+    const lines = Map.groupBy(waiting, ({ owner }) => owner);
+    return inTurns([...loads.keys()].map((owner) => lines.get(owner) ?? []));
+  };
+
   const takeBatch = (): readonly Waiting<Item, Answer>[] => {
     const admits = options.admission();
-    const joins = waiting.map(({ item }) => admits(item));
-    const batch = waiting.filter((_, index) => joins[index]);
-    waiting = waiting.filter((_, index) => !joins[index]);
-    waitingBytes -= totalOf(batch);
+    const batch = inOrder().filter(({ item }) => admits(item));
+    const joined = new Set(batch);
+    waiting = waiting.filter((one) => !joined.has(one));
+    for (const one of batch) {
+      count(one, -1);
+      const left = loads.get(one.owner);
+      if (left !== undefined && loads.delete(one.owner)) loads.set(one.owner, left);
+    }
     return batch;
   };
 
@@ -136,10 +186,11 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
       new Promise((resolve, reject) => {
         const bytes = bytesOf(item);
         if (closed) return reject(new StoreUnavailable(`${name} is closed`));
-        const full = waiting.length >= waitingMax || waitingBytes + bytes > waitingBytesMax;
-        if (full && waiting.length > 0) return reject(new StoreUnavailable(`too many callers wait for ${name}`));
-        waitingBytes += bytes;
-        waiting.push({ item, since: now(), resolve, reject });
+        const owner = ownerOf?.(item) ?? '';
+        if (!mayWait(owner, bytes)) return reject(new StoreUnavailable(`too many callers wait for ${name}`));
+        const one = { item, owner, since: now(), resolve, reject };
+        count(one, 1);
+        waiting.push(one);
         schedule();
       }),
 

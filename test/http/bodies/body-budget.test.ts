@@ -104,6 +104,18 @@ test('no more wait than can have their turn', async () => {
   await Promise.all(asked);
 });
 
+test('no number of organizations takes all places to wait from one that has none', async () => {
+  const budget = budgetOf(5_000);
+  const held = await hold(budget, 'a');
+  const full = [await hold(budget, 'b'), await hold(budget, 'c'), await hold(budget, 'd')];
+  const waiting = Array.from({ length: 20 * 64 }, (_, at) => budget.reserve(`${at % 20}`, LARGE, { waits: true }));
+  const other = budget.reserve('other', LARGE, { waits: true });
+  held.release();
+  for (const one of full) one.release();
+  for (const room of waiting) room.then((one) => one?.release());
+  expect(await other).not.toBeNull();
+});
+
 test('what is given back in part is there for others', async () => {
   const budget = budgetOf();
   const room = await hold(budget, 'a', 80_000_000);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Batcher, type BatcherOptions, createBatcher } from '../../../src/lib/async/batcher.ts';
+import { atMost, type Batcher, type BatcherOptions, createBatcher } from '../../../src/lib/async/batcher.ts';
 
 interface Call {
   readonly items: readonly string[];
@@ -145,5 +145,52 @@ describe('items in batches', () => {
     expect(await first).toBe('A');
     await closed;
     await expect(batcher.add('c')).rejects.toMatchObject({ name: 'StoreUnavailable' });
+  });
+});
+
+describe('items of several owners', () => {
+  /** The owner is the first letter; a batch holds four. */
+  const options = { ownerOf: (item: string) => item.slice(0, 1), admission: atMost(4) };
+
+  it('take turns: one with much to do delays no other, whatever came first', async () => {
+    const { batcher, calls } = batcherByHand({ ...options, waitingMax: 100 });
+    const first = batcher.add('a0');
+    await turn();
+    const rest = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b1', 'c1', 'c2'].map(batcher.add);
+    for (let call = 0; call < 4; call += 1) {
+      calls[call]?.answer();
+      await turn();
+    }
+    await Promise.all([first, ...rest]);
+    expect(calls.map(({ items }) => items.join(' '))).toEqual(['a0', 'a1 b1 c1 a2', 'c2 a3 a4 a5', 'a6']);
+  });
+
+  it('have one owner at the front after another, where a batch holds a single item', async () => {
+    const { batcher, calls } = batcherByHand({ ...options, admission: atMost(1) });
+    const answers = ['a1', 'a2', 'a3', 'b1', 'b2'].map(batcher.add);
+    for (let call = 0; call < 5; call += 1) {
+      await turn();
+      calls[call]?.answer();
+    }
+    await Promise.all(answers);
+    expect(calls.map(({ items }) => items.join(' '))).toEqual(['a1', 'b1', 'a2', 'b2', 'a3']);
+  });
+
+  it.each([
+    ['many', { waitingMax: 8 }],
+    ['large', { waitingBytesMax: 16 }],
+  ])('are refused where one has too %s waiting, and another is not', async (_, bounds) => {
+    const { batcher, calls } = batcherByHand({ ...options, ...bounds, admission: () => () => true });
+    const first = batcher.add('a0');
+    await turn();
+    const greedy = Promise.allSettled(['a1', 'a2', 'a3', 'a4', 'a5', 'a6'].map(batcher.add));
+    const others = Promise.all(['b1', 'b2', 'c1'].map(batcher.add));
+    calls[0]?.answer();
+    await turn();
+    calls[1]?.answer();
+    expect(await others).toEqual(['B1', 'B2', 'C1']);
+    await first;
+    const refused = (await greedy).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(refused.map(({ name }) => name)).toEqual(['StoreUnavailable', 'StoreUnavailable']);
   });
 });
