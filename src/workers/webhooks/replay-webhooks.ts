@@ -32,8 +32,11 @@ const EVERY_MS = 1_000;
 const REPLAYS_MAX = 100;
 /** Events looked through of one replay in a round, and so the most that it posts in a second. */
 const EVENTS_MAX = 100;
-/** Pages of a round while none of the events is owed. Higher: others wait longer. Lower: a rare one is found later. */
-const PAGES_MAX = 20;
+/**
+ * Pages of one organization in a round while none of the events is owed, and at least one for each of its replays. Higher:
+ * others wait longer. Lower: a rare event is found later.
+ */
+const PAGES_PER_ORGANIZATION_MAX = 20;
 /** Pending deliveries of an endpoint above which its replay waits. Higher: new events wait longer behind old ones. */
 const PENDING_MAX = 100;
 /** Most types with a query of their own. Higher: more index probes. Lower: events of rare types are found later. */
@@ -78,7 +81,7 @@ const advance = async (
   return moved && !isLast ? { replay: { ...replay, place: to }, owed: owed.length } : null;
 };
 
-const advanceAll = async (deps: ReplayWebhooks, first: WebhookReplay): Promise<void> => {
+const advanceAll = async (deps: ReplayWebhooks, first: WebhookReplay, pagesMax: number): Promise<void> => {
   const { webhookDeliveries, endpoints, store, system } = deps;
   const endpoint = endpoints.get(first.webhookId);
   if (endpoint === undefined) {
@@ -89,7 +92,7 @@ const advanceAll = async (deps: ReplayWebhooks, first: WebhookReplay): Promise<v
   }
   if ((await webhookDeliveries.pendingOf(first.webhookId, PENDING_MAX)) >= PENDING_MAX) return;
   let replay = first;
-  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+  for (let pages = 0; pages < pagesMax; pages += 1) {
     const next = await advance(deps, endpoint, replay);
     if (next === null || next.owed > 0) return;
     replay = next.replay;
@@ -102,7 +105,11 @@ export const replayWebhooks = (deps: ReplayWebhooks): Work => {
     if (!deps.leadership.isLeader()) return EVERY_MS;
     const { replays, next } = await deps.webhookDeliveries.runningReplays({ limit: REPLAYS_MAX, after });
     after = next;
-    for (const replay of replays) await advanceAll(deps, replay);
+    const byOrganization = Map.groupBy(replays, ({ webhookId }) => deps.endpoints.get(webhookId)?.organizationId);
+    for (const own of byOrganization.values()) {
+      const pagesMax = Math.ceil(PAGES_PER_ORGANIZATION_MAX / own.length);
+      for (const replay of own) await advanceAll(deps, replay, pagesMax);
+    }
     return EVERY_MS;
   });
 };

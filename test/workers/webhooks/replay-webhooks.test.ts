@@ -215,6 +215,44 @@ describe('a replay', () => {
     await until(async () => expect(await deliveries.findReplay('rpl_1')).toMatchObject({ state: 'completed' }));
   });
 
+  test('shares the pages of a round with the other replays of its organization', async () => {
+    const opened = await open();
+    const { outbox, endpoint } = opened;
+    await sendSome(outbox, 30);
+    const deliveries = createInMemoryWebhookDeliveries();
+    const own: string[] = [];
+    for (let number = 0; number < 20; number += 1) {
+      const { webhook } = await outbox.webhook(endpoint.url, ['message.opened', 'message.accepted'], environment);
+      own.push(webhook.webhookId);
+    }
+    const none = new Date(Date.now() + 3_600_000);
+    for (const webhookId of own)
+      await deliveries.startReplay({ ...(await replayOf(outbox, webhookId, none)), id: `rpl_of_${webhookId}` });
+    let rounds = 0;
+    const pages: number[] = [];
+    const feed = feedOf(outbox, 1);
+    const counting: WebhookDeliveries = {
+      ...deliveries,
+      runningReplays: (options) => {
+        rounds += 1;
+        return deliveries.runningReplays(options);
+      },
+    };
+    outbox
+      .workers({
+        webhookDeliveries: counting,
+        feed: (by) => {
+          pages[rounds] = (pages[rounds] ?? 0) + 1;
+          return feed(by);
+        },
+      })
+      .start();
+    await until(() => expect(rounds).toBeGreaterThan(2));
+    const full = pages.slice(0, rounds).filter((count) => count !== undefined);
+    expect(full.length).toBeGreaterThan(0);
+    expect(Math.max(...full)).toBeLessThanOrEqual(20);
+  });
+
   test('of a webhook that is deleted is cancelled', async () => {
     const opened = await open();
     const { outbox } = opened;
