@@ -205,7 +205,7 @@ export const messagesOfDomain = async (
 };
 
 export interface ListOptIns
-  extends Pick<ListSuppressions, 'environment' | 'suppressionId' | 'domainId' | 'limit' | 'after'> {
+  extends Pick<ListSuppressions, 'organizationId' | 'environment' | 'suppressionId' | 'domainId' | 'limit' | 'after'> {
   readonly topicId: string;
 }
 

@@ -140,7 +140,8 @@ export const listOptInsRoute = endpoint(
     const suppressionId = await idOfAddress(deps, caller, address);
     await readYourWrites(deps, ['suppressions']);
     const domainId = await visibleDomain(deps, caller);
-    const by = { topicId, environment: caller.environment, suppressionId, domainId, limit, after };
+    const { organizationId, environment } = caller;
+    const by = { organizationId, topicId, environment, suppressionId, domainId, limit, after };
     const { items, hasMore, next } = await deps.readModels.topics.optIns(by);
     const found = await loadEvidence(deps.context.contents, items);
     const shown = items.map(({ contentId, source, at }) => ({

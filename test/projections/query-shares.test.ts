@@ -1,0 +1,91 @@
+import { Pool } from 'pg';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createSystem } from '../../src/adapters/system.ts';
+import { LOG_START } from '../../src/domain/ports/event-store.ts';
+import { createReadModels, type ReadModels } from '../../src/projections/read-models.ts';
+import { migratedDatabase } from '../support/postgres.ts';
+
+/** As many as the service has. */
+const CONNECTIONS = 10;
+
+const NO_LOG = { readAll: async () => ({ events: [], position: LOG_START }) };
+
+let pool: Pool;
+let readModels: ReadModels;
+/** Whoever reads a table waits until the lock is released. */
+let lock: (table: string) => Promise<() => Promise<void>>;
+
+beforeEach(async () => {
+  const database = await migratedDatabase();
+  pool = new Pool({ connectionString: database.url, max: CONNECTIONS });
+  const locks = new Pool({ connectionString: database.url });
+  onTestFinished(async () => {
+    await Promise.all([pool.end(), locks.end()]);
+    await database.drop();
+  });
+  lock = async (table) => {
+    const client = await locks.connect();
+    await client.query(`begin; lock table read_models.${table} in access exclusive mode`);
+    return async () => {
+      await client.query('rollback');
+      client.release();
+    };
+  };
+  readModels = createReadModels({ pool, store: NO_LOG, system: createSystem() });
+});
+
+const keysOf = (organizationId: string) =>
+  readModels.apiKeys.list({ organizationId, environment: null, limit: 1, after: null });
+
+const templatesOf = (organizationId: string) => readModels.templates.list({ organizationId, limit: 1, after: null });
+
+const statisticsOf = (organizationId: string) =>
+  readModels.stats.query({
+    organizationId,
+    environment: 'live',
+    from: '2026-01-01T00:00:00Z',
+    to: '2026-01-02T00:00:00Z',
+    timezone: 'UTC',
+    granularity: 'day',
+    attribution: 'event',
+    groupBy: [],
+    where: {},
+    comparesPrevious: false,
+  });
+
+const many = <Result>(count: number, query: () => Promise<Result>) =>
+  Promise.allSettled(Array.from({ length: count }, query));
+
+describe('an organization whose queries do not end', () => {
+  test('uses three connections for its lists, and another lists at once', async () => {
+    const release = await lock('api_keys');
+    const lists = many(50, () => keysOf('org_a'));
+    expect((await templatesOf('org_b')).items).toEqual([]);
+    expect(pool.totalCount).toBeLessThanOrEqual(4);
+    await release();
+    expect((await lists).filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  test('uses two connections for its statistics, and another counts and lists at once', async () => {
+    const release = await lock('stats_buckets');
+    const statistics = many(50, () => statisticsOf('org_a'));
+    expect((await templatesOf('org_a')).items).toEqual([]);
+    expect((await templatesOf('org_b')).items).toEqual([]);
+    const other = statisticsOf('org_b');
+    await expect.poll(() => pool.totalCount - pool.idleCount).toBe(3);
+    await release();
+    expect((await other).data).toHaveLength(1);
+    expect((await statistics).filter(({ status }) => status === 'rejected')).toEqual([]);
+  });
+
+  test('is refused with a sentence when too many wait, and others are not', async () => {
+    const release = await lock('api_keys');
+    const lists = many(600, () => keysOf('org_a'));
+    const others = many(20, () => templatesOf('org_b'));
+    expect((await others).filter(({ status }) => status === 'rejected')).toEqual([]);
+    await release();
+    const refused = (await lists).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    expect(refused.length).toBeGreaterThan(90);
+    expect(refused[0]).toMatchObject({ code: 'unavailable', message: expect.stringContaining('send fewer requests') });
+  });
+});
