@@ -4,6 +4,7 @@ import type { Problem } from '../http/validation/problems.ts';
 import {
   canonicalAddress,
   type Mailbox,
+  mailboxText,
   type ParsedMail,
   parseMailbox,
   type WrittenAddress,
@@ -145,10 +146,6 @@ export interface RecipientFields {
 /** Each delivered copy carries them all. Discussions among more people belong on a mailing list. */
 const SHOWN_MAX = 100;
 
-/** An address as a string of a send body. The quotes make the name unambiguous. */
-export const addressText = ({ name, address }: Mailbox): string =>
-  name === undefined || name === '' ? address : `"${name.replace(/[\\"]/g, '\\$&')}" <${address}>`;
-
 /** An address that is shown as written although this service cannot send to it: `root@server`. */
 const PLAIN_ADDRESS = /^[\w!#$%&'*+/=?^`{|}~.-]{1,64}@[\w.-]{1,253}$/;
 /** Text that fits on a header line and cannot end it. */
@@ -156,9 +153,9 @@ const SHOWN_TEXT = /^\P{Cc}{1,256}$/u;
 
 /** Parses an address that is only shown; the envelope says where mail goes. @returns a string: why it cannot be shown. */
 const readShown = (one: WrittenAddress): Mailbox | string => {
-  const parsed = parseMailbox(addressText(one));
+  const parsed = parseMailbox(mailboxText(one));
   if (typeof parsed !== 'string') return parsed;
-  const text = one.address === '' ? one.name : addressText(one);
+  const text = one.address === '' ? one.name : mailboxText(one);
   if (!SHOWN_TEXT.test(text)) return parsed;
   return PLAIN_ADDRESS.test(one.address) ? one : { address: '', name: text };
 };
@@ -193,7 +190,7 @@ export const addressed = (
       const address = left.get(canonicalAddress(one.address));
       if (address === undefined) others += 1;
       left.delete(canonicalAddress(one.address));
-      return address === undefined ? [] : [addressText({ ...one, address })];
+      return address === undefined ? [] : [mailboxText({ ...one, address })];
     });
   const kinds = { to: take(shown.to), cc: take(shown.cc), bcc: [...left.values()] };
   return {

@@ -21,13 +21,14 @@ import {
   isListUnsubscribe,
   isMessageType,
   isReplyTo,
+  mailboxText,
   type ParsedAlternative,
   type ParsedMail,
   type ParsedPart,
   type StoredAlternative,
   type WrittenAddress,
 } from '../lib/mime/mime.ts';
-import { addressed, addressText, instructionsOf, isInstruction } from './header-instructions.ts';
+import { addressed, instructionsOf, isInstruction } from './header-instructions.ts';
 
 /** A submitted message as the body of a send over HTTP. */
 export interface SubmittedBody {
@@ -131,7 +132,7 @@ const headersOf = (mail: ParsedMail, problems: Problem[]): Headers => {
 
 const fromOf = (from: readonly WrittenAddress[], problems: Problem[]): { readonly from?: string } => {
   if (from.length > 1) problems.push(['from', 'from must be one address']);
-  return from[0] === undefined ? {} : { from: addressText(from[0]) };
+  return from[0] === undefined ? {} : { from: mailboxText(from[0]) };
 };
 
 const storedAlternative = ({ filename, disposition, ...part }: ParsedAlternative): StoredAlternative => ({
@@ -199,7 +200,7 @@ export const sendBodyOf = (mail: ParsedMail, envelope: readonly string[]): Submi
     body: {
       ...fromOf(mail.from, problems),
       ...recipients,
-      ...(mail.replyTo.length === 0 ? {} : { reply_to: mail.replyTo.map(addressText) }),
+      ...(mail.replyTo.length === 0 ? {} : { reply_to: mail.replyTo.map(mailboxText) }),
       ...(subject === undefined ? {} : { subject }),
       ...contentOf(mail),
       ...(Object.keys(headers).length === 0 ? {} : { headers }),

@@ -13,7 +13,7 @@ interface Room {
 const LIBRARIES: Readonly<Record<string, Room>> = {
   'lib/async': { folders: [], packages: [] },
   'lib/html': { folders: ['lib/async'], packages: ['entities', 'lru-cache', 'parse5'] },
-  'lib/mime': { folders: ['lib/async', 'lib/html'], packages: ['postal-mime'] },
+  'lib/mime': { folders: ['lib/async', 'lib/html'], packages: ['nodemailer', 'postal-mime'] },
   'lib/postgres': { folders: ['lib/async'], packages: ['pg'] },
   'lib/smtp': {
     folders: ['lib/async', 'lib/mime'],

@@ -41,6 +41,40 @@ describe('a submitted message', () => {
     expect(await headerOf(reply)).toContain(`\r\nTo: ${shown}\r\n`);
   });
 
+  test.each([
+    ['an encoded comma', '=?utf-8?Q?Doe=2C_J?= <bob@example.org>', '"Doe, J" <bob@example.org>'],
+    ['a comma in an encoded word', '=?utf-8?q?Doe,_J?= <bob@example.org>', '"Doe, J" <bob@example.org>'],
+    [
+      'a comma and a space',
+      '=?utf-8?q?Doe, J=C3=BCrg?= <bob@example.org>',
+      '=?UTF-8?Q?Doe=2C_J=C3=BCrg?= <bob@example.org>',
+    ],
+    ['a comma in Base64', '=?utf-8?b?RG9lLCBK?= <bob@example.org>', '"Doe, J" <bob@example.org>'],
+    [
+      'brackets and quotes',
+      '=?us-ascii?Q?J_"<e@x.test>"?= <bob@example.org>',
+      '"J \\"<e@x.test>\\"" <bob@example.org>',
+    ],
+    ['an unquoted comma', 'Doe, J <bob@example.org>', '"Doe, J" <bob@example.org>'],
+  ])('keeps each address where names have %s', async (_what, written, shown) => {
+    const others = '=?utf-8?q?K,_R.?= <carol@example.org>, dan@example.org';
+    const lines = ['To', 'Reply-To', 'Errors-To'].map((name) => `${name}: ${written}, ${others}\r\n`).join('');
+    const reply = await submitting.sendRaw(`From: ann@example.test\r\n${lines}Subject: x\r\n\r\nHi`, [
+      'bob@example.org',
+      'carol@example.org',
+      'dan@example.org',
+    ]);
+    expect(await kindsOf(reply)).toEqual([
+      ['to', 'bob@example.org'],
+      ['to', 'carol@example.org'],
+      ['to', 'dan@example.org'],
+    ]);
+    const header = (await headerOf(reply)).replace(/\r\n /g, ' ');
+    for (const name of ['To', 'Reply-To', 'Errors-To']) {
+      expect(header).toContain(`\r\n${name}: ${shown}, "K, R." <carol@example.org>, dan@example.org\r\n`);
+    }
+  });
+
   test('may go to a hundred recipients', async () => {
     const to = Array.from({ length: 100 }, (_, at) => `b${at}@example.org`);
     const reply = await submitting.sendRaw('From: ann@example.test\r\nTo: all of you:;\r\n\r\nHi', to);

@@ -126,7 +126,7 @@ describe('a submitted message', () => {
   test('has a result for each recipient if one is not an address', async () => {
     const talk = await submitting.talk();
     expect(await talk.ask('MAIL FROM:<>\r\n')).toMatch(/^250/);
-    expect(await talk.ask('RCPT TO:<"quoted one"@example.org>\r\n')).toMatch(/^5/);
+    expect(await talk.ask('RCPT TO:<"quoted>one"@example.org>\r\n')).toMatch(/^501/);
     expect(await talk.ask('RCPT TO:<nobody@[192.0.2.1]>\r\n')).toBe(
       '553 5.1.3 not an email address: its domain is an IP address',
     );
@@ -134,6 +134,44 @@ describe('a submitted message', () => {
     await talk.ask('DATA\r\n');
     const reply = await talk.ask('From: ann@example.test\r\nSubject: x\r\n\r\nHi\r\n.\r\n');
     expect(await kindsOf(reply)).toEqual([['bcc', 'bob@example.org']]);
+    talk.close();
+  });
+
+  test('goes to addresses whose quoted local part has spaces, an @ or escapes', async () => {
+    const talk = await submitting.talk();
+    expect(await talk.ask('MAIL FROM:<"ann smith"@example.test> SIZE=100\r\n')).toMatch(/^250/);
+    // If two spellings differ in case, the later one counts, as for any address.
+    const written = ['"john doe"', '"a@b"', '"John Doe"', '"say \\"hi\\""', '"plain"', '"john doe"'];
+    for (const local of written) {
+      expect(await talk.ask(`RCPT TO:<${local}@example.org> NOTIFY=NEVER\r\n`)).toMatch(/^250/);
+    }
+    await talk.ask('DATA\r\n');
+    const header = 'From: ann@example.test\r\nTo: Joe <"john doe"@example.org>\r\nCc: "a@b"@example.org\r\n';
+    const reply = await talk.ask(`${header}Subject: x\r\n\r\nHi\r\n.\r\n`);
+    expect(await kindsOf(reply)).toEqual([
+      ['to', '"John Doe"@example.org'],
+      ['cc', '"a@b"@example.org'],
+      ['bcc', '"say \\"hi\\""@example.org'],
+      ['bcc', 'plain@example.org'],
+    ]);
+    expect(await headerOf(reply)).toContain('\r\nTo: Joe <"John Doe"@example.org>\r\nCc: "a@b"@example.org\r\n');
+    talk.close();
+  });
+
+  test.each([
+    ['an unended quote', '<"john doe@example.org>'],
+    ['nothing in quotes', '<""@example.org>'],
+    ['a tab', '<"john\tdoe"@example.org>'],
+    ['a NUL', '<"john\0doe"@example.org>'],
+    ['65 octets', `<"${'a b'.repeat(21)}"@example.org>`],
+    ['no domain', '<"john doe"@>'],
+    ['two addresses', '<"john doe"@example.org,b@example.org>'],
+    ['an encoded line end', '<\\220d0a22@example.org>'],
+    ['two parts', '<"john doe"@b@example.org>'],
+  ])('is not for a quoted local part with %s', async (_, path) => {
+    const talk = await submitting.talk();
+    expect(await talk.ask('MAIL FROM:<>\r\n')).toMatch(/^250/);
+    expect(await talk.ask(`RCPT TO:${path}\r\n`)).toMatch(/^5(?:01|53)/);
     talk.close();
   });
 

@@ -134,6 +134,10 @@ export const writtenAddress = (address: string): string => {
   return isDotless || local.startsWith('"') ? address : `"${local}"${address.slice(at)}`;
 };
 
+/** A mailbox as one text. The quotes make the name unambiguous. */
+export const mailboxText = ({ name, address }: Mailbox): string =>
+  name === undefined || name === '' ? address : `"${name.replace(/[\\"]/g, '\\$&')}" <${address}>`;
+
 /** Of a parsed address: A-labels, lower case. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 

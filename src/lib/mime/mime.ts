@@ -13,7 +13,7 @@
  * `canonicalAddress` is the form in which two spellings of one mailbox are equal; `writtenAddress` is the form on the wire.
  */
 export type { MimeMessage, UnsignedMessage } from './built-message.ts';
-export { asciiDomain, canonicalAddress, domainOf, parseMailbox, writtenAddress } from './email-address.ts';
+export { asciiDomain, canonicalAddress, domainOf, mailboxText, parseMailbox, writtenAddress } from './email-address.ts';
 export {
   isAttachmentType,
   isHeaderName,

@@ -1,10 +1,13 @@
-import { addressParser, decodeWords } from 'postal-mime';
+import addressparser from 'nodemailer/lib/addressparser';
+import { decodeWords } from 'postal-mime';
 import { joinedBody, type Shown, unflowed } from './body-text.ts';
 import { bytesInCharset, type ContentField, parameterOf, Unreadable } from './content-field.ts';
+import { mailboxText } from './email-address.ts';
 import { isMessageType, isSevenBit } from './field-syntax.ts';
 import { type MimeEntity, readMimeTree } from './mime-tree.ts';
 import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from './parsed-mail.ts';
 import type { HeaderField } from './read-headers.ts';
+import { holdsAddresses } from './structured-headers.ts';
 
 /** What a message consists of, sorted as a message of this service is built. */
 interface Contents {
@@ -133,15 +136,39 @@ const requireFew = <Item>(items: readonly Item[], maximum: number, unit: string)
   return items;
 };
 
-const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly WrittenAddress[] => {
-  const written = headers
-    .filter(({ name }) => name.toLowerCase() === wanted)
-    .flatMap(({ value }) => addressParser(value))
+/** RFC 2047 §5 (3) forbids specials and spaces in an encoded word of a phrase, and programs write them. */
+const Q_WORD = /=\?([\w*-]{1,60})\?q\?([^?]{1,1000})\?=/gi;
+const NOT_OF_PHRASE = /[^\w!*+/=-]/gu;
+
+const hexOf = (character: string): string => Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '=$&');
+
+/** With encoded words that hold nothing which would end a name. */
+const withWholeWords = (value: string): string =>
+  value.replace(
+    Q_WORD,
+    (_, charset: string, text: string) =>
+      `=?${charset}?Q?${text.replace(NOT_OF_PHRASE, (each) => (each === ' ' ? '_' : hexOf(each)))}?=`,
+  );
+
+const mailboxesOf = (value: string): readonly WrittenAddress[] =>
+  addressparser(withWholeWords(value))
     // A group without members is shown by its name alone.
-    .flatMap(({ name, address, group }) => (group === undefined || group.length === 0 ? [{ name, address }] : group))
-    .map(({ name, address }) => ({ name, address: address ?? '' }))
+    .flatMap((one) => (one.group === undefined || one.group.length === 0 ? [one] : one.group))
+    .map(({ name, address }) => ({ name: decodeWords(name), address: address ?? '' }))
     .filter(({ name, address }) => name !== '' || address !== '');
-  return requireFew(written, ADDRESSES_MAX, `addresses in ${wanted}`);
+
+const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly WrittenAddress[] =>
+  requireFew(
+    headers.filter(({ name }) => name.toLowerCase() === wanted).flatMap(({ value }) => mailboxesOf(value)),
+    ADDRESSES_MAX,
+    `addresses in ${wanted}`,
+  );
+
+/** Decoded. A name among addresses is quoted: what it says might be read as another address. */
+const shownValue = ({ name, value }: HeaderField): string => {
+  if (!(value.includes('=?') && holdsAddresses(name))) return decodeWords(value);
+  const mailboxes = mailboxesOf(value);
+  return mailboxes.every(({ address }) => address !== '') ? mailboxes.map(mailboxText).join(', ') : decodeWords(value);
 };
 
 /** @returns what the message says, or why it cannot be read, in a phrase. */
@@ -151,7 +178,7 @@ export const parseMail = (raw: Buffer): ParsedMail | string => {
     const contents: Contents = { shown: [], alternatives: [], attachments: [] };
     createSorting(contents)(tree);
     return {
-      headers: tree.headers.map(({ name, value }) => ({ name, value: decodeWords(value) })),
+      headers: tree.headers.map((field) => ({ name: field.name, value: shownValue(field) })),
       from: addressesIn(tree.headers, 'from'),
       to: addressesIn(tree.headers, 'to'),
       cc: addressesIn(tree.headers, 'cc'),

@@ -1,13 +1,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSystem } from '../../../src/adapters/system.ts';
 import { createHttpWebhookTarget } from '../../../src/adapters/webhook-target/http.ts';
 
-/** Posts twice on one connection to an endpoint that says this before its answer. */
-const answersAfter = async (early: readonly string[], body = 'thanks') => {
-  const server = createServer((request, response) => {
-    for (const line of early) response.socket?.write(`HTTP/1.1 ${line}\r\n\r\n`);
+/** Posts twice on one connection to an endpoint that writes these pieces before its answer. */
+const answersAfter = async (pieces: readonly string[], body = 'thanks') => {
+  const server = createServer(async (request, response) => {
+    for (const piece of pieces) {
+      response.socket?.write(piece);
+      if (pieces.length > 1) await sleep(5); // so that each is read by itself
+    }
     request.resume();
     request.on('end', () => response.end(body));
   });
@@ -22,19 +26,42 @@ const answersAfter = async (early: readonly string[], body = 'thanks') => {
   return [await target.post(post), await target.post(post)].map(({ status, text }) => [status, text]);
 };
 
-test.each([[['100 Continue']], [['100 Continue', '103 Early Hints']], [['102 Processing']], [[]]])(
-  'an endpoint that first answers %j has answered',
-  async (early) => {
-    expect(await answersAfter(early)).toEqual([
-      [200, 'thanks'],
-      [200, 'thanks'],
-    ]);
-  },
-);
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
+const HINTS = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
+
+test.each([
+  [[CONTINUE]],
+  [[CONTINUE, HINTS]],
+  [[HINTS, CONTINUE]],
+  [[`${HINTS}${CONTINUE}`]],
+  [[`${CONTINUE}${CONTINUE}`]],
+  [['HTTP/1.1 102 Processing\r\n\r\n']],
+  [['HTTP/1.1 100 \r\nX: y\r\n\r\n']],
+  [[]],
+])('an endpoint that first answers %j has answered', async (early) => {
+  expect(await answersAfter(early)).toEqual([
+    [200, 'thanks'],
+    [200, 'thanks'],
+  ]);
+});
+
+test.each(Array.from(CONTINUE, (_, at) => at))('so has one whose 100 arrives in two pieces, cut at %d', async (at) => {
+  expect(await answersAfter([CONTINUE.slice(0, at), CONTINUE.slice(at)])).toEqual([
+    [200, 'thanks'],
+    [200, 'thanks'],
+  ]);
+});
+
+test('and one whose 100 arrives byte by byte', async () => {
+  expect(await answersAfter([...CONTINUE])).toEqual([
+    [200, 'thanks'],
+    [200, 'thanks'],
+  ]);
+});
 
 test('an answer that quotes one is read as it is', async () => {
   const body = 'You sent: HTTP/1.1 100 Continue';
-  expect(await answersAfter(['100 Continue'], body)).toEqual([
+  expect(await answersAfter([CONTINUE], body)).toEqual([
     [200, body],
     [200, body],
   ]);

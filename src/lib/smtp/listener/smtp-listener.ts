@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions } from 'smtp-server';
+import { SMTPServer, type SMTPServerAddress, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { Logger } from '../../async/async.ts';
 import { type Bounding, boundConnections, type ConnectionBounds, type Connections, NEW_TLS_MS } from './connections.ts';
 
@@ -45,7 +45,7 @@ export interface SmtpListener {
   close(): Promise<void>;
 }
 
-type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo'>;
+type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo' | 'onData'>;
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onMailFrom' | 'onRcptTo' | 'onData'>;
 
 /** Refuses connections beyond the bounds, and notes which ones are idle. */
@@ -88,27 +88,57 @@ const unknownParameter = ({ args }: SMTPServerAddress, known: ReadonlySet<string
   return smtpAnswer(555, `5.5.4 the parameter ${unknown.replace(/[^!-~]/g, '?').slice(0, 100)} is not supported`);
 };
 
-const understood = ({ onMailFrom, onRcptTo }: SMTPServerOptions): Required<Envelopes> => ({
+/** Printable ASCII in quotes, as RFC 5321 §4.1.2 has it. */
+const QUOTED_LOCAL = /^"(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])+"$/;
+const QUOTED_PATH = /^((?:rcpt[ \t]+to|mail[ \t]+from)[ \t]*:[ \t]*<)("(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])+")(@[^@]*)$/is;
+/** In a command: no atom has a backslash. */
+const STAND_IN = /^\\((?:[\da-f]{2})+)(?=@)/;
+
+/** The command with a quoted local part as digits: for `smtp-server` a space or an `@` in it ends the address. */
+const withStandIn = (command: string): string =>
+  command.replace(
+    QUOTED_PATH,
+    (_, before: string, local: string, after: string) =>
+      `${before}\\${Buffer.from(local, 'latin1').toString('hex')}${after}`,
+  );
+
+const asWritten = <Address extends SMTPServerAddress>(read: Address): Address => {
+  const digits = STAND_IN.exec(read.address)?.[1];
+  const local = digits === undefined ? '' : Buffer.from(digits, 'hex').toString('latin1');
+  return QUOTED_LOCAL.test(local) ? { ...read, address: read.address.replace(STAND_IN, () => local) } : read;
+};
+
+const sessionAsWritten = (session: SMTPServerSession): SMTPServerSession => {
+  const { envelope } = session;
+  const mailFrom = envelope.mailFrom === false ? false : asWritten(envelope.mailFrom);
+  return { ...session, envelope: { ...envelope, mailFrom, rcptTo: envelope.rcptTo.map(asWritten) } };
+};
+
+const understood = ({ onMailFrom, onRcptTo, onData }: SMTPServerOptions): Partial<Envelopes> => ({
   onMailFrom: (address, session, callback) => {
     const unknown = unknownParameter(address, MAIL_PARAMETERS);
     if (unknown !== null || onMailFrom === undefined) return callback(unknown);
-    onMailFrom(address, session, callback);
+    onMailFrom(asWritten(address), session, callback);
   },
   onRcptTo: (address, session, callback) => {
     const unknown = unknownParameter(address, RCPT_PARAMETERS);
     if (unknown !== null || onRcptTo === undefined) return callback(unknown);
-    onRcptTo(address, session, callback);
+    onRcptTo(asWritten(address), session, callback);
   },
+  ...(onData && { onData: (stream, session, callback) => onData(stream, sessionAsWritten(session), callback) }),
 });
 
 const BARE_PATH = /^((?:rcpt[ \t]+to|mail[ \t]+from)[ \t]*:[ \t]*)([^\s<>]+)(.*)$/is;
 
 /** The command with its address in angle brackets. */
-const bracketed = (command: Buffer): Buffer =>
-  Buffer.from(command.toString('latin1').replace(BARE_PATH, '$1<$2>$3'), 'latin1');
+const bracketed = (command: string): string => command.replace(BARE_PATH, '$1<$2>$3');
 
-/** Reads addresses of each new connection with or without their brackets. */
-const acceptBareAddresses = (server: SMTPServer): void => {
+/** Rewrites commands with addresses of each new connection to what `smtp-server` can read. */
+const rewriteAddresses = (server: SMTPServer, acceptsBare: boolean): void => {
+  const rewritten = (command: Buffer): Buffer => {
+    const text = command.toString('latin1');
+    return Buffer.from(withStandIn(acceptsBare ? bracketed(text) : text), 'latin1');
+  };
   const connect = server.connect.bind(server);
   server.connect = (socket, options) => {
     const before = new Set(server.connections);
@@ -116,8 +146,8 @@ const acceptBareAddresses = (server: SMTPServer): void => {
     for (const connection of server.connections) {
       if (before.has(connection)) continue;
       const [mail, rcpt] = [connection.handler_MAIL.bind(connection), connection.handler_RCPT.bind(connection)];
-      connection.handler_MAIL = (command, callback) => mail(bracketed(command), callback);
-      connection.handler_RCPT = (command, callback) => rcpt(bracketed(command), callback);
+      connection.handler_MAIL = (command, callback) => mail(rewritten(command), callback);
+      connection.handler_RCPT = (command, callback) => rcpt(rewritten(command), callback);
     }
   };
 };
@@ -141,7 +171,7 @@ const createServer = (
     logger: false,
     ...counted({ ...options, ...understood(options) }, current),
   });
-  if (acceptsBareAddresses) acceptBareAddresses(server);
+  rewriteAddresses(server, acceptsBareAddresses === true);
   const dismiss: Bounding['dismiss'] = ({ id }, refusal) => {
     for (const connection of server.connections) if (connection.id === id) connection.send(421, refusal);
   };

@@ -106,3 +106,15 @@ describe('an address', () => {
     },
   );
 });
+
+describe('an address with a quoted local part (RFC 5321 §4.1.2)', () => {
+  it.each(['"john doe"@b.test', '"a@b"@b.test', '"say \\"hi\\""@b.test'])(
+    'is written as it is: %s',
+    async (address) => {
+      const { server, transport } = await start({ EHLO: () => '250-x\r\n250-PIPELINING\r\n250 DSN' });
+      expect(await send(transport, { envelopeTo: [address] })).toEqual([DELIVERED]);
+      const xtext = address.replaceAll(' ', '+20');
+      expect(server.lines).toContain(`RCPT TO:<${address}> NOTIFY=FAILURE ORCPT=rfc822;${xtext}`);
+    },
+  );
+});
