@@ -4,7 +4,7 @@ import { CommandFailed, UsageError } from './failures.ts';
 import { operatorOrigin } from './operator-origin.ts';
 
 const CONNECTIONS_DEFAULT = 5;
-/** Longer keeps old rows of busy tables from being removed, shorter ends large reports. */
+/** Longer: old rows of busy tables cannot be vacuumed. Shorter: large reports are cut off. */
 const TIMEOUT_SECONDS_DEFAULT = 30;
 const TIMEOUT_SECONDS_MAX = 3600;
 const CONNECTIONS_MAX = 100;
@@ -14,7 +14,7 @@ const atMost = (option: string, value: number, limit: number): number => {
   return value;
 };
 
-/** `insufficient_privilege` */
+/** True for `insufficient_privilege`. */
 export const isForbidden = (error: unknown): boolean => Object(error).code === '42501';
 
 export const mayNotCreateRoles = (databaseUrl: string): CommandFailed => {
@@ -24,7 +24,7 @@ export const mayNotCreateRoles = (databaseUrl: string): CommandFailed => {
   );
 };
 
-/** Where the program of a role connects; the password is given apart. */
+/** Connection URL for a role. The password is passed separately. */
 export const connectionUrl = (databaseUrl: string, role: string): string =>
   Object.assign(new URL(databaseUrl), { username: role, password: '' }).href;
 

@@ -19,7 +19,7 @@ import { type Invocation, type OperatorCommand, optional, type PlainCommand, typ
 import { CommandFailed, UsageError } from './failures.ts';
 import type { Progress } from './terminal.ts';
 
-/** Counts tables as they are written or read. */
+/** Shows progress in table rows as they are written or read. */
 const countTables = (bar: Progress) => {
   let done = 0;
   return ({ file }: BackedUpTable, of: number): void => {
@@ -52,7 +52,8 @@ export const backupCommand: OperatorCommand = {
     'backs up the log and the vault, also while the service runs; SECRET_KEY is not in it; --after takes full partitions over from an earlier backup',
   run: async ({ databaseUrl, secretKeys, system, log, context }, invocation, { eventStoreUrl }, terminal) => {
     const folder = folderOf(invocation, 'backup <new folder> [--after FOLDER]');
-    // Before the vault is read: contents are stored before the events that name them.
+    // Runs before the vault is read: contents are stored before the events that name them, so the backup has the
+    // contents of every event.
     const elsewhere = eventStoreUrl === undefined ? undefined : { id: await log.logId(), position: await log.head() };
     const after = optional(invocation, 'after');
     const parts = { databaseUrl, folder, after, secretKeys, system, version: await version(), elsewhere };
@@ -116,7 +117,7 @@ const restoreInto = async (folder: string, config: Config, closers: Closers, bar
   closers.add('database pool', () => pool.end());
   const open = () =>
     openEventStore(config.eventStoreUrl, { databaseUrl, system, logger, contents: createPostgresContents({ pool }) });
-  // Makes the log's tables, or shows that this EventStoreDB holds the log.
+  // Creates the log's tables, or proves that this EventStoreDB holds the log.
   const before = await open();
   const found = await before.logId().finally(before.close);
   if (manifest.log.engine === 'eventstoredb' && found !== manifest.log.id) {

@@ -12,47 +12,47 @@ export interface Invocation {
   readonly positionals: readonly string[];
 }
 
-/** The result of a command: one object or a list. Printed as lines, or with `--json` as JSON. */
+/** The result of a command: one object or a list. It is printed as lines, or as JSON with `--json`. */
 export type Result = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
-interface Described {
+interface CommandDescription {
   /** Words after `npm run outbox --`. */
   readonly name: string;
   /**
-   * Arguments as `--help` shows them and as they are parsed: `NAME --to VALUE [--dry-run] [--cidr NETWORK,…]` takes a name,
-   * requires `--to`, and `--cidr` can be repeated.
+   * The arguments, both for `--help` and for the parser: `NAME --to VALUE [--dry-run] [--cidr NETWORK,…]` accepts a
+   * name, requires `--to` and allows `--cidr` to be repeated.
    */
   readonly usage: string;
   readonly summary: string;
-  /** The code that the process ends with. Absent: 0. */
+  /** Exit code of the process. Absent: 0. */
   exitCode?(result: Result): number;
-  /** The same where the command cannot run, or throws. Absent: 1. */
+  /** Exit code if the command throws or cannot run. Absent: 1. */
   readonly failureCode?: number;
-  /** The result as people read it. Absent: its fields, a line each. */
+  /** Formats the result for people. Absent: one line per field. */
   textOf?(result: Result): string;
 }
 
 /** A command that uses the service's engines. */
-export interface OperatorCommand extends Described {
+export interface OperatorCommand extends CommandDescription {
   readonly needs?: never;
-  /** Also runs when the log differs from the one that the read models were made from; it checks this itself. */
+  /** The command runs even if the log is not the one the read models were built from. It must check this itself. */
   readonly takesOtherLog?: true;
   run(operator: Operator, invocation: Invocation, config: Config, terminal: Terminal): Promise<Result>;
 }
 
-/** A command without engines. */
-export interface PlainCommand extends Described {
+/** A command that needs no engines. */
+export interface PlainCommand extends CommandDescription {
   readonly needs: 'nothing';
-  /** Its terminal's signal ends it, in place of the process's own end. */
+  /** The command ends when its terminal's signal aborts, instead of with the process. */
   readonly endsBySignal?: true;
-  /** @returns undefined: all is printed. */
+  /** @returns undefined if everything has been printed already. */
   run(invocation: Invocation, terminal: Terminal): Result | Promise<Result | undefined>;
 }
 
-/** A command for customers: it asks a running service by HTTP, and knows neither database nor SECRET_KEY. */
-export interface ServiceCommand extends Described {
+/** A command for customers. It uses a running service over HTTP and has no access to the database or SECRET_KEY. */
+export interface ServiceCommand extends CommandDescription {
   readonly needs: 'service';
-  /** @returns undefined: all is printed. */
+  /** @returns undefined if everything has been printed already. */
   run(service: Service, invocation: Invocation, terminal: Terminal): Promise<Result | undefined>;
 }
 
@@ -60,7 +60,7 @@ export type Command = OperatorCommand | PlainCommand | ServiceCommand;
 
 const OPTION = /--([a-z-]+)(?: ([^\s[\]|-][^\s\]]*))?/g;
 
-/** Options that a usage names, for Node's parser. */
+/** Converts a usage text to options for Node's parser. */
 export const optionsIn = (usage: string): ParseArgsOptionsConfig =>
   Object.fromEntries(
     [...usage.matchAll(OPTION)].map(([, name = '', value]) => [
@@ -69,7 +69,7 @@ export const optionsIn = (usage: string): ParseArgsOptionsConfig =>
     ]),
   );
 
-/** Whether a usage begins with a name instead of an option. */
+/** True if the usage starts with a name instead of an option. */
 export const takesName = (usage: string): boolean => /^[^-[]/.test(usage);
 
 export const optional = ({ values }: Invocation, option: string): string | undefined => {
@@ -86,7 +86,7 @@ const requireAll = (invocation: Invocation, options: readonly string[]): void =>
   throw new UsageError(`${named} ${missing.length === 1 ? 'is' : 'are'} required`);
 };
 
-/** Requires the options with a value that are not in brackets. @throws {UsageError} names all missing ones. */
+/** Requires the options with a value that are not in brackets. @throws {UsageError} naming all that are missing. */
 export const requireOptions = ({ usage }: Pick<Command, 'usage'>, invocation: Invocation): void => {
   const always = Object.entries(optionsIn(usage.replaceAll(/\[[^\]]*\]/g, '')));
   requireAll(
@@ -95,19 +95,19 @@ export const requireOptions = ({ usage }: Pick<Command, 'usage'>, invocation: In
   );
 };
 
-/** @throws {UsageError} the option is missing. */
+/** @throws {UsageError} if the option is missing. */
 export const required = (invocation: Invocation, option: string): string => {
   requireAll(invocation, [option]);
   return optional(invocation, option) ?? '';
 };
 
-/** All values of a repeatable option; undefined: not given. */
+/** All values of a repeatable option; undefined if it is absent. */
 export const repeated = ({ values }: Invocation, option: string): readonly string[] | undefined => {
   const value = values[option];
   return typeof value === 'object' ? value : undefined;
 };
 
-/** A positive whole number. @throws {UsageError} */
+/** Parses a positive whole number. @throws {UsageError} */
 export const optionalCount = (invocation: Invocation, option: string): number | undefined => {
   const text = optional(invocation, option);
   if (text === undefined) return undefined;

@@ -42,7 +42,6 @@ import { listProjectionsCommand, rebuildProjectionCommand, retryParkedCommand } 
 import { dropReplayCommand, listReplaysCommand, replayCommand } from './replay.ts';
 import { witnessCommand } from './witness/command.ts';
 
-/** All commands. */
 export const COMMANDS: readonly Command[] = [
   createOrganizationCommand,
   setCeilingsCommand,

@@ -3,12 +3,12 @@ import { optionsIn as optionsOfUsage } from './command.ts';
 import { UsageError } from './failures.ts';
 
 /**
- * Completion for shells, written from the table of commands: words of commands, their options, and the values of options that
- * have few. What is completed is known when the script is made; it asks nobody.
+ * Shell completion, generated from the command table: command words, their options, and the values of options that have
+ * only a few. The script is static and needs no running service.
  */
 
 interface Choice {
-  /** Words that are there already. */
+  /** Preceding words of the command. */
   readonly after: string;
   readonly word: string;
   readonly summary: string;
@@ -25,7 +25,7 @@ const choicesOf = ({ name, summary }: Command): readonly Choice[] => {
   }));
 };
 
-/** Each word of each command, after those before it; once. */
+/** Every word of each command with the words before it, without duplicates. */
 const wordsOf = (commands: readonly Command[]): readonly Choice[] => [
   ...new Map(commands.flatMap(choicesOf).map((choice) => [`${choice.after}\0${choice.word}`, choice])).values(),
 ];
@@ -33,7 +33,7 @@ const wordsOf = (commands: readonly Command[]): readonly Choice[] => [
 interface OptionChoice {
   readonly command: string;
   readonly option: string;
-  /** Few that are known, such as `live test`; empty: anything, or files. */
+  /** Possible values, such as `live test`; empty: free text or a file. */
   readonly values: readonly string[];
   readonly takesValue: boolean;
 }
@@ -53,18 +53,18 @@ const optionsIn = (command: Command): readonly OptionChoice[] => {
   });
 };
 
-/** Options of commands of one name together. */
+/** Options of all commands with the same name, merged. */
 const optionsOf = (commands: readonly Command[]): readonly OptionChoice[] => [
   ...new Map(commands.flatMap(optionsIn).map((choice) => [`${choice.command}\0${choice.option}`, choice])).values(),
 ];
 
-/** For single quotes of a POSIX shell, and of fish. */
+/** Quotes text for a POSIX shell or fish. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '').replaceAll("'", '’')}'`;
 
 const grouped = <T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> =>
   Map.groupBy(items, keyOf);
 
-/** Cases of a shell that say, for the words before, which words may come. */
+/** Shell `case` branches that list the possible words after the preceding ones. */
 const cases = (commands: readonly Command[]): string => {
   const words = [...grouped(wordsOf(commands), ({ after }) => after)].map(
     ([after, choices]) => `    ${quoted(after)}) words=${quoted(choices.map(({ word }) => word).join(' '))} ;;`,
@@ -91,7 +91,7 @@ const valueCases = (commands: readonly Command[]): string =>
 const namesOf = (commands: readonly Command[]): string =>
   [...new Set(commands.map(({ name }) => name))].map(quoted).join(' | ');
 
-/** The part that bash and zsh share: which command the words are, and what may follow. */
+/** The part shared by bash and zsh: it finds the command and lists what can follow. */
 const shared = (commands: readonly Command[]): string => `_outbox_words() {
   local words=''
   case "$1" in
@@ -177,7 +177,7 @@ _outbox() {
 if [ "$funcstack[1]" = '_outbox' ]; then _outbox "$@"; else compdef _outbox outbox; fi
 `;
 
-/** `messages list`: the words are there, in this order, whatever options are between them. */
+/** Fish condition that is true if the words appear in this order, with any options between them. */
 const fishCondition = (words: string): string =>
   words === '' ? 'test (count (__outbox_words)) -eq 0' : `test (string join " " (__outbox_words)) = "${words}"`;
 
@@ -206,7 +206,7 @@ const fish = (commands: readonly Command[]): string => {
 
 const SHELLS: Readonly<Record<string, (commands: readonly Command[]) => string>> = { bash, zsh, fish };
 
-/** @param commands all there are, this one too. */
+/** @param commands all commands, including this one. */
 export const createCompletionCommand = (commands: () => readonly Command[]): PlainCommand => ({
   name: 'completion',
   usage: 'bash|zsh|fish',

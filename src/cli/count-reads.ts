@@ -1,10 +1,10 @@
 import type { EventStore } from '../domain/ports/event-store.ts';
 import type { Progress } from './terminal.ts';
 
-/** Positions of the log in PostgreSQL count its events. */
+/** Log positions in PostgreSQL, which count the events. */
 const COUNTS = /^\d{16}$/;
 
-/** A log whose events are counted while the whole of it is read. How many there are is known in PostgreSQL alone. */
+/** Reports progress while the whole log is read. Only PostgreSQL knows the total number of events. */
 export const countReads = async <Log extends Pick<EventStore, 'readAll' | 'head'>>(
   log: Log,
   progress: Progress,

@@ -26,12 +26,12 @@ import {
 } from './machine-problems.ts';
 
 /**
- * Looks for what stops mail from leaving or bounces from arriving: missing roles, stalled read models, waiting mail,
- * missing DNS names, a smarthost that refuses mail. The command itself shows that the configuration is valid, database and
- * log answer, and SECRET_KEY decrypts the vault.
+ * Finds what keeps mail from leaving or bounces from arriving: missing roles, stalled read models, pending mail,
+ * missing DNS names, a smarthost that rejects mail. Reaching this command already proves that the configuration is
+ * valid, the database and log respond, and SECRET_KEY decrypts the vault.
  */
 
-/** Roles by the connection pools they keep open (`composition/start-projections.ts`, `start-workers.ts`). */
+/** Detects roles by their open connection pools (`composition/start-projections.ts`, `start-workers.ts`). */
 const ROLES_SEEN = `
   select distinct application_name as name from pg_stat_activity
   where datname = current_database() and application_name in ('outbox projections', 'outbox workers')`;
@@ -48,7 +48,7 @@ const roleProblems = async ({ pool }: Operator, due: number): Promise<readonly s
   ];
 };
 
-/** Messages that are looked at: those that wait, the first by id, and others from anywhere. */
+/** Number of messages to inspect: pending ones, ordered by id, and random others. */
 const CONTENTS_SEEN_MAX = 5_000;
 const WITHOUT_CONTENTS = `
   with seen as (
@@ -63,7 +63,10 @@ const WITHOUT_CONTENTS = `
   where not exists (select from vault.contents c where c.id = seen.content_id::uuid)
   order by message_id limit 10`;
 
-/** Contents end with a record, by retention: without one they are lost. */
+/**
+ * Finds messages whose contents have no row in the vault. Retention keeps the row when it erases contents, so without
+ * one they are lost.
+ */
 const contentProblems = async ({ pool }: Operator): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ id: string }>(WITHOUT_CONTENTS);
   if (rows.length === 0) return [];
@@ -71,7 +74,7 @@ const contentProblems = async ({ pool }: Operator): Promise<readonly string[]> =
   return [`the vault lost the contents of ${named}: they have to come from a backup (docs/operations.md, Retention)`];
 };
 
-/** Deferred messages read from either end of the queue. Higher takes longer, lower misses some. */
+/** Deferred messages read from each end of the queue. Higher: takes longer. Lower: misses some problems. */
 const DEFERRED_READ_MAX = 100;
 const PERMANENT = 500;
 
@@ -82,7 +85,10 @@ const DEFERRED = `
   (select message_id from read_models.deliveries where waiting = 'deferred' and environment = 'live'
    order by due_at desc limit ${DEFERRED_READ_MAX})`;
 
-/** A recipient deferred after a permanent refusal: the server refused this service (its address, name or login). */
+/**
+ * A recipient deferred after a permanent rejection: the server rejects this service itself (its IP address, name or
+ * login).
+ */
 const isRefusedForUs = ({ status, smtp }: Recipient): boolean =>
   status === 'deferred' && (smtp?.code ?? 0) >= PERMANENT;
 
@@ -99,7 +105,7 @@ const restoreProblems = async ({ pool }: Operator): Promise<readonly string[]> =
 
 const refusalProblems = async ({ context: { store }, pool }: Operator): Promise<readonly string[]> => {
   const { rows } = await pool.query<{ id: string }>(DEFERRED);
-  /** The id of one message for each reply. */
+  /** One message id for each reply. */
   const refused = new Map<string, string>();
   for (const { id } of rows) {
     const { state } = await load(store, message, messageStream(id));
@@ -114,7 +120,7 @@ const refusalProblems = async ({ context: { store }, pool }: Operator): Promise<
 
 const NOT_GIVEN = 'the smarthost was not tested: run this command with the MAIL_URL of the service';
 
-/** Tests the MAIL_URL of this shell: the service stores the smarthost's password nowhere else. */
+/** Tests the MAIL_URL of this shell: the service does not store the smarthost's password. */
 const smarthostOf = async (mail: MailSettings | undefined, config: Config): Promise<Partial<SmarthostTrial>> => {
   if (config.mail.kind === 'smarthost')
     return trySmarthost(config.mail.url, config.ehloName ?? mail?.ehloName ?? undefined);
@@ -123,7 +129,7 @@ const smarthostOf = async (mail: MailSettings | undefined, config: Config): Prom
 
 type Domains = Awaited<ReturnType<typeof readDirectory>>['domains'];
 
-/** Records of the domains that exist, where mail leaves this machine. */
+/** Records of existing domains, if mail leaves this machine. */
 const recordsOf = ({ mail }: Operator, domains: Domains): readonly SendingDomainRecords[] => {
   if (mail === undefined || mail.kind === 'capture') return [];
   const hosts = serviceHosts({ bounceDomain: mail.bounceDomain, trackingTarget: trackingTarget(mail.publicUrl) });
@@ -174,7 +180,7 @@ export const doctorCommand: OperatorCommand = {
     const found = { ...counted, smarthost: smarthost.sentence ?? null, audit_check: audit.sentence, problems };
     return { places, log_id: await store.logId(), ...found };
   },
-  // Other problems may be temporary or intended.
+  // All other problems may be temporary or intentional.
   exitCode: (result) =>
     'problems' in result && Array.isArray(result.problems) && result.problems.includes(result.smarthost) ? 1 : 0,
 };

@@ -17,7 +17,10 @@ import { type OperatorCommand, optional, required } from './command.ts';
 import { UsageError } from './failures.ts';
 import { operatorOrigin } from './operator-origin.ts';
 
-/** Which records a domain needs depends on the service's mail settings, not on the variables of this shell. @throws {UsageError} */
+/**
+ * Uses the service's mail settings, not this shell's variables, because they decide which records a domain needs.
+ * @throws {UsageError}
+ */
 const contextOf = ({ context, mail }: Operator): CommandContext => {
   if (mail === undefined)
     throw new UsageError('MAIL_URL and BOUNCE_DOMAIN are not known: start the service once with them');

@@ -1,27 +1,25 @@
-/** How commands fail, and the codes that the process ends with then. */
+/** Errors of commands and the exit codes they cause. */
 
-/**
- * Codes that the process ends with, beside 0 (docs/commands.md). A command says what its own differences and conflicts are.
- */
+/** Exit codes other than 0 (docs/commands.md). Each command defines its own codes for differences and conflicts. */
 export const EXIT = {
   failed: 1,
   different: 2,
   conflict: 3,
   unauthorized: 4,
   unavailable: 5,
-  /** 128 and the number of SIGINT, as shells have it. */
+  /** 128 plus the number of SIGINT, by shell convention. */
   interrupted: 130,
 } as const;
 
-/** A mistake in the command line; the message says what to type. */
+/** An invalid command line. The message says what to type. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A command that cannot do what it was asked to; the message is for people. */
+/** A command could not do its work. The message is for people. */
 export class CommandFailed extends Error {
   override readonly name: string = 'CommandFailed';
-  /** One of `EXIT`; undefined: the command's own. */
+  /** One of `EXIT`; undefined: the command's own failure code. */
   readonly exitCode: number | undefined;
 
   constructor(message: string, exitCode?: number) {

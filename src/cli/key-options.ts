@@ -12,16 +12,16 @@ import { type Invocation, optional, optionalCount, repeated } from './command.ts
 import { UsageError } from './failures.ts';
 
 const NAME_CHARACTERS_MAX = 200;
-/** Removes the expiry. */
+/** Value that removes the expiry. */
 const NEVER = 'never';
 
-/** The given limits per minute. */
+/** The rate limits given, per minute. */
 export const limitsOf = (invocation: Invocation): RateLimits => {
   const [send, read, manage] = (['send', 'read', 'manage'] as const).map((kind) => optionalCount(invocation, kind));
   return definedIn({ send, read, manage });
 };
 
-/** The highest limits of an organization; none given: null. */
+/** The highest limits of an organization; null if no option is given. */
 export const ceilingsOf = (invocation: Invocation): RateLimits | null => {
   const limits = limitsOf(invocation);
   return Object.keys(limits).length === 0 ? null : limits;
@@ -39,20 +39,20 @@ const permissionOf = (text: string): Permission => {
   throw new UsageError(`--permissions: '${text}' must be one of ${permissionSchema.options.join(', ')}`);
 };
 
-/** undefined: not given. */
+/** undefined if the option is absent. */
 export const permissionsOf = (invocation: Invocation): readonly Permission[] | undefined => {
   const given = optional(invocation, 'permissions');
   return given === undefined ? undefined : [...new Set(given.split(',').map(permissionOf))];
 };
 
-/** undefined: not given. */
+/** undefined if the option is absent. */
 export const nameOf = (invocation: Invocation): string | undefined => {
   const given = optional(invocation, 'name');
   if (given === undefined || line(NAME_CHARACTERS_MAX).safeParse(given).success) return given;
   throw new UsageError(`--name must be 1 to ${NAME_CHARACTERS_MAX} characters on one line`);
 };
 
-/** Networks, repeatable and separated by commas; not given: undefined; `any`: no restriction. */
+/** Networks, repeatable and separated by commas; undefined: option absent; `any`: no restriction. */
 export const cidrsOf = (invocation: Invocation): readonly string[] | undefined => {
   const given = repeated(invocation, 'cidr')?.flatMap((text) => text.split(',').map((one) => one.trim()));
   if (given === undefined) return undefined;
@@ -63,7 +63,7 @@ export const cidrsOf = (invocation: Invocation): readonly string[] | undefined =
   return given;
 };
 
-/** undefined: not given; null: never. @param now ISO 8601. */
+/** undefined: option absent; null: never expires. @param now ISO 8601. */
 export const expiresAtOf = (invocation: Invocation, now: string): string | null | undefined => {
   const given = optional(invocation, 'expires-at');
   if (given === undefined) return undefined;
@@ -85,7 +85,7 @@ export const graceOf = (invocation: Invocation): number => {
 const ceilingsIn = (found: Organization | undefined): RateLimits | null =>
   found?.status === 'active' ? found.ceilings : null;
 
-/** A key for the operator, without its value. Effective limits include the organization's ceilings. */
+/** A key as shown to operators, without its value. Effective limits include the organization's ceilings. */
 export const shownKey = (key: ExistingApiKey, { organizations }: Pick<KeyCacheState, 'organizations'>) => ({
   key_id: key.keyId,
   organization_id: key.organizationId,

@@ -9,17 +9,18 @@ import type { RecordToPublish } from '../domain/sending-domain/records-to-publis
 import { type Resolver, ResolverUnavailable } from '../lib/smtp/smtp.ts';
 
 /**
- * What is wrong with the machine and its surroundings, each with its remedy: the certificate of the public URL, the clock, the
- * disk, who can read secrets, and the DNS of sending domains. All of it is looked at from here, with or without a service.
+ * Finds problems of the machine and its surroundings, each with a remedy: the certificate of the public URL, the clock,
+ * the disk, access to secrets, and the DNS of sending domains. All checks run from this machine and need no running
+ * service.
  */
 
 const TLS_MS = 10_000;
 const HTTPS_PORT = 443;
 const DAY_MS = 86_400_000;
-/** Renewal is tried 30 days before the end as a rule: by then it has failed for two weeks. */
+/** Certificates are usually renewed 30 days before they expire, so renewal has been failing for two weeks by then. */
 const EXPIRES_SOON_DAYS = 14;
 
-/** Remedies by the code of a failed handshake. */
+/** Remedies by handshake error code. */
 const TLS_REMEDIES: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired: renew it',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet: check the clock here and at the proxy',
@@ -37,13 +38,13 @@ const expiryProblem = (socket: TLSSocket, place: string, now: Date): string | nu
   return days >= EXPIRES_SOON_DAYS ? null : `${place}: its certificate expires in ${days} days: renew it`;
 };
 
-interface Looking {
+interface CheckContext {
   readonly resolver: Resolver;
   readonly now: Date;
 }
 
-/** @throws what the handshake failed by. */
-const certificateProblem = async (url: URL, place: string, { resolver, now }: Looking): Promise<string | null> => {
+/** @throws the handshake error. */
+const certificateProblem = async (url: URL, place: string, { resolver, now }: CheckContext): Promise<string | null> => {
   const { hostname, port } = url;
   const [first] = (await resolver.addresses(hostname)).records;
   if (first === undefined)
@@ -63,20 +64,25 @@ const handshakeProblem = (error: unknown): string => {
   return TLS_REMEDIES[code] ?? `no TLS from here (${code || 'no answer in time'}): check the proxy and its port`;
 };
 
-/** The certificate as clients see it, for a URL by HTTPS. @param url the public URL; absent or HTTP: nothing to look at. */
-export const tlsProblems = async (url: string | null | undefined, looking: Looking): Promise<readonly string[]> => {
+/**
+ * Checks the certificate as clients see it. @param url the public URL; nothing is checked if it is absent or uses HTTP.
+ */
+export const tlsProblems = async (
+  url: string | null | undefined,
+  context: CheckContext,
+): Promise<readonly string[]> => {
   if (url === null || url === undefined || !url.startsWith('https:')) return [];
   const place = `PUBLIC_URL ${url}`;
-  const problem = await certificateProblem(new URL(url), place, looking).catch(
+  const problem = await certificateProblem(new URL(url), place, context).catch(
     (error: unknown) => `${place}: ${handshakeProblem(error)}`,
   );
   return problem === null ? [] : [problem];
 };
 
-/** Tokens and signatures of requests allow for minutes; a lease of a worker for seconds. */
+/** Tokens and request signatures tolerate minutes, but worker leases only seconds. */
 const CLOCK_MS_MAX = 2_000;
 
-/** The clock of this machine against the database's. */
+/** Compares this machine's clock with the database's. */
 export const clockProblems = async (pool: Pick<Pool, 'query'>): Promise<readonly string[]> => {
   const before = Date.now();
   const { rows } = await pool.query<{ ms: number }>(
@@ -84,7 +90,7 @@ export const clockProblems = async (pool: Pick<Pool, 'query'>): Promise<readonly
   );
   const after = Date.now();
   const theirs = rows[0]?.ms ?? before;
-  // What the way there and back took is nobody's fault.
+  // Ignores any difference that the round trip can explain.
   const offMs = theirs < before ? before - theirs : Math.max(0, theirs - after);
   if (offMs <= CLOCK_MS_MAX) return [];
   const seconds = (offMs / 1000).toFixed(1);
@@ -97,7 +103,7 @@ const SPACE_BYTES_MIN = 1_000_000_000;
 const SPACE_SHARE_MIN = 0.05;
 const GIGABYTE = 1_000_000_000;
 
-/** @param folder absent: nothing is kept on this machine. */
+/** @param folder absent: nothing is stored on this machine. */
 export const diskProblems = async (folder: string): Promise<readonly string[]> => {
   const found = await statfs(folder).catch(() => null);
   if (found === null) return [];
@@ -112,15 +118,15 @@ const OTHERS_READ = 0o004;
 const ANYONE_ELSE = 0o077;
 const OTHERS_WRITE = 0o002;
 
-interface Guarded {
+interface PermissionRule {
   readonly path: string;
-  /** Bits that no mode of it may have. */
+  /** Mode bits that must not be set. */
   readonly never: number;
   readonly problem: string;
   readonly remedy: string;
 }
 
-const permissionProblem = async ({ path, never, problem, remedy }: Guarded): Promise<string | null> => {
+const permissionProblem = async ({ path, never, problem, remedy }: PermissionRule): Promise<string | null> => {
   const found = await stat(path).catch(() => null);
   if (found === null || (found.mode & never) === 0) return null;
   return `${path} ${problem}: \`${remedy} ${path}\``;
@@ -128,14 +134,14 @@ const permissionProblem = async ({ path, never, problem, remedy }: Guarded): Pro
 
 const SECRET_KEY_FILE = 'secret-key';
 
-/** Who else can read or change what is secret. Files that are not there are none's. */
+/** Finds secrets that other users can read or change. Missing files are skipped. */
 export const permissionProblems = async ({
   dataDir,
   tlsFiles,
   webhookTlsFiles,
 }: Pick<Config, 'dataDir' | 'tlsFiles' | 'webhookTlsFiles'>): Promise<readonly string[]> => {
   const keys = [tlsFiles?.key, webhookTlsFiles?.key].filter((path) => path !== undefined);
-  const guarded: readonly Guarded[] = [
+  const guarded: readonly PermissionRule[] = [
     { path: dataDir, never: OTHERS_WRITE, problem: 'can be written by everyone', remedy: 'chmod o-w' },
     {
       path: join(dataDir, SECRET_KEY_FILE),
@@ -148,7 +154,7 @@ export const permissionProblems = async ({
   return (await Promise.all(guarded.map(permissionProblem))).filter((problem) => problem !== null);
 };
 
-/** Each is some questions to the DNS. */
+/** Each domain takes several DNS queries. */
 const DOMAINS_MAX = 50;
 
 export interface SendingDomainRecords {
@@ -172,7 +178,7 @@ const domainProblems = async (
   });
 };
 
-/** Records that domains need to send, as the DNS has them now. */
+/** Checks the current DNS records that domains need for sending. */
 export const dnsProblems = async (
   resolver: Resolver,
   domains: readonly SendingDomainRecords[],

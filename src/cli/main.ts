@@ -17,8 +17,8 @@ import { CommandFailed, EXIT, UsageError } from './failures.ts';
 import { createTerminal, fieldLines, printable, printableJson, type Terminal } from './terminal.ts';
 
 /**
- * The commands of operators and of customers. What an operator's command needs, which is the whole service, is loaded for
- * these alone.
+ * Entry point for operator and customer commands. The modules that operator commands need, which are the whole service,
+ * are loaded only for them.
  */
 
 const allCommands = async (): Promise<readonly Command[]> => (await import('./commands.ts')).COMMANDS;
@@ -46,7 +46,7 @@ const help = (commands: readonly Command[]): string => {
 const named = (commands: readonly Command[], words: readonly string[]): Command | undefined =>
   commands.find(({ name }) => name.split(' ').every((word, index) => words[index] === word));
 
-/** Of two commands with one name, the operator's acts on an organization that it names. */
+/** If two commands share a name, the operator's is the one with `--organization`. */
 const isOperators = (words: readonly string[]): boolean => words.some((word) => /^--organization(?:=|$)/.test(word));
 
 const find = async (words: readonly string[]): Promise<Command> => {
@@ -56,13 +56,13 @@ const find = async (words: readonly string[]): Promise<Command> => {
   throw noCommand(await allCommands(), words);
 };
 
-/** The words before the options. What follows may be a secret. */
+/** The words before the options. Later words may be secrets. */
 const leading = (words: readonly string[]): readonly string[] => {
   const end = words.findIndex((word) => word.startsWith('-'));
   return end === -1 ? words : words.slice(0, end);
 };
 
-/** `messages` is the first word of several commands. */
+/** Commands that share the first word, such as `messages`. */
 const groupOf = (commands: readonly Command[], [first]: readonly string[]): readonly Command[] =>
   commands.filter(({ name }) => name.split(' ')[0] === first);
 
@@ -75,7 +75,7 @@ const noCommand = (commands: readonly Command[], words: readonly string[]): Usag
   return new UsageError(`${what}, one of ${group.join(', ')}: \`outbox help ${first}\` tells what they do`);
 };
 
-/** Of all commands, of one, or of those that begin with the same word. @throws {UsageError} there is none. */
+/** Help for all commands, one command, or all that share the first word. @throws {UsageError} if no command matches. */
 const helpFor = (all: readonly Command[], words: readonly string[]): string => {
   const asked = leading(words);
   if (asked.length === 0) return help(all);
@@ -85,12 +85,12 @@ const helpFor = (all: readonly Command[], words: readonly string[]): string => {
   return found.flatMap(linesOf).join('\n');
 };
 
-/** A key, a link or the token of an auditor: none of them is printed. */
+/** Matches API keys, sign-in links and auditor tokens, which are never printed. */
 const SECRET = /^ob_[a-z]+_/;
 
 type ParseError = Error & { readonly code?: string };
 
-/** Rewrites an error of Node's parser, which quotes the wrong word: `'--name <value>'`. */
+/** Corrects an error of Node's parser, which quotes the option as `'--name <value>'`. */
 const usageProblem = ({ code, message }: ParseError): string => {
   const word = /'([^' ]+)[^']*'/.exec(message)?.[1] ?? '';
   if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return `there is no option ${word}`;
@@ -137,7 +137,7 @@ const runForOperator = async (
   const config = readConfig(process.env);
   const operator = await openOperator(config);
   try {
-    // Without the service's EVENTSTORE_URL, this shell finds another log in the same database.
+    // Guards against a shell without the service's EVENTSTORE_URL, which would find another log in the same database.
     if (command.takesOtherLog !== true) await requireSameLog(operator.pool, await operator.store.logId());
     return await command.run(operator, invocation, config, terminal);
   } finally {
@@ -145,7 +145,7 @@ const runForOperator = async (
   }
 };
 
-/** Ctrl-C ends what the command waits for; a second one ends the process. */
+/** Ctrl-C aborts what the command waits for; a second Ctrl-C ends the process. */
 const interruptible = async <T>(command: Command, end: AbortController, work: () => Promise<T>): Promise<T> => {
   if (command.needs !== 'service' && !('endsBySignal' in command)) return work();
   const interrupt = (): void => {
@@ -179,12 +179,15 @@ const run = async (command: Command, invocation: Invocation, terminal: Terminal)
 
 const version = async (): Promise<string> => (await import('../composition/version.ts')).version();
 
-/** Errors of the service's own modules, which customers' commands do not load: they are known by name. */
+/**
+ * Error classes of the service's modules. They are matched by name, because customer commands do not load those
+ * modules.
+ */
 const EXPECTED: ReadonlySet<string> = new Set(['DomainError', 'StartRefused']);
 const isExpected = (error: unknown): error is Error =>
   error instanceof UsageError || error instanceof CommandFailed || (error instanceof Error && EXPECTED.has(error.name));
 
-// Whoever read the results has seen enough (`outbox messages list | head`).
+// A closed pipe means the reader has seen enough (`outbox messages list | head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT.failed));
 
 let failureCode: number = EXIT.failed;

@@ -93,7 +93,7 @@ export const listPartitionsCommand: OperatorCommand = {
   },
 };
 
-/** Positions that a follower still has to read. */
+/** Number of positions that a follower has not read yet. */
 const UNREAD = `
   select min(position) as position from (
     select position from read_models.checkpoints union all select position from vault.webhook_recording

@@ -21,7 +21,7 @@ import { type Invocation, type OperatorCommand, optional, required } from './com
 import { UsageError } from './failures.ts';
 import { operatorOrigin } from './operator-origin.ts';
 
-/** The organization that is named, or the only one there is. @throws {UsageError} */
+/** The named organization, or the only one that exists. @throws {UsageError} */
 const organizationOf = async ({ context }: Operator, invocation: Invocation): Promise<string> => {
   const named = optional(invocation, 'organization');
   if (named !== undefined) return named;
@@ -53,7 +53,7 @@ const shown = ({ memberId, name, email, role, status, isOperator }: NamedMember)
   status,
 });
 
-/** Where the last started service is reached. */
+/** A link to the address of the service that started last. */
 const linkOf = ({ mail, apiUrl }: Operator, config: Config, { token, expiresAt }: MadeLink) => ({
   link_expires_at: expiresAt,
   link: signInUrl(mail?.publicUrl ?? apiUrl ?? baseUrlOf(config, config.port), token),
@@ -83,7 +83,7 @@ export const inviteMemberCommand: OperatorCommand = {
   },
 };
 
-/** The member that is named, or the owner who has been there longest, one who has joined before others. @throws {UsageError} */
+/** The named member, or else the first owner, preferring those who have joined. @throws {UsageError} */
 const memberIdOf = (invocation: Invocation, members: readonly NamedMember[]): string => {
   const named = optional(invocation, 'member');
   const isOwner = invocation.values.owner === true;
@@ -133,7 +133,7 @@ export const removeMemberCommand: OperatorCommand = {
   },
 };
 
-/** @param verb of the command's name. */
+/** @param verb verb in the command's name. */
 const operatorCommand = (verb: 'grant' | 'withdraw', summary: string): OperatorCommand => ({
   name: `members ${verb}-operator`,
   usage: '--member MEMBER_ID [--organization ORG_ID]',

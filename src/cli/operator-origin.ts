@@ -5,9 +5,9 @@ import type { OperatorHost } from '../domain/ports/event-store.ts';
 import { type Invocation, required } from './command.ts';
 import { UsageError } from './failures.ts';
 
-/** Who runs an operator's command, for the log. */
+/** Identifies the person who runs an operator command, for the event log. */
 
-/** The person at this host: the user behind `sudo`, or the number of a user without a name (in containers). */
+/** The person at this host: the user behind `sudo`, or the numeric id of a user without a name (in containers). */
 export const operatorHost = (): OperatorHost => {
   const name = (): string => {
     try {
@@ -21,14 +21,14 @@ export const operatorHost = (): OperatorHost => {
 
 const REASON = /^[^\p{Cc}]{1,500}$/u;
 
-/** Why an operator does something, for the log. @throws {UsageError} it is missing, or not a sentence. */
+/** The operator's reason, for the event log. @throws {UsageError} if it is missing, too long or has control characters. */
 export const reasonIn = (invocation: Invocation): string => {
   const reason = required(invocation, 'reason');
   if (!REASON.test(reason)) throw new UsageError('--reason is a sentence of 500 characters at most');
   return reason;
 };
 
-/** The origin of operator commands, with person and host. @throws {UsageError} no such organization. */
+/** Origin of operator commands, with person and host. @throws {UsageError} if the organization does not exist. */
 export const operatorOrigin = async (context: CommandContext, organizationId: string): Promise<Origin> => {
   const { organizations } = await readDirectory(context);
   if (!organizations.has(organizationId)) {

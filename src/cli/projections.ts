@@ -14,7 +14,7 @@ import { countReads } from './count-reads.ts';
 import { UsageError } from './failures.ts';
 
 const ALL = 'all';
-/** Not a read model: how far webhook deliveries were recorded from the log. */
+/** Follower that records webhook deliveries from the log. It is not a read model. */
 const RECORDING = 'webhook-recording';
 
 const chosen = ({ positionals }: Invocation): readonly Projection[] => {
@@ -39,7 +39,7 @@ export const listProjectionsCommand: OperatorCommand = {
 
 /**
  * Read models may be rebuilt from another log only while no service runs.
- * @returns a lock that keeps services from starting; null: it is the same log. @throws {StartRefused}
+ * @returns a lock that keeps services from starting; null if the log is the same. @throws {StartRefused}
  */
 const lockOtherLog = async ({ databaseUrl, pool, store }: Operator): Promise<SessionLock | null> => {
   try {
@@ -63,7 +63,7 @@ export const rebuildProjectionCommand: OperatorCommand = {
     const projections = name === RECORDING ? [] : chosen(invocation);
     const lock = await lockOtherLog(operator);
     const bar = terminal.progress('rebuild');
-    // A rebuild's statements have no time limit.
+    // Statements of a rebuild have no time limit.
     const pool = createPool({
       url: databaseUrl,
       name: 'rebuild',

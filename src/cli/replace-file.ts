@@ -1,8 +1,8 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 
 /**
- * Writes a file: whoever reads it sees what was there before or all of this, also after a crash.
- * @param mode of the file; absent: what the umask leaves.
+ * Atomically replaces a file: readers see either the old or the new content, even after a crash.
+ * @param mode file mode; absent: the umask decides.
  */
 export const replaceFile = async (path: string, text: string, mode = 0o666): Promise<void> => {
   const next = `${path}.${process.pid}.new`;

@@ -58,14 +58,14 @@ const fieldsOf = (made: Replay) => ({
   created_at: made.createdAt,
 });
 
-/** What people can do something about, without a stack. */
-const told = (error: unknown, databaseUrl: string): unknown => {
+/** Replaces an error that people can fix with a message without a stack trace. */
+const withoutStack = (error: unknown, databaseUrl: string): unknown => {
   if (isForbidden(error)) return mayNotCreateRoles(databaseUrl);
-  const isTold = error instanceof ReplayRefused || error instanceof ChangedLog || error instanceof EventsDetached;
-  return isTold ? new CommandFailed(error.message) : error;
+  const isExpected = error instanceof ReplayRefused || error instanceof ChangedLog || error instanceof EventsDetached;
+  return isExpected ? new CommandFailed(error.message) : error;
 };
 
-/** Ends what runs at Ctrl-C or a service manager's word, so that it can clean up. */
+/** Aborts the work on Ctrl-C or a service manager's signal, so that it can clean up. */
 const untilInterrupted = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
   const interrupted = new AbortController();
   const end = (): void => interrupted.abort(new CommandFailed('interrupted: nothing is left of it'));
@@ -110,7 +110,7 @@ export const replayCommand: OperatorCommand = {
       );
       return { ...fieldsOf(made), url: connectionUrl(databaseUrl, made.role), password };
     } catch (error) {
-      throw told(error, databaseUrl);
+      throw withoutStack(error, databaseUrl);
     } finally {
       bar.end();
       await pool.end();
@@ -132,7 +132,7 @@ export const dropReplayCommand: OperatorCommand = {
   run: async ({ pool, databaseUrl }, { positionals: [name = ''] }) => {
     const schema = schemaFrom(name);
     await dropReplay(pool, schema).catch((error: unknown) => {
-      throw told(error, databaseUrl);
+      throw withoutStack(error, databaseUrl);
     });
     return { schema, dropped: true };
   },

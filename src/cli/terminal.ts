@@ -3,14 +3,14 @@ import { Writable } from 'node:stream';
 import { UsageError } from './failures.ts';
 
 /**
- * The terminal of a command: what it prints, what it asks, and how far it has come. Results go to standard output,
- * everything for people meanwhile to standard error. Texts that others wrote (subjects, names, replies of servers) are made
- * visible before they are printed, because a terminal obeys control characters.
+ * The terminal of a command: output, questions and progress. Results go to standard output, all other text to standard
+ * error. Text by others (subjects, names, server replies) is escaped before printing, because terminals obey control
+ * characters.
  */
 
 /**
- * Control characters but for line ends and tabs; and what is not seen itself but changes what is seen, such as the direction
- * of text. Joiners are parts of emoji.
+ * Control characters except line ends and tabs, and invisible characters that change how text appears, such as its
+ * direction. Joiners are excluded, because emoji contain them.
  */
 const CONTROLS = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -20,25 +20,25 @@ const visible = (character: string): string =>
     (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
   ).join('');
 
-/** A text in which a terminal finds nothing to obey: control characters are written `\u001b`. Line ends and tabs stay. */
+/** Escapes control characters as `\u001b`, so that a terminal obeys none. Line ends and tabs stay. */
 export const printable = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(CONTROLS, visible);
 
-/** The same on one line. */
+/** Same as `printable`, on one line. */
 export const printableLine = (text: string): string => printable(text).replaceAll(/[\n\t]/g, ' ');
 
-/** JSON that means the same and has no control character. */
+/** Equivalent JSON without control characters. */
 export const printableJson = (value: unknown): string => JSON.stringify(value).replaceAll(CONTROLS, visible);
 
-/** How far something long has come. */
+/** Progress bar of a long operation. */
 export interface Progress {
-  /** @param of the whole; undefined: unknown. @param unit such as `events`. */
+  /** @param of total; undefined: unknown. @param unit for example `events`. */
   at(done: number, of: number | undefined, unit: string): void;
   /** Removes the bar. */
   end(): void;
 }
 
 const BAR_CELLS = 24;
-/** More often costs time and shows nothing more. */
+/** Shorter: more output without a visible difference. */
 const REDRAW_MS = 100;
 const COLUMNS_DEFAULT = 80;
 /** Erases from the cursor to the end of the line (ECMA-48 EL). */
@@ -50,7 +50,7 @@ const isUtf8 = (environment: NodeJS.ProcessEnv): boolean => {
   return /utf-?8/i.test(locale);
 };
 
-/** `████░░░░ 12% 1,200 of 10,000 events`, within the width. */
+/** Formats `████░░░░ 12% 1,200 of 10,000 events`, within the width. */
 export const progressLine = (
   label: string,
   { done, of, unit }: { readonly done: number; readonly of: number | undefined; readonly unit: string },
@@ -67,23 +67,23 @@ export const progressLine = (
 };
 
 export interface Terminal {
-  /** Results are printed as JSON. */
+  /** True if results are printed as JSON. */
   readonly json: boolean;
-  /** Of the window that shows results; 80 where there is none. */
+  /** Width of the window; 80 without a window. */
   readonly columns: number;
-  /** It shows letters beyond ASCII. */
+  /** True if the terminal shows characters beyond ASCII. */
   readonly unicode: boolean;
-  /** Somebody can answer a question. */
+  /** True if a person can answer questions. */
   readonly canAsk: boolean;
-  /** Aborts at Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   readonly signal: AbortSignal;
-  /** One of the results of a command that has many. @param text of it, printable already. */
+  /** Prints one of many results. @param text its text, already printable. */
   print(value: object, text: () => string): void;
-  /** A line for people, on standard error; nothing is said with `--json`. */
+  /** Prints a line for people to standard error; silent with `--json`. */
   note(text: string): void;
-  /** On a terminal alone, and not with `--json`: nobody else looks at bars. */
+  /** Shows a progress bar, but only on a terminal and without `--json`. */
   progress(label: string): Progress;
-  /** @param hidden what is typed is not shown. @throws {UsageError} nobody can answer. */
+  /** @param hidden true: input is not echoed. @throws {UsageError} if no person can answer. */
   ask(question: string, options?: { readonly hidden?: boolean; readonly otherwise?: string }): Promise<string>;
 }
 
@@ -102,7 +102,7 @@ const createProgress = (label: string, { columns, unicode }: Pick<Terminal, 'col
 
 const SILENT: Progress = { at: () => undefined, end: () => undefined };
 
-/** Takes what readline echoes while a secret is typed. */
+/** Discards what readline echoes while a secret is typed. */
 const nowhere = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
 
 const answerTo = (lines: Interface, signal: AbortSignal): Promise<string> =>
@@ -157,10 +157,10 @@ export const createTerminal = ({
   };
 };
 
-/** Of standard input, in bytes. Larger than any body the service takes. */
+/** Input limit in bytes, larger than any body the service accepts. */
 const STDIN_BYTES_MAX = 40_000_000;
 
-/** All of standard input, where something is piped into it. @throws {UsageError} somebody would have to type it. */
+/** Reads all piped input. @throws {UsageError} if standard input is a terminal. */
 export const readStdin = async (): Promise<Buffer> => {
   if (process.stdin.isTTY) throw new UsageError('standard input is a terminal: pipe something into the command');
   const chunks: Buffer[] = [];
@@ -173,7 +173,7 @@ export const readStdin = async (): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-/** A value within a line; null and an empty list are a dash. */
+/** Formats a value within a line; null and an empty list become a dash. */
 const valueText = (value: unknown): string => {
   if (typeof value === 'string') return value;
   if (value === null || (Array.isArray(value) && value.length === 0)) return '-';
@@ -184,11 +184,11 @@ const valueText = (value: unknown): string => {
     .join(', ');
 };
 
-/** Sentences and objects of a list stand below each other, words beside each other. */
+/** True for lists of sentences or objects, which get a line each. Words share a line. */
 const isTall = (value: unknown): value is readonly unknown[] =>
   Array.isArray(value) && value.some((each) => typeof each !== 'string' || /\s/.test(each));
 
-/** The fields of a result, a line each. */
+/** Formats a result with one line per field. */
 export const fieldLines = (result: Readonly<Record<string, unknown>>): string =>
   Object.entries(result)
     .map(([name, value]) =>
@@ -198,7 +198,7 @@ export const fieldLines = (result: Readonly<Record<string, unknown>>): string =>
     )
     .join('\n');
 
-/** Rows under their headings, each cell on one line and printable; the last column takes what is left of the width. */
+/** Formats a table. Each cell is printable and on one line; the last column takes the remaining width. */
 export const table = (
   headings: readonly string[],
   rows: readonly (readonly (string | null)[])[],

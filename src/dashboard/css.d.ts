@@ -1,2 +1,2 @@
-/** Bundled beside the code that imports it. */
+/** Style sheets are bundled with the code that imports them. */
 declare module '*.css';

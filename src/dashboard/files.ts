@@ -1,6 +1,6 @@
 import { reloadForFiles } from './data/reload.ts';
 
-/** Before all other files of the page: sees that one of them is missing. */
+/** Runs before all other scripts of the page, to detect missing files. */
 
 const FILES = 'script[src], link[rel=stylesheet]';
 
@@ -10,7 +10,7 @@ const give = (): void => {
 
 let isReloading = false;
 
-// Of an element: these events do not bubble.
+// Listens in the capture phase, because error events of elements do not bubble.
 addEventListener(
   'error',
   ({ target }) => {

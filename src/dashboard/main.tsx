@@ -21,7 +21,7 @@ const Nowhere = (): JSX.Element => (
   </Empty>
 );
 
-/** What a link or an identity provider led to; null: neither did. */
+/** The screen for a sign-in link or the provider's redirect; null for any other address. */
 const entranceAt = (place: Place): JSX.Element | null => {
   const token = tokenInAddress(place);
   if (token !== null) return <SignInLink token={token} />;
@@ -61,10 +61,10 @@ const Dashboard = (): JSX.Element | null => {
   );
 };
 
-// Its code comes while the session is read.
+// Loads the screen's code while the session is read.
 SCREENS.find(({ path }) => path.test(currentPath()))
   ?.load()
-  .catch(() => undefined); // it is loaded again to be shown
+  .catch(() => undefined); // rendering the screen loads it again
 followLinks();
 const root = document.querySelector('#root');
 if (root !== null) render(<Dashboard />, root);

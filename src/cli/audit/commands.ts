@@ -24,11 +24,14 @@ export const verifyAuditCommand: PlainCommand = {
     const quorum = optionalCount(invocation, 'quorum');
     return { ...(await verifyFile({ file, key, policy, expect, since, quorum, disclosures })) };
   },
-  exitCode: (result) => exitCodeOf(result as unknown as Verdict), // as `run` gives it
-  textOf: (result) => verdictText(result as unknown as Verdict), // as `run` gives it
+  exitCode: (result) => exitCodeOf(result as unknown as Verdict), // `run` returns it
+  textOf: (result) => verdictText(result as unknown as Verdict), // `run` returns it
 };
 
-/** Rest after each page of the log, in times of what it took: half of a processor at most, beside the service. */
+/**
+ * Pause after each page of the log, as a multiple of the time the page took. 1 limits the check to half a processor,
+ * which leaves the rest to the service.
+ */
 const REST_SHARE = 1;
 
 const CHECK_CODES = { 'no fault': 0, faults: 1, undecided: 2 } as const;
@@ -64,8 +67,8 @@ export const checkAuditCommand: OperatorCommand = {
     if (tree === undefined) await noteAuditCheck(context.secrets, system.now(), checked);
     return { ...checked };
   },
-  exitCode: (result) => CHECK_CODES[(result as unknown as TreeCheckResult).verdict], // as `run` gives it
-  textOf: (result) => checkText(result as unknown as TreeCheckResult), // as `run` gives it
+  exitCode: (result) => CHECK_CODES[(result as unknown as TreeCheckResult).verdict], // `run` returns it
+  textOf: (result) => checkText(result as unknown as TreeCheckResult), // `run` returns it
 };
 
 export const rotateAuditKeyCommand: OperatorCommand = {

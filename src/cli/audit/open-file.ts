@@ -5,7 +5,7 @@ import { createGunzip } from 'node:zlib';
 
 const CHUNK_BYTES = 1 << 18;
 
-/** The first bytes of a file, as many as it has. */
+/** Reads the first bytes of a file, or the whole file if it is shorter. */
 export const headOf = async (path: string, bytes: number): Promise<Buffer> => {
   const file = await open(path);
   try {
@@ -20,7 +20,7 @@ const GZIP = Buffer.from([0x1f, 0x8b]);
 
 const isGzip = async (path: string): Promise<boolean> => (await headOf(path, GZIP.length)).equals(GZIP);
 
-/** The bytes of a file that may be in gzip. */
+/** Opens a file that may be gzip-compressed and returns its plain bytes. */
 export const openFile = async (path: string): Promise<Readable> => {
   const gzip = await isGzip(path);
   const bytes = createReadStream(path, { highWaterMark: CHUNK_BYTES });

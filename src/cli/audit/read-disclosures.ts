@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { type Disclosure, MalformedDisclosure, readDisclosure } from '../../domain/audit/verifier/disclosure.ts';
 import { openFile } from './open-file.ts';
 
-/** Reads disclosures from files: one in each line (JSON Lines), or a file that is one, in as many lines as it likes. */
+/** Reads disclosures from files: JSON Lines, or a file with a single disclosure over any number of lines. */
 
-/** A body of 25 MB whose every character is escaped twice. Longer texts come near what a string can hold. */
+/** Fits a body of 25 MB with every character escaped twice. Longer texts approach the maximum string length. */
 const TEXT_BYTES_MAX = 150_000_000;
-/** Each takes a kilobyte of memory. */
+/** Each disclosure takes a kilobyte of memory. */
 const DISCLOSURES_MAX = 200_000;
-/** Parts that are put in words, of all disclosures together. */
+/** Parts described in words, over all disclosures. */
 const WORDS_MAX = 500;
 const LINE_FEED = 0x0a;
 
@@ -39,7 +39,7 @@ async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
 }
 
 interface Text {
-  /** Of its first line, from 1. */
+  /** Number of the first line, from 1. */
   readonly line: number;
   readonly json: string;
 }
@@ -52,7 +52,7 @@ async function* filled(lines: AsyncIterable<string>): AsyncGenerator<Text> {
   }
 }
 
-/** A file whose first line does not end an object is one disclosure. */
+/** Splits a file into JSON texts. If the first line is not a complete object, the whole file is one disclosure. */
 async function* textsOf(lines: AsyncIterable<string>): AsyncGenerator<Text> {
   let whole: string[] | null = null;
   let length = 0;
@@ -66,13 +66,13 @@ async function* textsOf(lines: AsyncIterable<string>): AsyncGenerator<Text> {
   if (whole !== null) yield { line: 1, json: whole.join('\n') };
 }
 
-/** @throws {MalformedDisclosure} with the place. */
+/** @throws {MalformedDisclosure} with the place added to its message. */
 const named = (place: string, error: unknown): Error =>
   error instanceof MalformedDisclosure
     ? new MalformedDisclosure(`${place} is no disclosure: ${error.message}`)
     : (error as Error);
 
-/** At most one for each event. @throws {MalformedDisclosure | Error} what the file system is wrong about. */
+/** Reads at most one disclosure per event. @throws {MalformedDisclosure | Error} including file system errors. */
 export const readDisclosures = async (paths: readonly string[]): Promise<readonly Disclosure[]> => {
   const all = new Map<string, Disclosure>();
   let words = WORDS_MAX;

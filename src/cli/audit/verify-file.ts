@@ -17,25 +17,28 @@ import {
 import { headOf, openFile } from './open-file.ts';
 import { readDisclosures } from './read-disclosures.ts';
 
-/** Verifies an export in a file, plain or gzip, in a stream; or a report. Without dependencies, for Node 20 and later. */
+/**
+ * Verifies an export from a plain or gzip file as a stream, or verifies a report. It has no dependencies and runs on
+ * Node 20 and later.
+ */
 
 export interface VerifyArguments {
   readonly file: string;
-  /** A vkey. */
+  /** Verifier key in the vkey format. */
   readonly key?: string | undefined;
-  /** Path of a tlog-policy. */
+  /** Path of a tlog-policy file. */
   readonly policy?: string | undefined;
   /** Paths of earlier checkpoints. */
   readonly since: readonly string[];
-  /** How many witnesses of the policy must have cosigned, instead of the policy's own quorum. */
+  /** Number of the policy's witnesses that must have cosigned. Replaces the policy's own quorum. */
   readonly quorum?: number | undefined;
-  /** Path of a list of ids. */
+  /** Path of a file with expected ids. */
   readonly expect?: string | undefined;
-  /** Paths of disclosures. */
+  /** Paths of files with disclosures. */
   readonly disclosures: readonly string[];
 }
 
-/** Longer lines are no export's: a leaf has 65,535 bytes at most, and a note as many, twice that in JSON. */
+/** An export has no longer lines: a leaf and a note have at most 65,535 bytes each, and at most twice that in JSON. */
 const LINE_BYTES_MAX = 262_144;
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
@@ -54,7 +57,7 @@ const readOptions = async (args: VerifyArguments): Promise<BodyOptions> => {
   };
 };
 
-/** Gives the whole lines of a buffer to the verifier. @returns what is left behind the last line feed. */
+/** Passes complete lines to the verifier. @returns the bytes after the last line feed. */
 const takeLines = (verifier: ExportVerifier, bytes: Buffer, digest: Hash): Buffer => {
   let from = 0;
   for (let to = bytes.indexOf(LINE_FEED); to >= 0; to = bytes.indexOf(LINE_FEED, from)) {
@@ -69,7 +72,7 @@ const takeLines = (verifier: ExportVerifier, bytes: Buffer, digest: Hash): Buffe
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Ends where gzip is damaged or cut off: the verifier misses what would follow. */
+/** Ends where gzip data is damaged or cut off. The verifier then reports the missing rest. */
 async function* undamaged(bytes: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* bytes;
@@ -78,7 +81,7 @@ async function* undamaged(bytes: AsyncIterable<Buffer> | Iterable<Buffer>): Asyn
   }
 }
 
-/** @param bytes the export, cut anyhow. */
+/** @param bytes the export, in chunks of any size. */
 export const verifyBytes = async (
   bytes: AsyncIterable<Buffer> | Iterable<Buffer>,
   options: BodyOptions,
@@ -97,7 +100,7 @@ export const verifyBytes = async (
 
 const MALFORMED = [MalformedNote, MalformedPolicy, MalformedDisclosure];
 
-/** What the file system, a key, a note, a policy or a disclosure is wrong about; it decides nothing. */
+/** True for problems with the input (files, keys, notes, policies, disclosures), which leave the verdict open. */
 const isProblem = (error: unknown): error is Error =>
   MALFORMED.some((kind) => error instanceof kind) || codeOf(error) !== '';
 
@@ -123,7 +126,7 @@ const verifyReportFile = async (path: string, options: BodyOptions): Promise<Ver
   return verifyReport(await readFile(path, 'utf8'), options);
 };
 
-/** Undecided too, if something cannot be read. */
+/** Returns an undecided verdict if an input cannot be read. */
 export const verifyFile = async (args: VerifyArguments): Promise<Verdict> => {
   try {
     const options = await readOptions(args);

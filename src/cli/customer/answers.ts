@@ -1,8 +1,8 @@
 import { CommandFailed, EXIT } from '../failures.ts';
 
-/** What a service answers: its body, or why it refuses. */
+/** Responses of the service: a body or an error. */
 
-/** Longer than the longest page. More is no answer of the service. */
+/** Exceeds the largest page. A longer response is not from this service. */
 const ANSWER_BYTES_MAX = 64_000_000;
 
 export const TRANSIENT: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
@@ -13,26 +13,26 @@ const exitCodeOf = (status: number): number | undefined => {
   return TRANSIENT.has(status) ? EXIT.unavailable : undefined;
 };
 
-interface Said {
+interface ErrorFields {
   readonly message: string;
   readonly code: string;
-  /** Sentences for people, by the names of fields. */
+  /** Sentences for people, by field name. */
   readonly details: readonly string[];
   readonly retryAfterSeconds: number | undefined;
 }
 
-/** The service refuses something. */
+/** The service rejected the request. */
 export class ServiceRefused extends CommandFailed {
   override readonly name = 'ServiceRefused';
   readonly status: number;
   readonly code: string;
-  /** For people: what `details` of the answer names. */
+  /** Sentences for people from the error's `details`. */
   readonly details: readonly string[];
-  /** The message, a sentence each. */
+  /** The message, split into sentences. */
   readonly sentences: readonly string[];
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(status: number, said: Said, requestId: string | null) {
+  constructor(status: number, said: ErrorFields, requestId: string | null) {
     const request = requestId === null ? '' : ` [request ${requestId}]`;
     const details = said.details.filter((sentence) => sentence !== said.message);
     const sentences = [`${said.message} (${said.code})${request}`, ...details];
@@ -45,7 +45,7 @@ export class ServiceRefused extends CommandFailed {
   }
 }
 
-/** The service, or what answers in its place, cannot be used now. */
+/** The service is unreachable or temporarily unusable. A proxy may have answered in its place. */
 export class Unreachable extends CommandFailed {
   override readonly name = 'Unreachable';
   constructor(message: string) {
@@ -56,7 +56,7 @@ export class Unreachable extends CommandFailed {
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const saidIn = (status: number, body: unknown): Said => {
+const errorFieldsIn = (status: number, body: unknown): ErrorFields => {
   const error = isRecord(body) && isRecord(body.error) ? body.error : {};
   const { message, code, details, retry_after: retryAfter } = error;
   const sentences = isRecord(details) ? Object.values(details).flat() : [];
@@ -68,7 +68,7 @@ const saidIn = (status: number, body: unknown): Said => {
   };
 };
 
-/** undefined: it is no JSON. */
+/** undefined if the text is not JSON. */
 export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text);
@@ -88,6 +88,6 @@ export const textOf = async (response: Response): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8');
 };
 
-/** @param text the body. */
+/** @param text the response body. */
 export const refusedIn = ({ status, headers }: Response, text: string): ServiceRefused =>
-  new ServiceRefused(status, saidIn(status, parsed(text)), headers.get('x-request-id'));
+  new ServiceRefused(status, errorFieldsIn(status, parsed(text)), headers.get('x-request-id'));

@@ -15,7 +15,7 @@ import {
 import { sendCommand } from './send.ts';
 import { statsCommand } from './stats.ts';
 
-/** Commands for customers: none of them loads what only the service needs. */
+/** Commands for customers. None of them loads modules that only the service needs. */
 export const CUSTOMER_COMMANDS: readonly Command[] = [
   loginCommand,
   logoutCommand,

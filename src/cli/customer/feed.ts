@@ -4,14 +4,17 @@ import { printableLine } from '../terminal.ts';
 import { isRecord, parsed, Unreachable } from './answers.ts';
 import { backOff, firstLine, type Service, waitAfter } from './service.ts';
 
-/** The feed as it grows, by server-sent events (WHATWG HTML §9.2); it goes on over every cut, by its cursor. */
+/**
+ * Follows the event feed over server-sent events (WHATWG HTML §9.2) and resumes after each disconnection from its
+ * cursor.
+ */
 
-/** The service writes a line every 15 s. */
+/** Three times the heartbeat interval of 15 s, after which the connection is closed. */
 const SILENCE_MS = 45_000;
-/** An event is some 100 kB at most. */
+/** Well above the size of an event, at most about 100 kB. */
 const FRAME_CHARACTERS_MAX = 4_000_000;
 
-/** What all events have; `data` differs. */
+/** Fields that all events share; `data` differs by type. */
 export interface FeedEvent {
   readonly id: string;
   readonly type: string;
@@ -20,7 +23,7 @@ export interface FeedEvent {
 }
 
 export interface StreamedEvent {
-  /** The feed goes on after it without a gap. */
+  /** Resumes the feed after this event without a gap. */
   readonly cursor: string;
   readonly event: FeedEvent;
 }
@@ -41,11 +44,11 @@ const frameOf = (block: string): Frame => {
     return name === undefined ? [] : [[name, value] as const];
   });
   const event = parsed(fields.flatMap(([name, value]) => (name === 'data' ? [value] : [])).join('\n'));
-  // The last frame of a stream (`event: end`) says where to go on, and is none of the feed.
+  // The last frame of a stream (`event: end`) only carries a cursor and is not an event.
   return { id: new Map(fields).get('id'), event: isEvent(event) ? event : undefined };
 };
 
-/** Frames as they end, in whatever pieces they come. @throws {Unreachable} a frame without end. */
+/** Yields frames from chunks of any size. @throws {Unreachable} if a frame exceeds its limit. */
 async function* framesOf(body: AsyncIterable<Uint8Array>, heard: () => void): AsyncGenerator<Frame> {
   const decoder = new TextDecoder();
   let rest = '';
@@ -60,7 +63,7 @@ async function* framesOf(body: AsyncIterable<Uint8Array>, heard: () => void): As
 
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** One connection, until it is cut. @throws {CommandFailed} */
+/** Reads from one connection until it closes. @throws {CommandFailed} */
 async function* connection(service: Service, query: Query): AsyncGenerator<Frame> {
   const silence = new AbortController();
   const listen = (): NodeJS.Timeout => setTimeout(() => silence.abort(), SILENCE_MS);
@@ -76,12 +79,12 @@ async function* connection(service: Service, query: Query): AsyncGenerator<Frame
     throw error instanceof CommandFailed ? error : new Unreachable(`${service.place}: the stream was cut`);
   } finally {
     clearTimeout(timer);
-    // Ends the connection also where the reader has seen enough.
+    // Also closes the connection if the consumer stops early.
     silence.abort();
   }
 }
 
-/** Milliseconds until the next connection. @throws what no waiting changes. */
+/** Milliseconds until the next connection. @throws the error if waiting cannot help. */
 const waitAfterCut = (error: unknown, tried: number, { note }: Service): number => {
   const wait = waitAfter(error, Math.max(tried, 1), true);
   if (wait === null) throw error;
@@ -90,9 +93,9 @@ const waitAfterCut = (error: unknown, tried: number, { note }: Service): number 
 };
 
 /**
- * Events as they happen. Ends when the service's signal aborts.
- * @param after a cursor, or `start`; undefined: from now on.
- * @throws {ServiceRefused} what no waiting changes.
+ * Yields events as they happen. Ends when the service's signal aborts.
+ * @param after a cursor, or `start`; undefined: only new events.
+ * @throws {ServiceRefused} if waiting cannot help.
  */
 export async function* followFeed(
   service: Service,
@@ -126,11 +129,13 @@ export async function* followFeed(
 const shown = (value: unknown): string | null =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 
-/** Code and text of a reply. */
+/** Status code and text of an SMTP reply. */
 const replyOf = (smtp: unknown): string | null =>
   isRecord(smtp) ? [smtp.code, smtp.enhanced, smtp.text].map(shown).filter(Boolean).join(' ') : null;
 
-/** `2026-01-31T12:00:00.000Z message.delivered msg_… you@example.net 250 2.0.0 Ok`, with nothing a terminal obeys. */
+/**
+ * Formats `2026-01-31T12:00:00.000Z message.delivered msg_… you@example.net 250 2.0.0 Ok`, without control characters.
+ */
 export const eventLine = ({ timestamp, type, id, data }: FeedEvent): string => {
   const [, about] = Object.entries(data).find(([name]) => name.endsWith('_id')) ?? [];
   const recipient = isRecord(data.recipient) ? shown(data.recipient.address) : null;

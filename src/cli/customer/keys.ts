@@ -7,12 +7,15 @@ import { nameIn } from './messages.ts';
 import { readProfile, writeProfile } from './profile.ts';
 import type { Service } from './service.ts';
 
-/** Keys of one's own organization, by the API. The operator's commands of these names take `--organization`. */
+/**
+ * Commands for the keys of the caller's organization, through the API. The operator commands with these names take
+ * `--organization`.
+ */
 
 type CreatedKey = z.infer<typeof createdKeySchema>;
 type RotatedKey = z.infer<typeof rotatedKeySchema>;
 
-/** The domain of the key that asks. @throws {UsageError} a member asks, who has none. */
+/** The domain of the calling key. @throws {UsageError} if the caller is a member, who has no domain. */
 const ownDomain = async ({ ask }: Service): Promise<string> => {
   const { body: session } = await ask<SerializedSession>('GET', '/v1/session');
   if (session.api_key_id === null) throw new UsageError('--domain is required: `GET /v1/domains` lists them');
@@ -58,11 +61,14 @@ export const createOwnKeyCommand: ServiceCommand = {
 const graceOf = (invocation: Invocation): number | undefined =>
   optional(invocation, 'grace-minutes') === '0' ? 0 : optionalCount(invocation, 'grace-minutes');
 
-/** Whether the key is the one that the profile holds. Asked before it is rotated: then it may not be able to ask. */
+/**
+ * True if the key is the one stored in the profile. Check this before rotating it: afterwards the old value may be
+ * invalid.
+ */
 const isKept = async ({ ask, target: { key, profile } }: Service, id: string): Promise<boolean> =>
   profile !== null && key !== undefined && (await ask<SerializedSession>('GET', '/v1/session')).body.api_key_id === id;
 
-/** The profile goes on working with the new value. @returns what was done, in words. */
+/** Stores the new value in the profile. @returns a sentence that says what was done. */
 const keepOwn = async ({ target: { profile } }: Service, key: string): Promise<string | null> => {
   const kept = profile === null ? null : await readProfile(profile);
   if (profile === null || kept === null) return null;
@@ -86,7 +92,7 @@ export const rotateOwnKeyCommand: ServiceCommand = {
         revoke_previous: invocation.values['revoke-previous'] === true,
       },
     });
-    // The new value is shown whatever happens: it cannot be had again.
+    // Prints the new value even if storing it fails: it cannot be read again.
     const kept = isOwn
       ? await keepOwn(service, body.key).catch((error: Error) => `the profile was not changed: ${error.message}`)
       : null;

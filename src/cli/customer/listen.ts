@@ -9,28 +9,28 @@ import { keptSecret } from './profile.ts';
 import type { Service } from './service.ts';
 
 /**
- * Webhooks for a machine without a public address: events of the feed are posted to a URL of the developer's, signed as the
- * service signs them (docs/webhooks.md), one after another. What the endpoint answers is shown. Nothing is posted again by
- * itself; on request it is, under the same id.
+ * Forwards webhooks to a machine without a public address. Events from the feed are posted one at a time to the
+ * developer's URL, signed like the service's own webhooks (docs/webhooks.md), and the responses are shown. Nothing is
+ * retried automatically; on request an event is posted again under the same id.
  */
 
-/** As the service waits for an answer. */
+/** The service waits just as long for a response. */
 const ANSWER_MS = 15_000;
 const SECRET_BYTES = 24;
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/;
 const SECRET_FILE = 'webhook-secret';
-/** Of the events that were posted last, for posting one again. */
+/** Number of recent events kept for reposting. */
 const REMEMBERED_MAX = 200;
 const EVENT_ID = /^evt_[a-z2-7]{26}$/;
 const OF_MESSAGE = /^\/v1\/messages\/msg_[a-z2-7]+\/events$/;
-/** Pages that are looked through for an event that is not one of a message. */
+/** Maximum number of pages searched for an event that does not belong to a message. */
 const PAGES_MAX = 100;
 const PAGE = 100;
 const REASON_CHARACTERS_MAX = 200;
 
 const makeSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** `OUTBOX_WEBHOOK_SECRET`, else one that is kept for this user. @throws {UsageError} */
+/** `OUTBOX_WEBHOOK_SECRET`, or else a secret stored for this user. @throws {UsageError} */
 const secretOf = async (): Promise<string> => {
   const { OUTBOX_WEBHOOK_SECRET: given = '' } = process.env;
   const secret = given === '' ? await keptSecret(SECRET_FILE, makeSecret) : given;
@@ -46,10 +46,10 @@ const localUrl = (text: string): URL => {
   return url;
 };
 
-interface Posted {
+interface PostResult {
   readonly event: string;
   readonly type: string;
-  /** null: there was no answer. */
+  /** HTTP status; null: no response. */
   readonly status: number | null;
   readonly duration_ms: number;
   readonly problem: string | null;
@@ -62,12 +62,12 @@ const problemOf = (error: unknown): string => {
   return (code ?? message).slice(0, REASON_CHARACTERS_MAX);
 };
 
-/** Posts an event as the service does, once. */
-const post = async (url: URL, secret: string, event: FeedEvent, signal: AbortSignal): Promise<Posted> => {
+/** Posts an event once, in the service's format. */
+const post = async (url: URL, secret: string, event: FeedEvent, signal: AbortSignal): Promise<PostResult> => {
   const body = JSON.stringify(event);
   const signed = signWebhook([secret], { id: event.id, at: new Date(), body });
   const startedMs = performance.now();
-  const answered = (status: number | null, problem: string | null): Posted => ({
+  const answered = (status: number | null, problem: string | null): PostResult => ({
     event: event.id,
     type: event.type,
     status,
@@ -85,7 +85,7 @@ const post = async (url: URL, secret: string, event: FeedEvent, signal: AbortSig
   }
 };
 
-const lineOf = ({ event, type, status, duration_ms: duration, problem }: Posted): string =>
+const lineOf = ({ event, type, status, duration_ms: duration, problem }: PostResult): string =>
   printableLine(`${status ?? '---'}  ${duration} ms  ${type}  ${event}${problem === null ? '' : `  ${problem}`}`);
 
 interface Page {
@@ -94,7 +94,7 @@ interface Page {
   readonly next_cursor: string | null;
 }
 
-/** Looks through a list, page by page. */
+/** Searches a list page by page. */
 const lookThrough = async (
   { ask }: Service,
   path: string,
@@ -116,7 +116,7 @@ interface Hits {
   readonly data: readonly { readonly type: string; readonly title: string; readonly path: string }[];
 }
 
-/** @throws {CommandFailed} there is none that this key may read. */
+/** @throws {CommandFailed} if this key cannot read such an event. */
 const findEvent = async (service: Service, id: string): Promise<FeedEvent> => {
   if (!EVENT_ID.test(id)) throw new UsageError(`'${id}' is no id of an event: evt_…`);
   const { body } = await service.ask<Hits>('GET', '/v1/search', { query: { q: id } });
@@ -130,11 +130,11 @@ const findEvent = async (service: Service, id: string): Promise<FeedEvent> => {
 
 const MORE = 'an event is posted again when its id is typed here, the last one with Enter; Ctrl-C ends';
 
-/** Posts events, and the last ones again. */
+/** Posts events and can repeat recent ones. */
 const createForwarder = (service: Service, terminal: Terminal, to: { readonly url: URL; readonly secret: string }) => {
   const remembered = new Map<string, FeedEvent>();
 
-  const forward = async (event: FeedEvent): Promise<Posted> => {
+  const forward = async (event: FeedEvent): Promise<PostResult> => {
     remembered.delete(event.id);
     remembered.set(event.id, event);
     const [oldest = ''] = remembered.keys();
@@ -146,8 +146,8 @@ const createForwarder = (service: Service, terminal: Terminal, to: { readonly ur
 
   return {
     forward,
-    /** @param id empty: the last one. @throws {CommandFailed} there is none. */
-    again: async (id: string): Promise<Posted> => {
+    /** @param id event id; empty: the last event. @throws {CommandFailed} if it is not among the recent events. */
+    again: async (id: string): Promise<PostResult> => {
       const wanted = id || [...remembered.keys()].at(-1);
       if (wanted === undefined) throw new CommandFailed('nothing was posted yet');
       return forward(remembered.get(wanted) ?? (await findEvent(service, wanted)));
@@ -162,7 +162,7 @@ const resend = async ({ again }: Forwarder, id: string): Promise<undefined> => {
   if (problem !== null) throw new CommandFailed(`${event} was not taken: ${problem}`);
 };
 
-/** Ids that are typed are posted again. */
+/** Reposts the events whose ids are typed. */
 const watchKeys = ({ again }: Forwarder, { canAsk, note }: Terminal): { close(): void } => {
   if (!canAsk) return { close: () => undefined };
   const lines = createInterface({ input: process.stdin, terminal: false });

@@ -15,8 +15,8 @@ import {
 import { createService, type Service } from './service.ts';
 
 /**
- * Signing in, with an API key or as a member. Neither a key nor a link is an argument, which would be in the shell's history
- * and in the list of processes: they are typed without being shown, or read from standard input.
+ * Signs in with an API key or as a member. Keys and links are never command-line arguments, which would appear in the
+ * shell history and the process list. They are typed without echo or read from standard input.
  */
 
 const NONCE_BYTES = 32;
@@ -29,7 +29,7 @@ interface Who {
   readonly environment: string;
 }
 
-/** @throws {ServiceRefused} the key is none. */
+/** @throws {ServiceRefused} if the key is invalid. */
 export const whoAsks = async ({ ask }: Pick<Service, 'ask'>): Promise<Who> => {
   const { body } = await ask<SerializedSession>('GET', '/v1/session');
   return {
@@ -53,7 +53,7 @@ const urlFor = async (invocation: Invocation, terminal: Terminal): Promise<strin
   return serviceUrl(typed, 'the URL');
 };
 
-/** From standard input with `--stdin`, else typed. */
+/** Reads standard input with `--stdin`, or else prompts. */
 const secretFor = async (invocation: Invocation, terminal: Terminal, question: string): Promise<string> => {
   const text =
     invocation.values.stdin === true
@@ -75,7 +75,7 @@ const withKey = async (invocation: Invocation, terminal: Terminal): Promise<Pick
 const MAILED =
   'If this is a member, a link is on its way. It works once, for some minutes. Paste it (it is not shown):';
 
-/** @returns the cookie of a session. @throws {CommandFailed} the link is not one, or is spent. */
+/** @returns the session cookie. @throws {CommandFailed} if the link is invalid or has been used. */
 const withLink = async (service: Service, invocation: Invocation, terminal: Terminal): Promise<string> => {
   const email = optional(invocation, 'email');
   if (email !== undefined) await service.ask('POST', '/v1/session/links', { body: { email } });
@@ -109,7 +109,7 @@ export const loginCommand: PlainCommand = {
     warnOfPlainHttp(url, terminal);
     const open = (more: Omit<Target, 'url' | 'profile'>): Service =>
       createService({ target: { url, profile: name, ...more }, signal: terminal.signal, note: terminal.note });
-    // A browser's own requests say where they are from, and these do too.
+    // Requests of a browser name their origin, so these do too.
     const kept = isMember(invocation)
       ? {
           session: await withLink(open({ session: '' }), invocation, terminal),
@@ -132,7 +132,7 @@ export const logoutCommand: PlainCommand = {
     const kept = await readProfile(name).catch(() => null);
     if (kept?.session !== undefined) {
       const service = createService({ target: { ...kept, profile: name }, signal: terminal.signal });
-      // What has ended already, or cannot be reached, is forgotten all the same.
+      // The profile is removed even if the session has already ended or the service is unreachable.
       await service.ask('DELETE', '/v1/session').catch((error: Error) => terminal.note(error.message));
     }
     return { profile: name, removed: await removeProfile(name) };

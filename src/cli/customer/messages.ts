@@ -7,13 +7,13 @@ import { printable, printableLine, table } from '../terminal.ts';
 import { eventLine, followFeed } from './feed.ts';
 import type { Answer, RequestOptions, Service } from './service.ts';
 
-/** Looking at messages. */
+/** Commands that show messages. */
 
 const PAGE = 100;
 const LISTED_DEFAULT = 25;
 const LISTED_MAX = 10_000;
 
-/** Filters of `GET /v1/messages` by the options that give them. */
+/** Filters of `GET /v1/messages` by option name. */
 const FILTERS: Readonly<Record<string, string>> = {
   status: 'status',
   to: 'to',
@@ -35,7 +35,7 @@ interface Page<Item> {
   readonly next_cursor: string | null;
 }
 
-/** The one thing that is named. @throws {UsageError} */
+/** The single positional argument. @throws {UsageError} */
 export const nameIn = ({ positionals }: Invocation, what: string): string => {
   const [name, ...more] = positionals;
   if (name === undefined || name === '' || more.length > 0) throw new UsageError(`name one ${what}`);
@@ -155,7 +155,7 @@ export const explainMessageCommand: ServiceCommand = {
     (await ask<Explanation>('GET', `/v1/messages/${nameIn(invocation, 'message: MSG_ID')}/explain`)).body,
 };
 
-/** Options of both tails, and the filters of `GET /v1/events` that they are. */
+/** Options that both `tail` commands share, and the filters of `GET /v1/events` they set. */
 const TAIL_FILTERS: Readonly<Record<string, string>> = {
   types: 'types',
   message: 'message_id',

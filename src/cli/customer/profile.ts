@@ -7,15 +7,15 @@ import { CommandFailed, EXIT, UsageError } from '../failures.ts';
 import { replaceFile } from '../replace-file.ts';
 
 /**
- * Where a service is and what it is asked with. `outbox login` keeps that in a file of its own for each profile, which its
- * owner alone can read; `OUTBOX_URL` and `OUTBOX_API_KEY` win over it. What others could have read or written is not used.
+ * Stores the address and credentials of a service. `outbox login` keeps them in one file per profile, readable only by
+ * its owner; `OUTBOX_URL` and `OUTBOX_API_KEY` take precedence. A file that others can read or write is rejected.
  */
 
 const profileSchema = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
-  /** Of a key: `ob_live_…`. */
+  /** API key: `ob_live_…`. */
   key: z.string().max(200).optional(),
-  /** Of a member: the cookie of a session, `name=value`. */
+  /** A member's session cookie, as `name=value`. */
   session: z.string().max(500).optional(),
   environment: z.enum(['live', 'test']).optional(),
 });
@@ -27,11 +27,14 @@ const OTHERS = 0o077;
 
 const folder = (): string => {
   const { XDG_CONFIG_HOME: given = '' } = process.env;
-  // The specification of base directories has relative paths ignored.
+  // The XDG base directory specification requires relative paths to be ignored.
   return join(isAbsolute(given) ? given : join(homedir(), '.config'), 'outbox');
 };
 
-/** The name of the profile: the option, else `OUTBOX_PROFILE`, else `default`. @throws {UsageError} it cannot name a file. */
+/**
+ * The profile name: the option, or else `OUTBOX_PROFILE`, or else `default`. @throws {UsageError} if it is not a valid
+ * file name.
+ */
 export const profileName = (option: string | undefined): string => {
   const name = option ?? (process.env.OUTBOX_PROFILE || 'default');
   if (NAME.test(name)) return name;
@@ -42,7 +45,10 @@ export const profilePath = (name: string): string => join(folder(), `${name}.jso
 
 type ErrnoError = NodeJS.ErrnoException;
 
-/** The text of a private file; null: there is none. @throws {CommandFailed} others can read it, or it is no file. */
+/**
+ * Reads a private file; null if it does not exist. @throws {CommandFailed} if others can read it or it is not a regular
+ * file.
+ */
 export const readPrivateFile = async (path: string): Promise<string | null> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: ErrnoError) => {
@@ -72,13 +78,13 @@ export const readPrivateFile = async (path: string): Promise<string | null> => {
   }
 };
 
-/** Writes a file that its owner alone can read, whole or not at all. */
+/** Atomically writes a file that only its owner can read. */
 export const writePrivateFile = async (path: string, text: string): Promise<void> => {
   await mkdir(folder(), { recursive: true, mode: 0o700 });
   await replaceFile(path, text, 0o600);
 };
 
-/** @returns null: nobody has signed in. @throws {CommandFailed} */
+/** @returns null if the profile has no credentials. @throws {CommandFailed} */
 export const readProfile = async (name: string): Promise<Profile | null> => {
   const path = profilePath(name);
   const text = await readPrivateFile(path);
@@ -93,7 +99,7 @@ export const readProfile = async (name: string): Promise<Profile | null> => {
 export const writeProfile = (name: string, profile: Profile): Promise<void> =>
   writePrivateFile(profilePath(name), `${JSON.stringify(profile, null, 2)}\n`);
 
-/** @returns whether there was one. */
+/** @returns true if the profile existed. */
 export const removeProfile = async (name: string): Promise<boolean> => {
   const path = profilePath(name);
   const isThere = (await readPrivateFile(path).catch(() => '')) !== null;
@@ -101,7 +107,7 @@ export const removeProfile = async (name: string): Promise<boolean> => {
   return isThere;
 };
 
-/** A secret of `webhooks listen`, the same in each run; made when it is first needed. @param make the first one. */
+/** The secret of `webhooks listen`, created on first use and then reused. @param make creates the secret. */
 export const keptSecret = async (file: string, make: () => string): Promise<string> => {
   const path = join(folder(), file);
   const kept = await readPrivateFile(path);
@@ -111,7 +117,7 @@ export const keptSecret = async (file: string, make: () => string): Promise<stri
   return made;
 };
 
-/** The base of a service's URLs, without a slash at the end. @throws {UsageError} */
+/** Normalizes the base URL of a service, without a trailing slash. @throws {UsageError} */
 export const serviceUrl = (text: string, from: string): string => {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) throw new UsageError(`${from} must be an http or https URL`);
@@ -120,13 +126,13 @@ export const serviceUrl = (text: string, from: string): string => {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 };
 
-/** Where and as whom the service is asked. */
+/** Address and credentials of a service. */
 export interface Target {
   readonly url: string;
   readonly key?: string | undefined;
   readonly session?: string | undefined;
   readonly environment?: 'live' | 'test' | undefined;
-  /** The profile that all of it is from; null: the environment says something. */
+  /** The profile that provided all values; null: some came from the environment. */
   readonly profile: string | null;
 }
 
@@ -140,25 +146,25 @@ const signedIn = async (name: string): Promise<Target> => {
   );
 };
 
-/** What the environment says, and what it leaves to a profile. @throws {CommandFailed} */
+/** Combines environment variables with the profile for what they leave out. @throws {CommandFailed} */
 const fromEnvironment = async (name: string, given: string, key: string): Promise<Target> => {
   const url = given === '' ? undefined : serviceUrl(given, 'OUTBOX_URL');
   if (url !== undefined && key !== '') return { url, key, profile: null };
   const kept = await readProfile(name);
   if (url === undefined && kept !== null) return { url: kept.url, key, profile: null };
-  // What opens one service is not shown to another.
+  // Credentials of one service must not be sent to another.
   if (kept !== null && kept.url === url) return { ...kept, profile: name };
   throw unsigned(`${url === undefined ? 'OUTBOX_URL' : 'OUTBOX_API_KEY'} is not set`);
 };
 
-/** @param option a profile that is asked for by name, which wins. @throws {CommandFailed} nobody has signed in. */
+/** @param option profile requested by name, which takes precedence. @throws {CommandFailed} if the profile has no credentials. */
 export const resolveTarget = async (option: string | undefined): Promise<Target> => {
   const name = profileName(option);
   const { OUTBOX_URL: url = '', OUTBOX_API_KEY: key = '' } = process.env;
   return option !== undefined || `${url}${key}` === '' ? signedIn(name) : fromEnvironment(name, url, key);
 };
 
-/** Where the service is, for callers who bring their own key. @throws {CommandFailed} nobody has said. */
+/** The service's address, for callers with their own key. @throws {CommandFailed} if no address is configured. */
 export const resolveUrl = async (option: string | undefined): Promise<string> => {
   const { OUTBOX_URL: given = '' } = process.env;
   if (option === undefined && given !== '') return serviceUrl(given, 'OUTBOX_URL');

@@ -6,15 +6,15 @@ import { CommandFailed, UsageError } from '../failures.ts';
 import { readStdin } from '../terminal.ts';
 import type { Service } from './service.ts';
 
-/** Sending one message. What is wrong with it, the service says, by the names of its fields. */
+/** Sends one message. The service validates it and names the invalid fields. */
 
-/** More than any body or attachment that the service takes. */
+/** Larger than any body or attachment that the service accepts. */
 const FILE_BYTES_MAX = 40_000_000;
 const STDIN = '-';
 
 const tooLarge = (path: string): CommandFailed => new CommandFailed(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
 
-/** What comes out of a pipe, whose size nothing tells. */
+/** Reads a pipe, whose size is unknown in advance. */
 const bytesOf = async (file: FileHandle, path: string): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -32,7 +32,7 @@ const readFileOf = async (path: string): Promise<Buffer> => {
   });
   try {
     const stats = await file.stat();
-    // The shell makes a pipe of `<(…)`.
+    // Process substitution, `<(…)`, passes a pipe.
     if (!stats.isFile() && !stats.isFIFO()) throw new CommandFailed(`${path} is no file`);
     if (stats.size > FILE_BYTES_MAX) throw tooLarge(path);
     return stats.isFile() ? await file.readFile() : await bytesOf(file, path);
@@ -41,7 +41,7 @@ const readFileOf = async (path: string): Promise<Buffer> => {
   }
 };
 
-/** @throws {CommandFailed} it is not UTF-8: what the sender did not mean would be sent. */
+/** @throws {CommandFailed} if the file is not UTF-8: decoding it would change the text that is sent. */
 const textIn = async (path: string): Promise<string> => {
   const bytes = path === STDIN ? await readStdin() : await readFileOf(path);
   try {
@@ -57,12 +57,12 @@ const jsonIn = async (path: string, option: string): Promise<Readonly<Record<str
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // said below
+    // reported below
   }
   throw new CommandFailed(`--${option}: ${path === STDIN ? 'standard input' : path} is no JSON object`);
 };
 
-/** `name:value`; the service says what is wrong with either. */
+/** Splits `name:value`. The service validates both. */
 const tagOf = (text: string) => {
   const colon = text.indexOf(':');
   if (colon < 1) throw new UsageError(`--tag ${text}: a tag is written name:value`);
@@ -81,13 +81,13 @@ const templateOf = async (invocation: Invocation) => {
   return { id, ...(variables === undefined ? {} : { variables: await jsonIn(variables, 'variables') }) };
 };
 
-/** Only one option can take standard input. @throws {UsageError} */
+/** Only one option can read standard input. @throws {UsageError} */
 const requireOneStdin = (invocation: Invocation): void => {
   const taking = ['body', 'html', 'text', 'variables'].filter((name) => optional(invocation, name) === STDIN);
   if (taking.length > 1) throw new UsageError(`only one of ${taking.map((name) => `--${name}`).join(', ')} can be -`);
 };
 
-/** The body of the request. */
+/** Builds the request body. */
 const bodyOf = async (invocation: Invocation): Promise<object> => {
   requireOneStdin(invocation);
   const [body, html, text] = ['body', 'html', 'text'].map((name) => optional(invocation, name));
@@ -111,14 +111,14 @@ const bodyOf = async (invocation: Invocation): Promise<object> => {
   return { ...(body === undefined ? {} : await jsonIn(body, 'body')), ...Object.fromEntries(fields) };
 };
 
-/** What happens next, where the key may read that. */
+/** Describes the next step, if the key is allowed to read it. */
 const nextOf = async ({ ask }: Service, id: string): Promise<string> => {
   const path = `/v1/messages/${id}/explain`;
   const explained = await ask<{ summary: string }>('GET', path).catch(() => undefined);
   return explained?.body.summary ?? `\`outbox messages explain ${id}\` tells, with a key that may read`;
 };
 
-interface Sent {
+interface SendResponse {
   readonly id: string;
   readonly status: string;
 }
@@ -133,7 +133,7 @@ export const sendCommand: ServiceCommand = {
   run: async (service, invocation, { json }) => {
     const idempotencyKey = optional(invocation, 'idempotency-key') ?? randomUUID();
     const body = await bodyOf(invocation);
-    const { body: sent } = await service.ask<Sent>('POST', '/v1/messages/send', { body, idempotencyKey });
+    const { body: sent } = await service.ask<SendResponse>('POST', '/v1/messages/send', { body, idempotencyKey });
     return json ? { ...sent } : { id: sent.id, status: sent.status, next: await nextOf(service, sent.id) };
   },
 };

@@ -4,35 +4,35 @@ import { parsed, refusedIn, ServiceRefused, TRANSIENT, textOf, Unreachable } fro
 import type { Target } from './profile.ts';
 
 /**
- * A service, asked by HTTP as the client rules have it (specification §7): what is transient is tried again, a bounded number
- * of times, with exponential backoff and jitter; a 429 waits as long as it says; what may have been carried out is repeated
- * only where repeating changes nothing.
+ * HTTP client of a service, following the client rules of specification §7. Transient failures are retried a limited
+ * number of times with exponential backoff and jitter, a 429 waits as long as the response asks, and a request that may
+ * have been carried out is repeated only if it is idempotent.
  */
 
-/** For one try. Lower: slow networks fail. Higher: a service that hangs is noticed late. */
+/** Time-out of one attempt. Lower: slow networks fail. Higher: a hung service is noticed late. */
 const TIMEOUT_MS = 35_000;
 const RETRIES_MAX = 4;
-/** All tries and waits: two waits for a rate limit. A person looks at the prompt meanwhile. */
+/** Time-out of all attempts and pauses; fits two rate-limit pauses. Longer: a person stares at the prompt. */
 const IN_ALL_MS = 150_000;
-/** The service has not carried out what it answered with these. A 503 may come when the outcome is not known. */
+/** Statuses after which the request was certainly not carried out. A 503 may come with an unknown outcome. */
 const REFUSED: ReadonlySet<number> = new Set([429]);
 const RATE_LIMIT_SECONDS = 60;
 const FIRST_WAIT_MS = 500;
 const WAIT_MS_MAX = 20_000;
-/** Never at once. */
+/** Minimum pause before a retry. */
 const WAIT_MS_MIN = 100;
-/** Longer waits are said. */
+/** Longer pauses are announced. */
 const SAID_MS = 2_000;
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions {
-  /** Undefined values are left out. */
+  /** Undefined values are omitted. */
   readonly query?: Query | undefined;
   readonly body?: object;
-  /** Of what is changed; somebody else has changed it since: 412. */
+  /** ETag of the resource to change. If it has changed since, the service responds with 412. */
   readonly ifMatch?: string;
-  /** Of one logical request: a repetition is answered as the first was. */
+  /** Identifies a logical request: a repetition gets the first response again. */
   readonly idempotencyKey?: string;
 }
 
@@ -43,9 +43,9 @@ export interface Answer<Body> {
 
 export interface ServiceOptions {
   readonly target: Target;
-  /** Ends what is waited for, with its reason. */
+  /** Aborts pending requests and pauses with its reason. */
   readonly signal: AbortSignal;
-  /** Says why nothing happens for a while. */
+  /** Explains a pause to the user. */
   readonly note?: (text: string) => void;
 }
 
@@ -53,15 +53,15 @@ export interface Service extends Required<ServiceOptions> {
   /** Host and port. */
   readonly place: string;
   /**
-   * Asks, and asks again where that helps.
+   * Sends a request and retries it where that can help.
    * @throws {ServiceRefused} @throws {Unreachable}
    */
   ask<Body>(method: string, path: string, options?: RequestOptions): Promise<Answer<Body>>;
-  /** One request, whose answer may have no end. @throws {ServiceRefused} @throws {Unreachable} */
+  /** Sends one request whose response may be endless. @throws {ServiceRefused} @throws {Unreachable} */
   open(path: string, query: Query, accept: string, until: AbortSignal): Promise<Response>;
 }
 
-/** Milliseconds: exponential with full jitter. */
+/** Milliseconds: exponential backoff with full jitter. */
 export const backOff = (tried: number): number =>
   WAIT_MS_MIN + Math.random() * Math.min(WAIT_MS_MAX, FIRST_WAIT_MS * 2 ** (tried - 1));
 
@@ -70,7 +70,7 @@ const waitAfterAnswer = ({ status, retryAfterSeconds }: ServiceRefused, tried: n
   return asked * 1000 + backOff(tried);
 };
 
-/** Milliseconds until the next try; null: there is none. @param tried number of tries so far, from 1. */
+/** Milliseconds until the next attempt; null: no further attempt. @param tried number of attempts so far, from 1. */
 export const waitAfter = (error: unknown, tried: number, isRepeatable: boolean): number | null => {
   if (error instanceof Unreachable) return isRepeatable ? backOff(tried) : null;
   const isTransient = error instanceof ServiceRefused && (isRepeatable ? TRANSIENT : REFUSED).has(error.status);
@@ -86,7 +86,10 @@ const urlOf = ({ url, session, environment }: Target, path: string, query: Query
   return `${url}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** With a session, changes are asked for by pages of the service alone; this is the member's own program. */
+/**
+ * With a session cookie, the service accepts changes only from its own pages. This is the member's own program, so it
+ * sends the same headers.
+ */
 const sessionHeaders = (url: string, session: string): Record<string, string> => {
   const page = { origin: new URL(url).origin, 'sec-fetch-site': 'same-origin' };
   return session === '' ? page : { ...page, cookie: session };
@@ -113,17 +116,17 @@ const reasonOf = (error: unknown): string => {
   return message || code || 'unknown';
 };
 
-interface Tried {
+interface RetryState {
   readonly tried: number;
   readonly isRepeatable: boolean;
-  /** Of `performance.now()`. */
+  /** Deadline on the `performance.now()` clock. */
   readonly untilMs: number;
 }
 
 export const createService = ({ target, signal, note = () => undefined }: ServiceOptions): Service => {
   const place = new URL(target.url).origin;
 
-  /** What went wrong on the way is not what the service said. */
+  /** Maps transport errors to `Unreachable`: they are not responses of the service. */
   const onTheWay = (error: unknown): never => {
     signal.throwIfAborted();
     throw error instanceof CommandFailed ? error : new Unreachable(`${place} cannot be reached: ${reasonOf(error)}`);
@@ -139,8 +142,8 @@ export const createService = ({ target, signal, note = () => undefined }: Servic
     return { body: body as Body, headers: response.headers };
   };
 
-  /** @throws the error where no further try helps. */
-  const waitOrThrow = async (error: unknown, { tried, isRepeatable, untilMs }: Tried): Promise<void> => {
+  /** @throws the error if no further attempt helps. */
+  const waitOrThrow = async (error: unknown, { tried, isRepeatable, untilMs }: RetryState): Promise<void> => {
     signal.throwIfAborted();
     const wait = tried > RETRIES_MAX ? null : waitAfter(error, tried, isRepeatable);
     if (wait === null || performance.now() + wait > untilMs) throw error;

@@ -4,7 +4,7 @@ import { type Invocation, optional, type ServiceCommand } from '../command.ts';
 import { UsageError } from '../failures.ts';
 import { printable } from '../terminal.ts';
 
-/** Statistics, drawn in the terminal. */
+/** Draws statistics in the terminal. */
 
 type Stats = z.infer<typeof statsSchema>;
 type Bucket = Stats['data'][number];
@@ -16,18 +16,18 @@ const EIGHTHS = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as 
 const NUMBER = new Intl.NumberFormat('en');
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' });
 const COMPACT_FROM = 10_000;
-/** A label and the axis. */
+/** Columns for a label and the axis. */
 const MARGIN = 7;
 const BAR_CELLS_MAX = 6;
 
-interface Plotted {
+interface PlotOptions {
   readonly columns: number;
   readonly unicode: boolean;
-  /** Texts for the ends of the axis. */
+  /** Labels of both ends of the axis. */
   readonly ends: readonly [string, string];
 }
 
-/** Sums of neighbours, so that there are at most `most`. */
+/** Sums neighbouring values so that at most `most` remain. */
 const condensed = (values: readonly number[], most: number): readonly number[] => {
   const each = Math.ceil(values.length / most);
   return Array.from({ length: Math.ceil(values.length / each) }, (_, at) =>
@@ -35,26 +35,29 @@ const condensed = (values: readonly number[], most: number): readonly number[] =
   );
 };
 
-/** Eighths of a row, of a bar that is there at all at least one. @param share of the highest bar, 0 to 1. */
+/** Height in eighths of a row; at least one if the value is not zero. @param share share of the highest bar, 0 to 1. */
 const heightOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * ROWS * 8)) : 0);
 
-/** What a bar shows in a row, counted from the bottom. */
+/** The character of a bar in a row, counted from the bottom. */
 const cellOf = (share: number, row: number, unicode: boolean): string => {
   const eighths = Math.min(8, Math.max(0, heightOf(share) - row * 8));
   if (unicode) return EIGHTHS[eighths] || ' ';
   return eighths > (row === 0 ? 0 : 3) ? '#' : ' ';
 };
 
-/** `9,999`, and from there on `10K`: five characters at most. */
+/** Formats `9,999`, and larger numbers as `10K`: at most five characters. */
 const labelOf = (value: number): string => (value < COMPACT_FROM ? NUMBER : COMPACT).format(value);
 
-/** Bars within the width: the highest value is at the axis, and neighbours are added up where there are too many. */
-export const plot = (values: readonly number[], { columns, unicode, ends: [first, last] }: Plotted): string => {
+/**
+ * Draws bars within the width. The axis is labelled with the highest value, and neighbours are summed if they do not
+ * fit.
+ */
+export const plot = (values: readonly number[], { columns, unicode, ends: [first, last] }: PlotOptions): string => {
   const room = Math.max(1, columns - MARGIN);
   const shown = condensed(values, room);
   const top = Math.max(0, ...shown);
   const width = Math.max(1, Math.min(BAR_CELLS_MAX, Math.floor(room / Math.max(1, shown.length))));
-  // Without a bar there is nothing above the axis.
+  // A chart without bars needs no space above the axis.
   const height = top === 0 ? 1 : ROWS;
   const rows = Array.from({ length: height }, (_, at) => height - 1 - at).map((row) => {
     const label = row === height - 1 ? labelOf(top) : row === 0 ? '0' : '';
@@ -91,7 +94,7 @@ const HOUR = 'hour';
 const DATE_CHARACTERS = 10;
 const MINUTE_CHARACTERS = 16;
 
-/** A day, or the minute where buckets are hours. */
+/** Formats a bucket as a day, or to the minute if buckets are hours. */
 const endOf = (bucket: Bucket | undefined, { granularity }: Stats): string =>
   (bucket?.start ?? '').slice(0, granularity === HOUR ? MINUTE_CHARACTERS : DATE_CHARACTERS);
 

@@ -10,8 +10,9 @@ import { readSendgrid } from './sendgrid-records.ts';
 import { type Counts, createImport, createTally, sentence, type Tally } from './take-rows.ts';
 
 /**
- * Takes suppressions, templates and domains over from another service's export, by the API of a running service. Each record
- * stands for itself: what is there already stays, so that an import can be repeated, and completes one that broke off.
+ * Imports suppressions, templates and domains from another service's export, through the API of a running service.
+ * Records are independent and existing ones stay unchanged, so an import can be repeated to complete an interrupted
+ * one.
  */
 
 const READERS = { resend: readResend, postmark: readPostmark, sendgrid: readSendgrid };
@@ -44,12 +45,12 @@ const isOver = ({ problems }: { readonly problems?: unknown }): boolean =>
   Array.isArray(problems) && problems.length > 0;
 
 const countsText = (counts: unknown): string => {
-  const { added, unchanged, skipped } = counts as Counts; // made above
+  const { added, unchanged, skipped } = counts as Counts; // created above
   return `${added} added, ${unchanged} unchanged, ${skipped} skipped`;
 };
 
 const textOf = (result: Result): string => {
-  const made = result as ReturnType<Tally['result']>; // its own
+  const made = result as ReturnType<Tally['result']>; // this command's own result
   return [
     `${made.records} ${made.records === 1 ? 'record' : 'records'}${made.dry_run ? ', and nothing was changed: a dry run takes everything for new' : ''}`,
     ...(['suppressions', 'templates', 'domains'] as const).map((what) => `${what}: ${countsText(made[what])}`),

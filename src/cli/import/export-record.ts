@@ -1,7 +1,7 @@
 import { CommandFailed } from '../failures.ts';
 
 export interface ExportRecord {
-  /** Of the file, on which it begins, from 1. */
+  /** Line of the file where the record starts, from 1. */
   readonly line: number;
   readonly fields: Readonly<Record<string, unknown>>;
 }

@@ -1,14 +1,14 @@
-/** Placeholders of other services' templates (Mustache and Handlebars) as Liquid. */
+/** Converts placeholders of other services' templates (Mustache and Handlebars) to Liquid. */
 
-export interface Converted {
+export interface LiquidSource {
   readonly source: string;
-  /** Names of variables that it takes from outside, and whether they are objects. */
+  /** Input variables by name, with their types. */
   readonly variables: ReadonlyMap<string, 'string' | 'object'>;
 }
 
 const PLACEHOLDER = /\{\{\{?([^{}]*)\}?\}\}/g;
 const PATH = /^[A-Za-z_]\w{0,63}(?:\.[A-Za-z_]\w{0,63})*$/;
-/** Where the html of a template stands in its layout. */
+/** Position of a template's HTML in its layout. */
 const CONTENT = '@content';
 const COMMENT = '!';
 const LIQUID_TAG = '{%';
@@ -17,9 +17,9 @@ const SHOWN_CHARACTERS_MAX = 60;
 const lineOf = (source: string, at: number): number => source.slice(0, at).split('\n').length;
 
 interface Options {
-  /** What the source is called in sentences. */
+  /** Name of the source in error messages. */
   readonly field: string;
-  /** Whether three braces write html as it is. */
+  /** True if triple braces output HTML unescaped. */
   readonly raw: boolean;
 }
 
@@ -36,7 +36,7 @@ const problemIn = (source: string, field: string): string | null => {
   return `${field} line ${lineOf(source, other.index)} has ${shown}, which Liquid writes otherwise: convert it by hand`;
 };
 
-const variablesIn = (source: string): Converted['variables'] => {
+const variablesIn = (source: string): LiquidSource['variables'] => {
   const found = new Map<string, 'string' | 'object'>();
   const paths = [...source.matchAll(PLACEHOLDER)].map(([, inner = '']) => inner.trim()).filter(isPath);
   for (const path of paths) {
@@ -53,8 +53,8 @@ const written = (whole: string, name: string, raw: boolean): string => {
   return raw && whole.startsWith('{{{') ? `{{ ${name} | raw }}` : `{{ ${name} }}`;
 };
 
-/** @returns a sentence: it cannot be converted, and why. */
-export const liquidOf = (source: string, { field, raw }: Options): Converted | string =>
+/** @returns the Liquid source, or a sentence that says why it cannot be converted. */
+export const liquidOf = (source: string, { field, raw }: Options): LiquidSource | string =>
   problemIn(source, field) ?? {
     source: source.replaceAll(PLACEHOLDER, (whole: string, inner: string) => written(whole, inner.trim(), raw)),
     variables: variablesIn(source),

@@ -1,9 +1,9 @@
 import { aliasOf } from '../../domain/template/alias.ts';
 import {
-  type Given,
   type ImportOptions,
   named,
   noteOf,
+  type RecordFields,
   type Row,
   type SuppressionRow,
   skipped,
@@ -13,21 +13,21 @@ import {
   textsIn,
 } from './rows.ts';
 
-/** Records of Postmark, as its API answers them: suppressions of a stream, templates, domains. */
+/** Reads records from Postmark's API responses: suppressions of a stream, templates, domains. */
 
 const POSTMARK_REASONS: Readonly<Record<string, SuppressionRow['reason']>> = {
   HardBounce: 'bounce',
   SpamComplaint: 'complaint',
 };
 
-const readSuppression = (record: Given, options: ImportOptions): Row => {
+const readSuppression = (record: RecordFields, options: ImportOptions): Row => {
   const [why, origin] = [textIn(record, 'SuppressionReason'), textIn(record, 'Origin')];
   const reason = POSTMARK_REASONS[why] ?? (origin === 'Recipient' ? 'unsubscribe' : 'manual');
   const note = noteOf('Postmark', record.CreatedAt, [why, origin].filter((one) => one !== '').join(' by '));
   return suppression({ address: textIn(record, 'EmailAddress'), reason, note }, options);
 };
 
-const readTemplate = (record: Given): Row => {
+const readTemplate = (record: RecordFields): Row => {
   const layout = textIn(record, 'LayoutTemplate');
   return templateRow(
     aliasOf(textIn(record, 'Alias') || String(record.TemplateId)),
@@ -37,7 +37,7 @@ const readTemplate = (record: Given): Row => {
   );
 };
 
-export const readPostmark = (sent: Given, options: ImportOptions): Row => {
+export const readPostmark = (sent: RecordFields, options: ImportOptions): Row => {
   const record = named(sent, ['EmailAddress', 'SuppressionReason', 'Origin', 'CreatedAt']);
   if ('EmailAddress' in record) return readSuppression(record, options);
   if ('TemplateId' in record) return readTemplate(record);

@@ -5,11 +5,11 @@ import { createCsvScan } from './scan-csv.ts';
 import { createJsonScan } from './scan-json.ts';
 
 /**
- * Reads the records of an export, one at a time, in bounded memory: JSON as APIs answer (a list, an object with a list, one
- * record, or a record a line), or CSV with its columns in the first row. Which it is, its first character says.
+ * Reads the records of an export one at a time in bounded memory. It accepts JSON as APIs return it (a list, an object
+ * with a list, one record, or one record per line) and CSV with a header row. The first character tells which it is.
  */
 
-/** Pieces of a file as text. @throws {CommandFailed} it cannot be read. */
+/** Yields a file's text in chunks. @throws {CommandFailed} if the file cannot be read. */
 async function* textOf(file: string): AsyncGenerator<string> {
   const stream = createReadStream(file, { encoding: 'utf8' });
   try {
@@ -23,7 +23,7 @@ async function* textOf(file: string): AsyncGenerator<string> {
   }
 }
 
-/** @throws {CommandFailed} names the line. */
+/** @throws {CommandFailed} naming the line. */
 export async function* readRecords(file: string): AsyncGenerator<ExportRecord> {
   let scan: ReturnType<typeof createJsonScan> | ReturnType<typeof createCsvScan> | null = null;
   let isEmpty = true;

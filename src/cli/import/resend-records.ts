@@ -1,10 +1,10 @@
 import { aliasOf } from '../../domain/template/alias.ts';
 import {
-  type Given,
   type ImportOptions,
   named,
   noteOf,
   objectsIn,
+  type RecordFields,
   type Row,
   type SuppressionRow,
   skipped,
@@ -14,7 +14,7 @@ import {
   textsIn,
 } from './rows.ts';
 
-/** Records of Resend, as its API answers them: suppressions, contacts, templates, domains. */
+/** Reads records from Resend's API responses: suppressions, contacts, templates, domains. */
 
 const RESEND_REASONS: Readonly<Record<string, SuppressionRow['reason']>> = {
   bounce: 'bounce',
@@ -22,7 +22,7 @@ const RESEND_REASONS: Readonly<Record<string, SuppressionRow['reason']>> = {
   manual: 'manual',
 };
 
-const resendTemplate = (record: Given): Row => {
+const resendTemplate = (record: RecordFields): Row => {
   const declared = new Map(
     objectsIn(record.variables).map((one) => [
       textIn(one, 'key'),
@@ -42,7 +42,7 @@ const resendTemplate = (record: Given): Row => {
   );
 };
 
-const readSuppression = (record: Given, options: ImportOptions): Row => {
+const readSuppression = (record: RecordFields, options: ImportOptions): Row => {
   const origin = textIn(record, 'origin');
   const reason = RESEND_REASONS[origin] ?? 'import';
   return suppression(
@@ -51,15 +51,16 @@ const readSuppression = (record: Given, options: ImportOptions): Row => {
   );
 };
 
-const readContact = (record: Given, options: ImportOptions): Row => {
+const readContact = (record: RecordFields, options: ImportOptions): Row => {
   if (String(record.unsubscribed).toLowerCase() !== 'true') return skipped('the contact has not unsubscribed');
   const note = noteOf('Resend', undefined, 'unsubscribed');
   return suppression({ address: textIn(record, 'email'), reason: 'unsubscribe', note }, options);
 };
 
-const isTemplate = (record: Given): boolean => 'html' in record || 'current_version_id' in record || 'alias' in record;
+const isTemplate = (record: RecordFields): boolean =>
+  'html' in record || 'current_version_id' in record || 'alias' in record;
 
-export const readResend = (sent: Given, options: ImportOptions): Row => {
+export const readResend = (sent: RecordFields, options: ImportOptions): Row => {
   const record = named(sent, ['email', 'origin', 'created_at', 'unsubscribed']);
   if ('origin' in record) return readSuppression(record, options);
   if ('unsubscribed' in record) return readContact(record, options);

@@ -1,9 +1,9 @@
 import { isAlias } from '../../domain/template/alias.ts';
 import { canonicalAddress, parseMailbox } from '../../lib/mime/mime.ts';
 import type { ExportRecord } from './export-record.ts';
-import { type Converted, liquidOf } from './liquid.ts';
+import { type LiquidSource, liquidOf } from './liquid.ts';
 
-/** What records of exports become, whichever service they are of. */
+/** Rows to import, in a form that is independent of the exporting service. */
 
 export interface SuppressionRow {
   readonly kind: 'suppression';
@@ -31,33 +31,35 @@ export interface SkippedRow {
 
 export type Row = SuppressionRow | TemplateRow | DomainRow | SkippedRow;
 
-/** Lists of SendGrid; its files do not say which they are. */
+/** SendGrid's lists. The option is needed because the files do not name theirs. */
 export const SENDGRID_LISTS = ['bounces', 'spam_reports', 'unsubscribes', 'invalid_emails', 'blocks'] as const;
 export type SendgridList = (typeof SENDGRID_LISTS)[number];
 
 export interface ImportOptions {
-  /** Of who unsubscribed or was put on the list by hand. */
+  /** Scope for unsubscribed and manually added addresses. */
   readonly scope: SuppressionRow['scope'];
   readonly list: SendgridList | undefined;
 }
 
 export const skipped = (reason: string): SkippedRow => ({ kind: 'skipped', reason });
 
-export type Given = ExportRecord['fields'];
+export type RecordFields = ExportRecord['fields'];
 
-export const textIn = (record: Given, name: string): string => {
+export const textIn = (record: RecordFields, name: string): string => {
   const value = record[name];
   return typeof value === 'string' ? value : '';
 };
 
-/** Objects of a list; what is none is left out. */
-export const objectsIn = (value: unknown): readonly Given[] =>
-  Array.isArray(value) ? value.filter((one: unknown): one is Given => typeof one === 'object' && one !== null) : [];
+/** The objects of a list; other values are dropped. */
+export const objectsIn = (value: unknown): readonly RecordFields[] =>
+  Array.isArray(value)
+    ? value.filter((one: unknown): one is RecordFields => typeof one === 'object' && one !== null)
+    : [];
 
-/** Columns of CSV files are named like members of JSON, or nearly so: `Email Address` is `EmailAddress`. */
+/** Normalizes column names: CSV files use nearly the same names as JSON, such as `Email Address` for `EmailAddress`. */
 const plainName = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-export const named = (record: Given, names: readonly string[]): Given =>
+export const named = (record: RecordFields, names: readonly string[]): RecordFields =>
   Object.fromEntries(
     Object.entries(record).map(([name, value]) => [
       names.find((one) => plainName(one) === plainName(name)) ?? name,
@@ -65,14 +67,14 @@ export const named = (record: Given, names: readonly string[]): Given =>
     ]),
   );
 
-/** As much as our list keeps, on one line. */
+/** Maximum length of a note in the suppression list, as one line. */
 const NOTE_CHARACTERS_MAX = 1_000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it finds
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
 const MS_PER_SECOND = 1_000;
 
-/** ISO 8601, or seconds since 1970; as it was written where it is neither. */
+/** Converts an ISO 8601 time or Unix seconds; any other text stays unchanged. */
 const timeText = (value: unknown): string => {
   const seconds = typeof value === 'number' || /^\d{9,11}$/.test(String(value)) ? Number(value) : Number.NaN;
   const ms = Number.isNaN(seconds) ? Date.parse(String(value)) : seconds * MS_PER_SECOND;
@@ -85,19 +87,19 @@ export const noteOf = (from: string, since: unknown, evidence: string): string =
   return words.replaceAll(CONTROL, ' ').slice(0, NOTE_CHARACTERS_MAX).toWellFormed();
 };
 
-interface Suppressed extends Pick<SuppressionRow, 'reason'> {
+interface SuppressionFields extends Pick<SuppressionRow, 'reason'> {
   readonly address: string;
   readonly note: string;
 }
 
-export const suppression = ({ address, reason, note }: Suppressed, { scope }: ImportOptions): Row => {
+export const suppression = ({ address, reason, note }: SuppressionFields, { scope }: ImportOptions): Row => {
   const parsed = parseMailbox(address);
   if (typeof parsed === 'string') return skipped(`the address is not an email address: ${parsed}`);
   const isForAll = reason === 'bounce' || reason === 'complaint';
   return { kind: 'suppression', address: parsed.address, reason, scope: isForAll ? 'all' : scope, note };
 };
 
-/** By what rows are the same. */
+/** Rows with the same key are duplicates. */
 export const keyOf = ({ address, reason, scope }: SuppressionRow): string =>
   `${canonicalAddress(address)}\n${reason}\n${scope}`;
 
@@ -109,17 +111,17 @@ interface Texts {
 }
 
 interface TemplateOptions {
-  /** Whether three braces write html as it is. */
+  /** True if triple braces output HTML unescaped. */
   readonly raw: boolean;
-  /** Fallbacks and types of variables, where the vendor declares them. */
+  /** Fallbacks and types of variables, if the vendor declares them. */
   readonly declared?: ReadonlyMap<string, { readonly type: string; readonly fallback: unknown }>;
 }
 
-/** Objects come last: what is an object anywhere is one. */
+/** Sorts objects last, so that a variable used as an object anywhere becomes one. */
 const byType = ([, one]: readonly [string, string], [, other]: readonly [string, string]): number =>
   other.localeCompare(one);
 
-const variablesOf = (parts: readonly Converted[], { declared }: TemplateOptions): readonly object[] => {
+const variablesOf = (parts: readonly LiquidSource[], { declared }: TemplateOptions): readonly object[] => {
   const found = new Map(parts.flatMap(({ variables }) => [...variables]).toSorted(byType));
   return [...found].map(([name, used]) => {
     const { type = used, fallback } = declared?.get(name) ?? {};
@@ -128,7 +130,7 @@ const variablesOf = (parts: readonly Converted[], { declared }: TemplateOptions)
   });
 };
 
-/** Html that has no text has one made of it; a text without html is shown as it stands. */
+/** HTML without text gets a generated text part; a text without HTML is shown verbatim. */
 const htmlOf = ({ html, text }: Texts): string =>
   html === '' && text !== '' ? `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>` : html;
 
@@ -144,7 +146,7 @@ export const templateRow = (alias: string, texts: Texts, options: TemplateOption
   ];
   const problem = parts.find((part) => typeof part === 'string');
   if (problem !== undefined) return skipped(problem as string);
-  const [ofSubject, ofHtml, ofText] = parts as readonly Converted[];
+  const [ofSubject, ofHtml, ofText] = parts as readonly LiquidSource[];
   return {
     kind: 'template',
     body: {
@@ -153,14 +155,14 @@ export const templateRow = (alias: string, texts: Texts, options: TemplateOption
       subject: ofSubject?.source,
       html: ofHtml?.source,
       ...(texts.text === '' ? {} : { text: ofText?.source }),
-      variables: variablesOf(parts as readonly Converted[], options),
+      variables: variablesOf(parts as readonly LiquidSource[], options),
       ...more,
     },
   };
 };
 
 export const textsIn = (
-  record: Given,
+  record: RecordFields,
   [name, subject, html, text]: readonly [string, string, string, string],
 ): Texts => ({
   name: textIn(record, name),

@@ -1,17 +1,17 @@
 import Papa from 'papaparse';
 import { type ExportRecord, fail } from './export-record.ts';
 
-/** Of a CSV file: reasons of bounces are a few kB. */
+/** Maximum length of a row. Bounce reasons have a few kB. */
 const ROW_CHARACTERS_MAX = 100_000;
 const isBlank = (text: string): boolean => text.trim() === '';
 
-/** A column that each CSV of an export has, such as `Email Address`. */
+/** Matches a column that every CSV export has, such as `Email Address`. */
 const ADDRESS = /e-?mail/i;
 const NEITHER = 'is neither JSON nor the names of the columns of a CSV file, of which one is email';
 
 const DELIMITERS = [',', ';', '\t'];
 
-/** Rows of text that arrives in pieces: quotes may hold line breaks. */
+/** Splits chunks of text into rows. Quoted fields may contain line breaks. */
 const createRows = () => {
   let line = 1;
   let pending = '';
@@ -52,7 +52,7 @@ const cellsOf = (row: { readonly line: number; readonly text: string }, delimite
   return data[0] ?? [];
 };
 
-/** Finds records in CSV that arrives in pieces; the first row names the columns. */
+/** Finds records in chunks of CSV. The first row names the columns. */
 export const createCsvScan = () => {
   const rows = createRows();
   let columns: readonly string[] | null = null;

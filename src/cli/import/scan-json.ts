@@ -1,8 +1,8 @@
 import { type ExportRecord, fail } from './export-record.ts';
 
-/** A template has its html twice at most. More is no record of an export. */
+/** Fits a template, which contains its HTML at most twice. A longer object is not an export record. */
 const RECORD_CHARACTERS_MAX = 4_000_000;
-/** Names of members in which exports keep their list. */
+/** Names of the members that hold the list in exports. */
 const LISTS: ReadonlySet<string> = new Set([
   'data',
   'result',
@@ -12,7 +12,7 @@ const LISTS: ReadonlySet<string> = new Set([
   'Templates',
   'Domains',
 ]);
-/** A string, the beginning of one that has not ended yet, or a sign outside strings. */
+/** A complete string, the start of an incomplete string, or a structural character outside strings. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|["{}[\]:\n]/gs;
 
 const parseRecord = ({ text, line }: { readonly text: string; readonly line: number }): ExportRecord => {
@@ -23,15 +23,15 @@ const parseRecord = ({ text, line }: { readonly text: string; readonly line: num
   }
 };
 
-/** Finds records in JSON that arrives in pieces: objects of a list, or an object that has no list of a known name. */
+/** Finds records in chunks of JSON: the objects of a list, or an object without a list of a known name. */
 export const createJsonScan = () => {
-  /** A string that has not ended yet. */
+  /** Start of an incomplete string. */
   let rest = '';
   let line = 1;
   let depth = 0;
-  /** Depth at which an object is a record; 0: none is. */
+  /** Depth at which an object is a record; 0: no object is a record. */
   let recordDepth = 1;
-  /** The last string, and the member of the root that it named. */
+  /** The last string, and the root member that it named. */
   let string = '';
   let member = '';
   let record: { readonly line: number; text: string } | null = null;
@@ -53,7 +53,7 @@ export const createJsonScan = () => {
     const isList = depth === 2 && recordDepth <= 1 && LISTS.has(member);
     if (!isList) return null;
     recordDepth = 3;
-    record = null; // the root is none itself
+    record = null; // the root is not a record itself
     return null;
   };
 
@@ -72,7 +72,7 @@ export const createJsonScan = () => {
     return parseRecord(ended);
   };
 
-  /** What a sign outside strings does. */
+  /** Handlers for structural characters. */
   const signs: Readonly<Record<string, () => ExportRecord | null>> = {
     '\n': () => {
       line += 1;
@@ -92,7 +92,7 @@ export const createJsonScan = () => {
     ']': end,
   };
 
-  /** @returns the record that ends with the token. */
+  /** @returns the record that ends with the token, if any. */
   const take = (token: string, part: string): ExportRecord | null => {
     keep(part);
     const sign = signs[token];

@@ -1,9 +1,9 @@
 import {
-  type Given,
   type ImportOptions,
   named,
   noteOf,
   objectsIn,
+  type RecordFields,
   type Row,
   SENDGRID_LISTS,
   type SendgridList,
@@ -15,7 +15,7 @@ import {
   textsIn,
 } from './rows.ts';
 
-/** Records of SendGrid, as its API answers them and its pages export them: suppressions, dynamic templates, domains. */
+/** Reads records from SendGrid's API responses and page exports: suppressions, dynamic templates, domains. */
 
 const SENDGRID_REASONS: Readonly<Record<Exclude<SendgridList, 'blocks'>, SuppressionRow['reason']>> = {
   bounces: 'bounce',
@@ -24,7 +24,7 @@ const SENDGRID_REASONS: Readonly<Record<Exclude<SendgridList, 'blocks'>, Suppres
   unsubscribes: 'unsubscribe',
 };
 
-const sendgridSuppression = (record: Given, options: ImportOptions): Row => {
+const sendgridSuppression = (record: RecordFields, options: ImportOptions): Row => {
   const { list } = options;
   if (list === undefined) return skipped(`name the list of this file: --list ${SENDGRID_LISTS.join('|')}`);
   if (list === 'blocks') return skipped('a block is no refusal for good: the address may be sent to');
@@ -33,7 +33,7 @@ const sendgridSuppression = (record: Given, options: ImportOptions): Row => {
   return suppression({ address: textIn(record, 'email'), reason: SENDGRID_REASONS[list], note }, options);
 };
 
-const sendgridTemplate = (record: Given): Row => {
+const sendgridTemplate = (record: RecordFields): Row => {
   const id = textIn(record, 'id');
   if (!id.startsWith('d-')) return skipped('is a legacy template, which replaces texts: write it anew');
   const versions = objectsIn(record.versions);
@@ -43,7 +43,7 @@ const sendgridTemplate = (record: Given): Row => {
   return templateRow(id, { ...texts, name: textIn(record, 'name') || texts.name }, { raw: true });
 };
 
-export const readSendgrid = (sent: Given, options: ImportOptions): Row => {
+export const readSendgrid = (sent: RecordFields, options: ImportOptions): Row => {
   const record = named(sent, ['email', 'created', 'reason', 'status']);
   if ('email' in record) return sendgridSuppression(record, options);
   if ('versions' in record) return sendgridTemplate(record);

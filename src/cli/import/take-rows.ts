@@ -5,11 +5,11 @@ import { checked } from '../customer/checked.ts';
 import type { Service } from '../customer/service.ts';
 import { type DomainRow, keyOf, type Row, type SuppressionRow, type TemplateRow } from './rows.ts';
 
-/** Gives what an export holds to a running service, and counts what became of it. */
+/** Imports rows into a running service and counts the results. */
 
-/** Of one request: a few seconds' appends. More: longer waits, and more to repeat. */
+/** Rows per request, which append for a few seconds. More: longer waits and more to repeat after a failure. */
 const ROWS_PER_REQUEST = 1_000;
-/** The first are told, the others are counted. */
+/** The first problems are reported, the rest only counted. */
 const PROBLEMS_TOLD_MAX = 100;
 
 type What = 'suppressions' | 'templates' | 'domains';
@@ -20,11 +20,11 @@ export interface Counts {
   skipped: number;
 }
 
-/** Where a record stands: APIs answer all of them on one line. */
+/** Position of a record. Exports of APIs have all records on one line, so the line alone is not enough. */
 export interface Place {
-  /** Which of the file it is, from 1. */
+  /** Number of the record in the file, from 1. */
   readonly record: number;
-  /** On which it begins, from 1. */
+  /** Line where the record starts, from 1. */
   readonly line: number;
 }
 
@@ -66,26 +66,26 @@ export const createTally = () => {
 
 export type Tally = ReturnType<typeof createTally>;
 
-interface Numbered<Of extends Row> {
+interface NumberedRow<Of extends Row> {
   readonly place: Place;
   readonly row: Of;
 }
 
 interface Work {
   readonly tally: Tally;
-  /** null: a dry run. */
+  /** null for a dry run. */
   readonly service: Service | null;
 }
 
 export const sentence = ({ message, details }: ServiceRefused): string =>
   details.length === 0 ? message : details.join('; ');
 
-/** Counts a refusal as a record that was skipped. */
+/** Counts a record that the service rejects as skipped. */
 const orSkip = async (tally: Tally, what: What, place: Place, work: () => Promise<void>): Promise<void> => {
   try {
     await work();
   } catch (error) {
-    // What is wrong with the key, or with the service, is wrong with all records.
+    // Problems with the key or the service affect all records, so they end the import.
     if (!(error instanceof ServiceRefused) || [401, 403].includes(error.status) || error.status >= 500) throw error;
     tally.skip(what, { ...place, reason: sentence(error) });
   }
@@ -99,7 +99,10 @@ const importedSchema = z.object({
 
 const CSV_COLUMNS = ['address', 'reason', 'scope', 'note'] as const;
 
-const sendSuppressions = async ({ tally, service }: Work, rows: readonly Numbered<SuppressionRow>[]): Promise<void> => {
+const sendSuppressions = async (
+  { tally, service }: Work,
+  rows: readonly NumberedRow<SuppressionRow>[],
+): Promise<void> => {
   const { counts } = tally;
   if (service === null) {
     counts.suppressions.added += rows.length;
@@ -113,14 +116,14 @@ const sendSuppressions = async ({ tally, service }: Work, rows: readonly Numbere
   counts.suppressions.added += imported;
   counts.suppressions.unchanged += unchanged;
   for (const { line, message } of problems) {
-    const place = rows[line - 2]?.place ?? { record: 0, line: 0 }; // below the row of columns
+    const place = rows[line - 2]?.place ?? { record: 0, line: 0 }; // the first line is the header
     tally.skip('suppressions', { ...place, reason: message });
   }
 };
 
-/** Gathers suppressions, so that many travel in one request; repeated ones are told. */
+/** Batches suppressions into requests and reports duplicates. */
 const createSuppressions = (work: Work) => {
-  let pending: Numbered<SuppressionRow>[] = [];
+  let pending: NumberedRow<SuppressionRow>[] = [];
   let records = new Map<string, number>();
   const flush = async (): Promise<void> => {
     const rows = pending;
@@ -142,7 +145,7 @@ const createSuppressions = (work: Work) => {
 
 const templateSchema = z.object({ published_version: z.number().nullable() });
 
-/** null: there is none. */
+/** null if the template does not exist. */
 const findTemplate = async (service: Service, alias: string) => {
   try {
     return checked(templateSchema, await service.ask('GET', `/v1/templates/${alias}`));
@@ -152,8 +155,11 @@ const findTemplate = async (service: Service, alias: string) => {
   }
 };
 
-/** Publishes it too: sends can use it at once. One that is there stays as it is, but for one that was never published. */
-const addTemplate = async ({ tally, service }: Work, { row: { body } }: Numbered<TemplateRow>): Promise<void> => {
+/**
+ * Creates and publishes a template, so that it can be used at once. An existing template stays unchanged unless it was
+ * never published.
+ */
+const addTemplate = async ({ tally, service }: Work, { row: { body } }: NumberedRow<TemplateRow>): Promise<void> => {
   const { templates } = tally.counts;
   const found = service === null ? null : await findTemplate(service, body.alias);
   if (found !== null && found.published_version !== null) {
@@ -165,7 +171,7 @@ const addTemplate = async ({ tally, service }: Work, { row: { body } }: Numbered
   templates.added += 1;
 };
 
-const addDomain = async ({ tally, service }: Work, { row: { name } }: Numbered<DomainRow>): Promise<void> => {
+const addDomain = async ({ tally, service }: Work, { row: { name } }: NumberedRow<DomainRow>): Promise<void> => {
   const { domains } = tally.counts;
   try {
     await service?.ask('POST', '/v1/domains', { body: { name } });

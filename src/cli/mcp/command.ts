@@ -7,10 +7,7 @@ import { createService } from '../customer/service.ts';
 import { UsageError } from '../failures.ts';
 import type { Terminal } from '../terminal.ts';
 
-/**
- * Outbox for programs with a language model, by the Model Context Protocol. The library for it is loaded by this command
- * alone.
- */
+/** The MCP server: Outbox for programs that use a language model. Only this command loads the MCP library. */
 
 const PORT = /^\d{1,5}$/;
 const PORT_MAX = 65_535;
@@ -39,7 +36,7 @@ const createServers = async ({ values }: Invocation) => {
   };
 };
 
-/** Until the client closes standard input, or a signal comes. Standard output is the protocol's alone. */
+/** Serves until the client closes standard input or a signal arrives. Standard output is reserved for the protocol. */
 const serveStdio = async (invocation: Invocation, { signal }: Terminal): Promise<void> => {
   const target = await resolveTarget(optional(invocation, 'profile'));
   const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js');
@@ -59,7 +56,7 @@ const serveLoopback = async (invocation: Invocation, port: number, { signal, pri
     port,
     serverFor: async (key) => {
       const target: Target = { url, key, profile: null };
-      // A key that the service does not take is refused here and now.
+      // Rejects an invalid key when the session opens instead of at its first call.
       const { body } = await createService({ target, signal }).ask<SerializedSession>('GET', '/v1/session');
       return { server: serverOf(target), organizationId: body.organization.id };
     },

@@ -7,20 +7,20 @@ import { createShares, type Place } from '../../lib/async/async.ts';
 import { CommandFailed, EXIT } from '../failures.ts';
 
 /**
- * Streamable HTTP on loopback (MCP 2025-06-18, Transports). Every request carries a key of its own, and a session is its key's
- * alone. A page that the person has open in a browser reaches loopback too, by a name that it has resolved there: `Host` must
- * be of loopback, and `Origin`, where there is one, too.
+ * Streamable HTTP on loopback (MCP 2025-06-18, Transports). Every request carries its own key, and a session can be
+ * used only with the key that opened it. Web pages in the person's browser can reach loopback too, through a DNS name
+ * that resolves there, so `Host` and any `Origin` must be loopback.
  */
 
 const HOST = '127.0.0.1';
 const PATH = '/mcp';
-/** Each costs some 100 kB. */
+/** Each session takes about 100 kB. */
 export const SESSIONS_MAX = 100;
-/** Higher: few keys use up all sessions. Lower: a person with many agents is refused. */
+/** Higher: a few keys can use up all sessions. Lower: a person with many agents is rejected. */
 export const SESSIONS_PER_KEY_MAX = 20;
-/** Higher: few organizations use up all sessions. Lower: their people with several agents and keys are refused. */
+/** Higher: a few organizations can use up all sessions. Lower: organizations with many agents and keys are rejected. */
 export const SESSIONS_PER_ORGANIZATION_MAX = 50;
-/** One that is silent for longer is ended; its client begins another. */
+/** Idle sessions end after this time; the client opens another. */
 const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
 const CONNECTIONS_MAX = 256;
@@ -33,7 +33,7 @@ interface Session {
   readonly keyDigest: string;
   readonly place: Place;
   usedMs: number;
-  /** Requests that are being answered, streams too. */
+  /** Number of requests in progress, including streams. */
   open: number;
 }
 
@@ -48,9 +48,9 @@ const refuse = (response: ServerResponse, status: number, message: string): void
   response.end(body);
 };
 
-/** A request that is not answered by a session. */
-class Refused extends Error {
-  override readonly name = 'Refused';
+/** A request that no session answers. */
+class RejectedRequest extends Error {
+  override readonly name = 'RejectedRequest';
   readonly status: number;
   constructor(status: number, message: string) {
     super(message);
@@ -58,31 +58,31 @@ class Refused extends Error {
   }
 }
 
-/** What is answered where something failed. */
-const refusalOf = (error: unknown): Refused => {
-  if (error instanceof Refused) return error;
-  if (!(error instanceof CommandFailed)) return new Refused(500, 'internal error');
-  return new Refused(error.exitCode === EXIT.unauthorized ? 401 : 502, error.message);
+/** Converts an error to a response. */
+const rejectionOf = (error: unknown): RejectedRequest => {
+  if (error instanceof RejectedRequest) return error;
+  if (!(error instanceof CommandFailed)) return new RejectedRequest(500, 'internal error');
+  return new RejectedRequest(error.exitCode === EXIT.unauthorized ? 401 : 502, error.message);
 };
 
-/** @throws {Refused} it is of another site or host, or for another path. */
+/** @throws {RejectedRequest} if the request is for another host, from another site or for another path. */
 const requireOwnMachine = ({ headers, url = '' }: IncomingMessage, port: number): void => {
   const hosts = NAMES.map((name) => `${name}:${port}`);
-  if (!hosts.includes(headers.host ?? '')) throw new Refused(403, 'Host is not of this machine');
+  if (!hosts.includes(headers.host ?? '')) throw new RejectedRequest(403, 'Host is not of this machine');
   const { origin } = headers;
   if (origin !== undefined && !hosts.some((host) => origin === `http://${host}`))
-    throw new Refused(403, 'Origin is not of this machine');
-  if (new URL(url, `http://${HOST}`).pathname !== PATH) throw new Refused(404, `there is ${PATH} alone`);
+    throw new RejectedRequest(403, 'Origin is not of this machine');
+  if (new URL(url, `http://${HOST}`).pathname !== PATH) throw new RejectedRequest(404, `there is ${PATH} alone`);
 };
 
 export interface HttpOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** A server with the rights of a key, and the key's organization. @throws {CommandFailed} the service refuses the key. */
+  /** A server with the key's permissions, and its organization. @throws {CommandFailed} if the service rejects the key. */
   serverFor(key: string): Promise<{ readonly server: McpServer; readonly organizationId: string }>;
 }
 
-/** @throws {CommandFailed} the port is taken. */
+/** @throws {CommandFailed} if the port is in use. */
 export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   const sessions = new Map<string, Session>();
   const places = createShares({ max: SESSIONS_MAX, shares: { key: SESSIONS_PER_KEY_MAX } });
@@ -98,11 +98,11 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
     for (const [id, { usedMs, open }] of sessions) if (open === 0 && now - usedMs > IDLE_MS) void end(id);
   };
 
-  /** @throws {Refused} the organization has too many sessions open. */
+  /** @throws {RejectedRequest} the organization has too many sessions open. */
   const takeOrganizationPlace = (organization: string): Place => {
     const place = organizations.take({ organization });
     if (!('full' in place)) return place;
-    throw new Refused(429, 'this organization has too many sessions open: end some, or try again later');
+    throw new RejectedRequest(429, 'this organization has too many sessions open: end some, or try again later');
   };
 
   const begin = async (key: string, keyPlace: Place): Promise<Session> => {
@@ -125,7 +125,7 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
       usedMs: performance.now(),
       open: 0,
     };
-    // The types of this library are not made for exactOptionalPropertyTypes.
+    // The library's types do not support exactOptionalPropertyTypes.
     await server.connect(transport as Parameters<McpServer['connect']>[0]).catch((error: unknown) => {
       release();
       throw error;
@@ -133,26 +133,26 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
     return session;
   };
 
-  /** Of another key: as if there were none. */
+  /** Finds a session. A session of another key is reported as missing. */
   const known = (id: string, key: string): Session => {
     const session = sessions.get(id);
     if (session?.keyDigest === digestOf(key)) return session;
-    throw new Refused(404, 'there is no such session: initialize another');
+    throw new RejectedRequest(404, 'there is no such session: initialize another');
   };
 
-  /** @throws {Refused} too many sessions are open, of this key or in all. */
+  /** @throws {RejectedRequest} if too many sessions are open, for this key or in total. */
   const placeFor = (key: string): Place => {
     const place = places.take({ key: digestOf(key) });
     if (!('full' in place)) return place;
-    if (place.full === 'all') throw new Refused(503, 'too many sessions are open: try again later');
-    throw new Refused(429, 'this key has too many sessions open: end some, or try again later');
+    if (place.full === 'all') throw new RejectedRequest(503, 'too many sessions are open: try again later');
+    throw new RejectedRequest(429, 'this key has too many sessions open: end some, or try again later');
   };
 
-  /** The session that a request is of, or begins. @throws {Refused} */
+  /** Finds or opens the session for a request. @throws {RejectedRequest} */
   const sessionOf = async ({ headers, method }: IncomingMessage, key: string): Promise<Session> => {
     const id = headers['mcp-session-id'];
     if (typeof id === 'string') return known(id, key);
-    if (method !== 'POST') throw new Refused(404, 'there is no session: initialize one');
+    if (method !== 'POST') throw new RejectedRequest(404, 'there is no session: initialize one');
     endIdle(performance.now());
     const place = placeFor(key);
     return await begin(key, place).catch((error: unknown) => {
@@ -161,14 +161,14 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
     });
   };
 
-  /** Counts what is being answered: a session that has something open is not idle. */
+  /** Counts open responses: a session with one is not idle. */
   const watch = (session: Session, response: ServerResponse): void => {
     session.open += 1;
     session.usedMs = performance.now();
     response.once('close', () => {
       session.open -= 1;
       session.usedMs = performance.now();
-      // What began no session is closed with its request.
+      // A transport that opened no session closes with its request.
       if (session.transport.sessionId !== undefined) return;
       session.place.release();
       void session.transport.close();
@@ -178,14 +178,14 @@ export const serveHttp = async ({ port, serverFor }: HttpOptions) => {
   const answer = async (request: IncomingMessage, response: ServerResponse, own: number): Promise<void> => {
     requireOwnMachine(request, own);
     const [, key] = BEARER.exec(request.headers.authorization ?? '') ?? [];
-    if (key === undefined) throw new Refused(401, 'each request needs an API key: Authorization: Bearer ob_…');
+    if (key === undefined) throw new RejectedRequest(401, 'each request needs an API key: Authorization: Bearer ob_…');
     const session = await sessionOf(request, key);
     watch(session, response);
     await session.transport.handleRequest(request, response);
   };
 
   const fail = (response: ServerResponse, error: unknown): void => {
-    const { status, message } = refusalOf(error);
+    const { status, message } = rejectionOf(error);
     if (response.headersSent) response.destroy();
     else refuse(response, status, message);
   };

@@ -11,8 +11,8 @@ import { CONFIRM_MINUTES, type Confirmations } from './confirm.ts';
 import { data, failed, orFailure, said } from './results.ts';
 
 /**
- * Sending by a model. A mail leaves only after somebody has seen it: the client asks its person (elicitation), or the tool has
- * to be called again with a token of that very mail.
+ * Sends mail for a model, but only after a person has seen it. The client asks its user (elicitation), or the tool must
+ * be called again with a token for exactly this mail.
  */
 
 const SHOWN_CHARACTERS_MAX = 1_000;
@@ -25,7 +25,7 @@ const described = <Schema extends z.ZodType>(name: keyof typeof sendRequestBody.
 const address = z.string().max(1_000);
 const addresses = z.union([address, z.array(address).min(1).max(RECIPIENTS_MAX)]);
 
-/** Fields of `POST /v1/messages/send`, as they are sent; the service checks them. */
+/** Fields of `POST /v1/messages/send`, passed on unchanged; the service validates them. */
 const mail = {
   from: described('from', address.optional()),
   to: described('to', addresses),
@@ -55,7 +55,7 @@ type Mail = z.output<z.ZodObject<typeof mail>>;
 const shorten = (text: string): string =>
   text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)} … (${text.length} characters)` : text;
 
-/** A mail as the person who confirms it sees it: who gets it comes first. */
+/** The mail as shown to the person who confirms it, recipients first. */
 const shownMail = (sent: Mail): string => {
   const fields = Object.entries(sent).filter(([, value]) => value !== undefined);
   const lines = fields.map(([name, value]) => {
@@ -65,27 +65,27 @@ const shownMail = (sent: Mail): string => {
   return lines.join('\n');
 };
 
-interface Sent {
+interface SendResponse {
   readonly id: string;
   readonly status: string;
 }
 
 export interface SendOptions {
-  /** Tells callers apart. */
+  /** Identifies the caller. */
   readonly by: string;
   readonly confirmations: Confirmations;
-  /** Mail leaves without being confirmed. */
+  /** True if mail is sent without confirmation. */
   readonly sendsAtOnce: boolean;
 }
 
-/** What ends a call. */
+/** Cancellation of a call. */
 export type Extra = { readonly signal: AbortSignal };
 
 export const addSending = (server: McpServer, options: SendOptions, serviceFor: (extra: Extra) => Service): void => {
   const { confirmations, by, sendsAtOnce } = options;
 
   const send = async (extra: Extra, body: object, idempotencyKey: string): Promise<CallToolResult> =>
-    data((await serviceFor(extra).ask<Sent>('POST', '/v1/messages/send', { body, idempotencyKey })).body);
+    data((await serviceFor(extra).ask<SendResponse>('POST', '/v1/messages/send', { body, idempotencyKey })).body);
 
   const askPerson = async (extra: Extra, body: Mail): Promise<CallToolResult> => {
     const answer = await server.server.elicitInput(

@@ -9,8 +9,8 @@ import { data, orFailure } from './results.ts';
 import { addSending, type Extra, type SendOptions } from './send-tool.ts';
 
 /**
- * The tools that a model has, each one request of the API: what the key may not do, the tool may not. An argument that a tool
- * does not have is refused: a filter that is passed over would find mail that nobody asked for.
+ * Tools for a model. Each is one API request, so the key's permissions apply. Unknown arguments are rejected, because
+ * ignoring a filter would return mail that was not asked for.
  */
 
 const INPUT_ELEMENTS_MAX = 5_000;
@@ -28,7 +28,7 @@ interface Stats {
   readonly data: readonly object[];
 }
 
-/** A month by the hour is 720 buckets, most of them empty. */
+/** Drops empty buckets: a month by the hour has 720, most of them empty. */
 const isCounted = (bucket: object): boolean =>
   Object.values(bucket).some((value) => typeof value === 'number' && value > 0);
 
@@ -110,7 +110,7 @@ const addReading = (server: McpServer, serviceFor: (extra: Extra) => Service): v
   );
 };
 
-/** A server for one client, with the rights of its key. */
+/** Creates a server for one client, with the permissions of its key. */
 export const createMcpServer = (options: McpOptions): McpServer => {
   const server = new McpServer(
     { name: 'outbox', title: 'Outbox', version: options.version },

@@ -3,7 +3,7 @@ import { checked } from '../customer/checked.ts';
 import type { Answer, Service } from '../customer/service.ts';
 import { LOCALE, normalTemplate, requireAlias, type Template } from './files.ts';
 
-/** The templates of a running service, by its API. */
+/** Client for the templates of a running service. */
 
 export interface RemoteTemplate {
   readonly template: Template;
@@ -66,10 +66,10 @@ export const templatesOf = ({ ask, target }: Service) => {
     },
     create: async (alias: string, template: Template): Promise<RemoteTemplate> =>
       remote(await ask('POST', BASE, { body: { alias, ...template } })),
-    /** @throws {ServiceRefused} 412: somebody has changed it since. */
+    /** @throws {ServiceRefused} 412 if the template has changed since. */
     change: async (alias: string, template: Template, etag: string): Promise<RemoteTemplate> =>
       remote(await ask('PATCH', `${BASE}/${alias}`, { body: template, ifMatch: etag })),
-    /** @returns the number of the version. @throws {ServiceRefused} 412: somebody has changed it since. */
+    /** @returns the version number. @throws {ServiceRefused} 412 if the template has changed since. */
     publish: async (alias: string, etag: string): Promise<number> =>
       checked(versionSchema, await ask('POST', `${BASE}/${alias}/publish`, { ifMatch: etag })).version,
   };

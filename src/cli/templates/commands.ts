@@ -10,8 +10,8 @@ import { digestOf, type LocalTemplate, type Lock, readTemplates } from './files.
 import { writeLock, writeTemplate } from './write-files.ts';
 
 /**
- * Templates as files: `pull`, `push` and `diff`. The lock of a template tells what files and service had in common, so
- * that a change on one side is told from a conflict. A template is written whole or not at all, under `If-Match`.
+ * Templates as files: `pull`, `push` and `diff`. A template's lock records the last common state of files and service,
+ * which distinguishes a one-sided change from a conflict. Templates are written as a whole, under `If-Match`.
  */
 
 interface Row {
@@ -38,7 +38,7 @@ const CODES: Readonly<Record<string, number>> = {
   'to write': DIFFERENT,
 };
 
-/** What needs a person comes first: refusals, then conflicts, then differences. */
+/** Reports the most urgent result: errors, then conflicts, then differences. */
 const exitCode = (result: Result): number => {
   const codes = Array.isArray(result) ? result.map((row) => CODES[String(row.result)] ?? 0) : [];
   return [FAILED, CONFLICT, DIFFERENT].find((code) => codes.includes(code)) ?? 0;
@@ -52,7 +52,7 @@ interface Pair {
 
 type Comparison = 'same' | 'changed here' | 'changed there' | 'conflict';
 
-/** Who has changed it since both had the same. */
+/** Finds the side that has changed since the last common state. */
 const comparisonOf = ({ local, remote }: Pair, origin: string): Comparison => {
   const base = local?.lock[origin];
   const [here, there] = [local, remote].map((each) => (each === undefined ? undefined : digestOf(each.template)));
@@ -90,7 +90,7 @@ const open = async (
 const conflict = (alias: string, why: string): Row => ({ template: alias, result: 'conflict', details: [why] });
 const CHANGED_THERE = 'changed on the service since the last pull or push: pull it, or push with --overwrite';
 
-/** @param act its refusals become rows, so that the other templates go on. */
+/** @param act its errors become rows, so that the remaining templates are processed. */
 const rowOf = async (alias: string, act: () => Promise<Row>): Promise<Row> => {
   try {
     return await act();
@@ -101,7 +101,7 @@ const rowOf = async (alias: string, act: () => Promise<Row>): Promise<Row> => {
   }
 };
 
-/** Layouts come before the templates that they surround: those take them as published. */
+/** Sorts layouts before the templates that use them, which require a published layout. */
 const layoutsFirst = (pairs: readonly Pair[]): readonly Pair[] => {
   const byAlias = new Map(pairs.map((pair) => [pair.alias, pair]));
   const ordered = new Set<Pair>();
@@ -146,7 +146,7 @@ const push = async (work: Work, pair: Pair): Promise<Row> => {
   return conflict(alias, pair.remote === undefined ? 'deleted on the service: push with --overwrite' : CHANGED_THERE);
 };
 
-/** What the files have in common with the service from now on; written where the lock does not say so yet. */
+/** Updates the lock if it does not record the common state yet. */
 const pullSame = async (work: Work, { alias: template, local }: Pair, lock: Lock): Promise<Row> => {
   if (!work.isDry && local?.lock[work.api.origin] !== lock[work.api.origin]) await writeLock(work.root, template, lock);
   return { template, result: 'unchanged' };
@@ -177,13 +177,13 @@ const rows = (found: readonly Row[]): Result => found.map((row) => ({ ...row }))
 
 const SIGNS = { same: ' ', removed: '-', added: '+' } as const;
 
-const told = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
+const displayText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2));
 
-/** null: the field is not on that side. */
+/** null if this side lacks the field. */
 const side = (kind: 'removed' | 'added', value: unknown) =>
   value === null
     ? []
-    : told(value)
+    : displayText(value)
         .split('\n')
         .map((text) => ({ kind, text }));
 

@@ -8,8 +8,9 @@ import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { CommandFailed } from '../failures.ts';
 
 /**
- * Templates as files: `welcome/{template.yaml, template.html | template.mjml, text.liquid, template.lock}` and, by
- * language, `welcome/locales/de/{template.html, text.liquid}`. Links are never followed, and each file is replaced whole.
+ * Templates as files: `welcome/{template.yaml, template.html | template.mjml, text.liquid, template.lock}` and, per
+ * language, `welcome/locales/de/{template.html, text.liquid}`. Links are never followed, and each file is replaced
+ * atomically.
  */
 
 export interface LocalizedTemplate {
@@ -19,7 +20,7 @@ export interface LocalizedTemplate {
   readonly preheader: string | null;
 }
 
-/** A template without its alias, in the words of the API. */
+/** A template without its alias, with the API's field names. */
 export interface Template extends LocalizedTemplate {
   readonly name: string;
   readonly description: string | null;
@@ -32,7 +33,7 @@ export interface Template extends LocalizedTemplate {
   readonly locales: Readonly<Record<string, LocalizedTemplate>>;
 }
 
-/** What the service had when files and service were last the same: digests by the service's address. */
+/** The last common state of files and service: digests by service address. */
 export type Lock = Readonly<Record<string, string>>;
 
 export interface LocalTemplate {
@@ -40,7 +41,7 @@ export interface LocalTemplate {
   readonly lock: Lock;
 }
 
-/** More than the service takes of one part; less than what fills the memory. */
+/** Higher than the service's limit for one part, and low enough to bound memory. */
 const FILE_BYTES_MAX = 1_000_000;
 const ALIAS = /^[a-z0-9-]{1,64}$/;
 export const LOCALE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,2}$/;
@@ -75,7 +76,7 @@ const settingsSchema = z.strictObject({
 });
 type Settings = z.output<typeof settingsSchema>;
 
-/** Line ends of other systems, and the one that editors put at the end of a file, are no change. */
+/** Ignores CRLF line ends and the final line feed that editors add. */
 const normalText = (text: string): string => text.replaceAll('\r\n', '\n').replace(/\n$/, '');
 
 const normalLocalized = ({ subject, html, text, preheader }: LocalizedTemplate): LocalizedTemplate => ({
@@ -93,7 +94,7 @@ export const normalTemplate = (template: Template): Template => ({
 
 export const digestOf = (template: Template): string => sha256Hex(canonicalJson(template));
 
-/** @throws {CommandFailed} it cannot name a folder. */
+/** @throws {CommandFailed} if the alias is not a valid folder name. */
 export const requireAlias = (alias: string): void => {
   if (!ALIAS.test(alias)) throw new CommandFailed(`'${alias}' is no alias: it must be 1 to 64 of a-z, 0-9 and -`);
 };
@@ -101,7 +102,7 @@ export const requireAlias = (alias: string): void => {
 const problem = (path: string, sentence: string): CommandFailed => new CommandFailed(`${path}: ${sentence}`);
 const isErrno = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException)?.code === code;
 
-/** The file's text; null: there is none. @throws {CommandFailed} it is a link, too large, or not UTF-8. */
+/** The file's text; null if it does not exist. @throws {CommandFailed} if it is a link, too large or not UTF-8. */
 const readText = async (path: string): Promise<string | null> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error) => {
     if (isErrno(error, 'ENOENT')) return null;
@@ -120,7 +121,7 @@ const readText = async (path: string): Promise<string | null> => {
   }
 };
 
-/** Whether there is a folder. @throws {CommandFailed} it is a link, or no folder. */
+/** True if the folder exists. @throws {CommandFailed} if it is a link or not a folder. */
 export const hasFolder = async (path: string): Promise<boolean> => {
   const stats = await lstat(path).catch(() => null);
   if (stats?.isSymbolicLink() === true) throw problem(path, 'is a symbolic link');
@@ -208,8 +209,8 @@ const readEntry = async (root: string, entry: Entry): Promise<LocalTemplate | nu
 };
 
 /**
- * Templates of a folder, by alias. Folders without `template.yaml` are none.
- * @param canBeAbsent a folder that is not there yet holds none.
+ * Reads the templates of a folder by alias. Folders without `template.yaml` are skipped.
+ * @param canBeAbsent true: a missing folder is treated as empty.
  * @throws {CommandFailed} naming each file.
  */
 export const readTemplates = async (

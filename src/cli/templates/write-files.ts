@@ -15,7 +15,7 @@ import {
   type Template,
 } from './files.ts';
 
-/** Writes templates as files. Other files in their folders stay. */
+/** Writes templates as files. Other files in their folders stay unchanged. */
 
 const withoutDefaults = (fields: object): object =>
   Object.fromEntries(
@@ -45,16 +45,16 @@ const writeParts = async (folder: string, { html, text }: LocalizedTemplate, for
 
 const removeLocale = async (folder: string): Promise<void> => {
   for (const name of [...Object.values(SOURCES), TEXT]) await rm(join(folder, name), { force: true });
-  await rmdir(folder).catch(() => undefined); // what else is in it is not ours
+  await rmdir(folder).catch(() => undefined); // keeps a folder that has other files
 };
 
-/** Remembers what files and service have in common. */
+/** Records the common state of files and service. */
 export const writeLock = async (root: string, alias: string, lock: Lock): Promise<void> =>
   replaceFile(join(root, alias, LOCK), `${JSON.stringify(lock, null, 2)}\n`);
 
 /**
- * Writes a template's files, and last its lock: if this ends in the middle, the next pull finds files that were changed.
- * @throws {CommandFailed} a link stands where a folder should be.
+ * Writes a template's files and then its lock. After an interruption, the next pull sees changed files.
+ * @throws {CommandFailed} if a link is in place of a folder.
  */
 export const writeTemplate = async (root: string, alias: string, template: Template, lock: Lock): Promise<void> => {
   requireAlias(alias);

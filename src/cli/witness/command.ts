@@ -16,7 +16,7 @@ import { CommandFailed, UsageError } from '../failures.ts';
 import { createCosignedCheckpoints, readIfThere, writeWhole } from './cosigned-checkpoints.ts';
 import { createWitnessServer } from './serve-witness.ts';
 
-/** A witness of checkpoints as a process of its own, which somebody else than the operator of the log runs. */
+/** Runs a checkpoint witness as its own process, operated independently of the log. */
 
 const KEY_FILE = 'witness.key';
 const LOCK_FILE = 'witness.pid';
@@ -24,7 +24,7 @@ const SEED_BYTES = 32;
 const NAME = /^[^\s+\p{Cc}]{1,300}$/u;
 const KEY = /^([^\s+]{1,300}) ([A-Za-z0-9+/]{43}=)\n$/;
 
-/** The witness's own key: made at the first start, kept in the folder of its state. */
+/** The witness's key, generated at the first start and stored in its state directory. */
 const openSigner = async (directory: string, name: string | undefined): Promise<Signer> => {
   const path = join(directory, KEY_FILE);
   const kept = await readIfThere(path);
@@ -49,7 +49,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-/** Two processes with one state would each cosign what the other does not know of. */
+/** Locks the state directory: with shared state, two processes could cosign inconsistent checkpoints. */
 const lock = async (directory: string): Promise<() => Promise<void>> => {
   const path = join(directory, LOCK_FILE);
   const pid = Number(await readIfThere(path));

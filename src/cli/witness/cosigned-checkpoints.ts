@@ -16,18 +16,19 @@ import {
 import { replaceFile } from '../replace-file.ts';
 
 /**
- * What a witness has cosigned last, a file for each log: the checkpoint with the witness's own line. It is written anew,
- * flushed and renamed before the line is handed out, so that after a crash nothing was handed out that is not there.
+ * Stores the last cosigned checkpoint of each log with the witness's signature line, one file per log. The file is
+ * written, flushed and renamed before the line is returned, so that after a crash no signature exists that is not
+ * stored.
  */
 
-/** A file of the witness is not what it wrote. It cosigns nothing of this log until somebody has seen why. */
+/** A state file has unexpected content. The witness refuses to cosign for this log until a person has investigated. */
 export class DamagedState extends Error {
   override readonly name = 'DamagedState';
 }
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** On disk under its name, or not at all. */
+/** Durably writes a file under its name, or not at all. */
 export const writeWhole = async (directory: string, name: string, text: string): Promise<void> => {
   await replaceFile(join(directory, name), text, 0o600);
   const folder = await open(directory, 'r');
@@ -38,7 +39,7 @@ export const writeWhole = async (directory: string, name: string, text: string):
   }
 };
 
-/** null: there is none. */
+/** null if the file does not exist. */
 export const readIfThere = async (path: string): Promise<string | null> => {
   try {
     return await readFile(path, 'utf8');
@@ -49,12 +50,12 @@ export const readIfThere = async (path: string): Promise<string | null> => {
 };
 
 export interface CosignedCheckpoints {
-  /** Cosigns it, unless it does not continue what was cosigned before. One checkpoint of a log after another. */
+  /** Cosigns a checkpoint that extends the last one. Requests for one log are processed in sequence. */
   cosign(shown: Shown, seconds: number): Promise<Answer>;
 }
 
 export const createCosignedCheckpoints = (directory: string, signer: Signer): CosignedCheckpoints => {
-  /** By origin. Only logs that are known get here. */
+  /** Semaphores by origin. Only configured logs reach this map, which bounds its size. */
   const turns = new Map<string, Semaphore>();
 
   const readLatest = async (name: string, origin: string): Promise<Checkpoint | null> => {
@@ -65,7 +66,7 @@ export const createCosignedCheckpoints = (directory: string, signer: Signer): Co
       const checkpoint = parseCheckpoint(note.text);
       if (checkpoint.origin === origin && signedAt(note, signer.verifierKey) !== null) return checkpoint;
     } catch {
-      // damaged, too
+      // also damaged
     }
     throw new DamagedState(`${join(directory, name)} is not what this witness wrote about ${origin}`);
   };

@@ -11,18 +11,18 @@ import {
 } from '../../lib/transparency/transparency.ts';
 import type { CosignedCheckpoints } from './cosigned-checkpoints.ts';
 
-/** The witness over HTTP: one request, bounded in bytes, time and number. */
+/** Serves the witness over HTTP. Requests are limited in size, time and number. */
 
 export interface ServeWitness {
-  /** Keys of the logs that it cosigns for; the name of a key is the origin of its log. */
+  /** Keys of the logs it cosigns for. A key's name is the origin of its log. */
   readonly logs: readonly VerifierKey[];
   readonly cosigned: CosignedCheckpoints;
   readonly system: Pick<System, 'now'>;
-  /** A fault: nothing was cosigned. */
+  /** Called on faults, after which nothing was cosigned. */
   onFault(error: unknown): void;
 }
 
-/** Higher takes memory when many connect at once, lower refuses logs that ask at the same moment. */
+/** Higher: more memory when many connect at once. Lower: rejects logs that connect at the same time. */
 const CONNECTIONS_MAX = 128;
 const REQUEST_MS_MAX = 15_000;
 

@@ -3,28 +3,28 @@ import { type Authorization, authorizationFor, forget } from './credentials.ts';
 import { currentEnvironment, type Environment } from './location.ts';
 import { askForPresence } from './presence-asked.ts';
 
-/** Requests to `/v1`, and what may become of them. */
+/** Requests to `/v1` and their failures. */
 
 export type Query = Readonly<Record<string, string | number | null | undefined>>;
 
-export interface Asked {
+export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: of the screen. */
+  /** Default: the environment of the current screen. */
   readonly environment?: Environment;
-  /** Instead of the key that is kept. */
+  /** Replaces the stored API key. */
   readonly key?: string;
-  /** Nothing is presented yet, and the cookie of the answer is kept. */
+  /** The request sends no credentials and stores the session cookie of the response. */
   readonly isSigningIn?: true;
 }
 
-/** A request that was refused, or that failed. */
+/** A request that was rejected or failed. */
 export class ApiFault extends Error {
   override readonly name = 'ApiFault';
-  /** 0: there was no answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number;
   readonly code: string;
   readonly requestId: string | null;
@@ -41,13 +41,13 @@ export class ApiFault extends Error {
     this.details = facts.details ?? {};
   }
 
-  /** May succeed if it is tried again. */
+  /** True if a retry may succeed. */
   get isTransient(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-/** Adds parameters to a path, which may have some already. Empty ones are left out. */
+/** Adds parameters to a path that may already have some. Empty parameters are omitted. */
 export const urlOf = (path: string, query: Query = {}): string => {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -77,24 +77,24 @@ const faultOf = async (response: Response): Promise<ApiFault> => {
 
 const SIGNING_IN: Authorization = { headers: {}, query: {}, credentials: 'same-origin' };
 
-const isForPresence = (fault: ApiFault, { key, isSigningIn }: Asked): boolean =>
+const needsPresence = (fault: ApiFault, { key, isSigningIn }: RequestOptions): boolean =>
   fault.code === 'presence_required' && key === undefined && isSigningIn === undefined;
 
 /**
- * Where the member has to be present, asks them to prove it and repeats the request.
+ * Sends a request. If it needs the member to be present, asks them for proof and sends it again.
  * @throws {ApiFault}
  */
-export const send = async (path: string, asked: Asked = {}): Promise<Response> =>
-  sendOnce(path, asked).catch(async (error: unknown) => {
-    if (!(error instanceof ApiFault) || !isForPresence(error, asked) || !(await askForPresence())) throw error;
-    return sendOnce(path, asked);
+export const send = async (path: string, options: RequestOptions = {}): Promise<Response> =>
+  sendOnce(path, options).catch(async (error: unknown) => {
+    if (!(error instanceof ApiFault) || !needsPresence(error, options) || !(await askForPresence())) throw error;
+    return sendOnce(path, options);
   });
 
 /** @throws {ApiFault} */
-const sendOnce = async (path: string, asked: Asked = {}): Promise<Response> => {
-  const { method = 'GET', query, body, signal, environment = currentEnvironment(), key, isSigningIn } = asked;
+const sendOnce = async (path: string, options: RequestOptions = {}): Promise<Response> => {
+  const { method = 'GET', query, body, signal, environment = currentEnvironment(), key, isSigningIn } = options;
   const authorization = isSigningIn ? SIGNING_IN : authorizationFor(environment, key);
-  const headers = new Headers({ ...asked.headers, ...authorization.headers });
+  const headers = new Headers({ ...options.headers, ...authorization.headers });
   if (body !== undefined) headers.set('content-type', 'application/json');
   if (isUnattended()) headers.set('x-unattended', '1');
   const response = await fetch(urlOf(path, { ...query, ...authorization.query }), {
@@ -108,13 +108,13 @@ const sendOnce = async (path: string, asked: Asked = {}): Promise<Response> => {
     throw new ApiFault('The service does not answer.', { status: 0, code: 'unreachable', requestId: null });
   });
   if (response.ok) return response;
-  // The key or the session ended: signing in again is the only way on.
+  // The key or session is no longer valid, so the user must sign in again.
   if (response.status === 401 && key === undefined && !isSigningIn) forget(environment);
   throw await faultOf(response);
 };
 
-/** @returns the JSON of the answer. @throws {ApiFault} */
-export const request = async <T>(path: string, asked: Asked = {}): Promise<T> => {
-  const response = await send(path, asked);
+/** @returns the parsed JSON body. @throws {ApiFault} */
+export const request = async <T>(path: string, options: RequestOptions = {}): Promise<T> => {
+  const response = await send(path, options);
   return (response.status === 204 ? undefined : await response.json()) as T;
 };

@@ -1,6 +1,11 @@
-/** Whether a person is at this window. What it asks by itself must not keep their session open. */
+/**
+ * Tracks whether a person is using this window. Background requests must not extend the session of an absent member.
+ */
 
-/** After this long without a key, a click or a scroll. Shorter: a reader counts as gone. Longer: a session lasts as much longer. */
+/**
+ * A window is unattended after this long without input. Shorter: a person who only reads loses the session. Longer: an
+ * abandoned session stays open for that much longer.
+ */
 const ATTENDED_MS = 60_000;
 
 let lastMs = Date.now();

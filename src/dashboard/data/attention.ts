@@ -14,7 +14,7 @@ import { currentEnvironment } from './location.ts';
 import { usePermissions } from './names.ts';
 import { useRead } from './queries.ts';
 
-/** What somebody has to do something about, read from everything that can be in trouble. */
+/** Problems that need action, collected from every resource that can have one. */
 
 type Reputation = SerializedDomainReputation | SerializedOrganizationReputation;
 type EarlierSecret = SerializedApiKey['earlier_secrets'][number];
@@ -34,24 +34,24 @@ export type Trouble =
   | { readonly of: 'quota'; readonly quota: NonNullable<Billing['quota']>; readonly endsAt: string };
 
 export interface Attention {
-  /** The worst first. */
+  /** Most severe first. */
   readonly troubles: readonly Trouble[];
-  /** Names of what this person or key may not look at. */
+  /** Names of resources that this member or key has no permission to read. */
   readonly unseen: readonly string[];
-  /** What could not be read, though it may be. */
+  /** The first failure to read a permitted resource. */
   readonly fault: Error | null;
 }
 
-/** Things of one kind that are looked at. An organization with more has few of them in trouble at a time. */
+/** Checks at most 100 resources of each kind. Larger organizations rarely have more than a few problems at a time. */
 const PAGE = '?limit=100';
-/** Domains whose reputation is read, a request each. */
+/** Limits how many domains have their reputation read: each takes one request. */
 const REPUTATIONS_MAX = 20;
 const EXPIRES_SOON_MS = 14 * 86_400_000;
-/** Less is left of the quota. */
+/** Warns when less than this share of the quota is left. */
 const QUOTA_SHARE_LEFT = 0.2;
 const EVERY_MS = 60_000;
 
-/** Whether mail does not leave, or is not told of. */
+/** True if mail is not sent or events are not delivered. */
 export const isFault = (trouble: Trouble): boolean => {
   switch (trouble.of) {
     case 'domain':
@@ -69,20 +69,20 @@ export const isFault = (trouble: Trouble): boolean => {
   }
 };
 
-interface Refused {
+interface FailedRead {
   readonly name: string;
   readonly error: Error;
 }
-const isForbidden = ({ error }: Refused): boolean => error instanceof ApiFault && error.status === 403;
+const isForbidden = ({ error }: FailedRead): boolean => error instanceof ApiFault && error.status === 403;
 
-/** Reads what it may, and notes what it could not. */
+/** Reads resources and records which ones it could not read. */
 const createReader = (signal: AbortSignal) => {
-  const refused: Refused[] = [];
+  const refused: FailedRead[] = [];
   const note = (name: string, error: unknown): null => {
     refused.push({ name, error: error instanceof Error ? error : new Error(String(error)) });
     return null;
   };
-  /** @returns null: it cannot be read. */
+  /** @returns null if the resource cannot be read. */
   const read = <T>(name: string, path: string): Promise<T | null> =>
     request<T>(path, { signal }).catch((error: unknown) => note(name, error));
   return { refused, read };
@@ -101,7 +101,7 @@ const inTrouble = (domains: readonly SerializedDomain[]): readonly Trouble[] =>
 const ofRecords = async (read: Read): Promise<readonly Trouble[]> =>
   inTrouble(await readList<SerializedDomain>(read, 'domains', '/v1/domains'));
 
-/** Domains, and how their mail is taken. */
+/** Problems with domains and their reputation. */
 const ofDomains = async (read: Read): Promise<readonly Trouble[]> => {
   const domains = await readList<SerializedDomain>(read, 'domains', '/v1/domains');
   const reputations = domains
@@ -146,7 +146,7 @@ const ofKeys = async (read: Read): Promise<readonly Trouble[]> =>
     .flatMap(ofKey);
 
 const EVERYWHERE = [ofWebhooks, ofKeys];
-/** Simulated mail leaves from no domain to no destination, and costs nothing. */
+/** Sources for live mail only. Simulated mail uses no domain or destination and is free. */
 const LIVE = [ofDomains, ofWebhooks, ofDestinations, ofQuota, ofKeys];
 
 const readAll = async (signal: AbortSignal): Promise<Attention> => {
@@ -160,7 +160,7 @@ const readAll = async (signal: AbortSignal): Promise<Attention> => {
   };
 };
 
-/** The screen where something is done about it. */
+/** The screen on which the problem can be fixed. */
 export const sectionOf = ({ of }: Trouble): string => {
   switch (of) {
     case 'domain':
@@ -178,12 +178,12 @@ export const sectionOf = ({ of }: Trouble): string => {
   }
 };
 
-/** Events after which there may be other troubles than before. */
+/** Event types that can add or resolve problems. */
 const TELLING = /^(?:domain|webhook|api_key|destination|billing|reputation|organization)\./;
-/** Troubles that come together are read once. */
+/** Debounces refreshes, so that several problems at once cause one read. */
 const SOON_MS = 1_000;
 
-/** What each permission lets badges be read from: without the reputation, which is a request for each domain. */
+/** Sources of the badge counts for each permission. Reputation is left out because it takes one request per domain. */
 const BADGES = {
   live: { manage: [ofRecords, ofWebhooks, ofKeys], admin: [ofDestinations, ofQuota] },
   test: { manage: EVERYWHERE, admin: [] },
@@ -197,7 +197,7 @@ const readCounts = async (permissions: readonly string[], signal: AbortSignal): 
   return (await Promise.all(sources.map((source) => source(read)))).flat();
 };
 
-/** How many there are, by screen. They are read again when an event tells of one, and each minute. */
+/** Problem counts by screen. They refresh every minute and after each relevant event. */
 export const useAttentionCounts = (): ReadonlyMap<string, number> => {
   const permissions = usePermissions();
   const { data, refetch } = useRead(['badges', permissions], (signal) => readCounts(permissions, signal), {

@@ -14,7 +14,7 @@ import {
   rootOfInclusion,
 } from './transparency-log.ts';
 
-/** What this browser checked of the audit log, in sentences. */
+/** Checks the audit log in this browser and reports the results as sentences. */
 
 export interface Check {
   readonly holds: boolean;
@@ -22,8 +22,8 @@ export interface Check {
   readonly detail: string;
 }
 
-/** The first key seen of a log, and the newest checkpoint of it that was found right. */
-export interface Kept {
+/** Trust on first use: the first key seen for a log and the newest checkpoint that passed verification. */
+export interface TrustedLog {
   readonly vkey: string;
   /** ISO 8601. */
   readonly keyKeptAt: string;
@@ -33,27 +33,27 @@ export interface Kept {
 
 const STORED = 'outbox-audit-logs';
 
-const keptAll = (): Readonly<Record<string, Kept>> => {
+const trustedLogs = (): Readonly<Record<string, TrustedLog>> => {
   try {
-    return JSON.parse(localStorage.getItem(STORED) ?? '{}') as Record<string, Kept>; // only this module writes it
+    return JSON.parse(localStorage.getItem(STORED) ?? '{}') as Record<string, TrustedLog>; // only this module writes it
   } catch {
     return {};
   }
 };
 
-/** @param origin of the log. */
-const keptOf = (origin: string): Kept | null => keptAll()[origin] ?? null;
+/** @param origin the log's origin, from its checkpoints. */
+const trustedLogOf = (origin: string): TrustedLog | null => trustedLogs()[origin] ?? null;
 
-const keep = (origin: string, kept: Kept): void =>
-  localStorage.setItem(STORED, JSON.stringify({ ...keptAll(), [origin]: kept }));
+const trust = (origin: string, kept: TrustedLog): void =>
+  localStorage.setItem(STORED, JSON.stringify({ ...trustedLogs(), [origin]: kept }));
 
-/** The next key that is seen is kept instead: after the operator has said that there is another one. */
-export const forgetKept = (origin: string): void => {
-  const { [origin]: _forgotten, ...others } = keptAll();
+/** Trusts the next key that is seen. Call this after the operator has confirmed a key change. */
+export const forgetTrustedLog = (origin: string): void => {
+  const { [origin]: _forgotten, ...others } = trustedLogs();
   localStorage.setItem(STORED, JSON.stringify(others));
 };
 
-/** Without a safe connection a browser does not compute hashes. */
+/** Browsers compute hashes only in a secure context. */
 export const canCheck = (): boolean => globalThis.crypto?.subtle !== undefined;
 
 /** ab12 cd34 … */
@@ -96,7 +96,7 @@ interface Leaf {
   readonly metadata?: { readonly occurredAt?: string; readonly actor?: string };
 }
 
-/** @returns null: it is no JSON. */
+/** @returns null if the leaf is not JSON. */
 export const readLeaf = (leaf: string): Leaf | null => {
   try {
     return JSON.parse(leaf) as Leaf;
@@ -105,7 +105,7 @@ export const readLeaf = (leaf: string): Leaf | null => {
   }
 };
 
-/** Whether what is shown is what is proved. */
+/** True if the proven leaf matches the displayed entry. */
 const isOf = (leaf: Leaf | null, entry: AuditEntry): boolean => {
   const { id, type, stream, revision, data, metadata } = leaf ?? {};
   const shown = [entry.event_id, entry.type, entry.stream, entry.revision, entry.occurred_at, entry.data];
@@ -141,8 +141,12 @@ const checkInclusion = async (proof: AuditProof, { size, root }: Checkpoint): Pr
   };
 };
 
-/** Signed and continuing what was kept. What is not signed is compared with nothing. */
-const checkCheckpoint = async (checkpoint: Checkpoint, kept: Kept | null, vkey: string): Promise<readonly Check[]> => {
+/** Verifies the signature and that the log extends the stored checkpoint. Unsigned checkpoints are not compared. */
+const checkCheckpoint = async (
+  checkpoint: Checkpoint,
+  kept: TrustedLog | null,
+  vkey: string,
+): Promise<readonly Check[]> => {
   const signature = await checkSignature(checkpoint, kept?.vkey ?? vkey);
   const before = kept === null ? null : parseCheckpoint(kept.note);
   return before === null || !signature.holds ? [signature] : [signature, await checkGrowth(before, checkpoint)];
@@ -168,40 +172,40 @@ const checkGrowth = async (before: Checkpoint, after: Checkpoint): Promise<Check
 };
 
 /**
- * An entry that is shown, by its proof.
- * @param vkey of the log, if no key of it is kept yet.
- * @throws {ApiFault}; in a browser that does not know Ed25519.
+ * Verifies the proof of a displayed entry.
+ * @param vkey the log's verifier key; used only if no key is stored yet.
+ * @throws {ApiFault} and, in a browser without Ed25519, the error of its crypto API.
  */
 export const checkProof = async (proof: AuditProof, entry: AuditEntry, vkey: string): Promise<readonly Check[]> => {
   const checkpoint = parseCheckpoint(proof.checkpoint);
   const ofEntry = await checkEntry(proof, entry);
   if (checkpoint === null) return [ofEntry, NO_CHECKPOINT];
-  const kept = keptOf(checkpoint.origin);
+  const kept = trustedLogOf(checkpoint.origin);
   return [ofEntry, await checkInclusion(proof, checkpoint), ...(await checkCheckpoint(checkpoint, kept, vkey))];
 };
 
 export interface LogCheck {
   readonly checks: readonly Check[];
-  /** Before this check. */
-  readonly kept: Kept | null;
+  /** The stored trust state before this check. */
+  readonly kept: TrustedLog | null;
   readonly size: number;
-  /** Of others, which are not checked here. */
+  /** Names of other signers. Their signatures are not verified here. */
   readonly cosigners: readonly string[];
 }
 
 /**
- * The newest checkpoint against the key and the checkpoint that this browser kept. What is right is kept from now on.
- * @throws {ApiFault}; in a browser that does not know Ed25519.
+ * Verifies the newest checkpoint against the stored key and checkpoint, and stores it if every check passes.
+ * @throws {ApiFault} and, in a browser without Ed25519, the error of its crypto API.
  */
 export const checkLog = async ({ note, verifier_key: vkey }: AuditCheckpoint): Promise<LogCheck> => {
   const checkpoint = parseCheckpoint(note);
   if (checkpoint === null) return { checks: [NO_CHECKPOINT], kept: null, size: 0, cosigners: [] };
   const { origin, size, signatures } = checkpoint;
-  const kept = keptOf(origin);
+  const kept = trustedLogOf(origin);
   const checks = await checkCheckpoint(checkpoint, kept, vkey);
   if (checks.every(({ holds }) => holds)) {
     const now = new Date().toISOString();
-    keep(origin, { vkey: kept?.vkey ?? vkey, keyKeptAt: kept?.keyKeptAt ?? now, note, noteKeptAt: now });
+    trust(origin, { vkey: kept?.vkey ?? vkey, keyKeptAt: kept?.keyKeptAt ?? now, note, noteKeptAt: now });
   }
   const cosigners = [...new Set(signatures.map(({ name }) => name))].filter((name) => name !== origin);
   return { checks, kept, size, cosigners };

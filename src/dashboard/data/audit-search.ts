@@ -1,6 +1,6 @@
 import type { Query } from './api.ts';
 
-/** Filters of the audit log: the API's own parameters, in the URL and as words in the search field. */
+/** Filters of the audit log. They use the API's parameter names, both in the URL and in the search field. */
 
 export const FILTERS = ['actor', 'key_id', 'domain_id', 'message_id', 'type'] as const;
 export type Filter = (typeof FILTERS)[number];
@@ -28,7 +28,7 @@ export const searchOf = (query: URLSearchParams): AuditSearch => {
 
 const HOUR_MS = 3_600_000;
 
-/** Parameters of `GET /v1/audit/log`. The time is of a whole hour, so that the same question is asked the same way. */
+/** Parameters of `GET /v1/audit/log`. The time is rounded to the hour, so that repeated queries are identical. */
 export const logQuery = ({ filters, period }: AuditSearch): Query => {
   const { hours } = PERIODS[period];
   const since =
@@ -39,7 +39,7 @@ export const logQuery = ({ filters, period }: AuditSearch): Query => {
 const SHORT: Readonly<Record<string, Filter>> = { key: 'key_id', domain: 'domain_id', message: 'message_id' };
 const isFilter = (name: string): name is Filter => (FILTERS as readonly string[]).includes(name);
 
-/** By what text looks like, for text that names no filter. */
+/** Guesses the filter for text without a filter name. */
 const GUESSES: readonly (readonly [RegExp, Filter])[] = [
   [/^key_[a-z2-7]{26}$/, 'key_id'],
   [/^dom_[a-z2-7]{26}$/, 'domain_id'],
@@ -47,7 +47,7 @@ const GUESSES: readonly (readonly [RegExp, Filter])[] = [
   [/^(?:operator|service|recipient|(?:key|auditor|worker|member):\S+)$/, 'actor'],
 ];
 
-/** What typed text asks for: `actor:worker:expire-keys`, an id, or else a type of events: `KeyRotated`, `key rotated`. */
+/** Parses search text: `actor:worker:expire-keys`, an id, or an event type such as `KeyRotated` or `key rotated`. */
 export const filterIn = (text: string): readonly [Filter, string] => {
   const typed = text.trim();
   const guess = GUESSES.find(([pattern]) => pattern.test(typed));
@@ -58,7 +58,7 @@ export const filterIn = (text: string): readonly [Filter, string] => {
   return ['type', typed.replace(/(?:^|\s+)(\S)/g, (_all, letter: string) => letter.toUpperCase())];
 };
 
-/** KeyRotated: Key rotated. */
+/** Converts `KeyRotated` to `Key rotated`. */
 export const wordsOf = (type: string): string => {
   const words = type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);

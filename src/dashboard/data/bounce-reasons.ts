@@ -1,4 +1,4 @@
-/** Why mail bounces, by class, as people say it. */
+/** Plain descriptions of the bounce classes. */
 export const BOUNCE_REASONS: Readonly<Record<string, string>> = {
   no_mailbox: 'The mailbox does not exist',
   no_domain: 'The domain does not exist',

@@ -3,9 +3,9 @@ import type { Environment } from './location.ts';
 import { createStore } from './store.ts';
 
 /**
- * The one module that decides how requests are authenticated: by the session of a member, whose cookie no script can read,
- * or else with an API key of the environment, which is kept for as long as this tab is open. Neither is sent anywhere but
- * to this service.
+ * Decides how requests are authenticated. No other module does. A request uses the member's session, whose cookie
+ * scripts cannot read, or else an API key of the environment, which is stored until the tab closes. Credentials are
+ * sent only to this service.
  */
 
 export type Keys = Readonly<Partial<Record<Environment, string>>>;
@@ -28,30 +28,30 @@ const keep = (changed: Keys): void => {
   keys.set(changed);
 };
 
-/** That there may be a session: without this the service is not asked for one. */
+/** Storage key of a hint that a session may exist. Without it the service is not asked for one. */
 const MAY_BE_SIGNED_IN = 'outbox-signed-in';
 
-/** null: there is none; undefined: the service has not said yet. */
+/** The current session; null: signed out; undefined: not yet known. */
 export const session = createStore<SerializedSession | null | undefined>(
   localStorage.getItem(MAY_BE_SIGNED_IN) === null ? null : undefined,
 );
 
-/** The service has said who it is; null: nobody any more. */
+/** Records the service's answer about the session; null: signed out. */
 export const noteSession = (found: SerializedSession | null): void => {
   if (found === null) localStorage.removeItem(MAY_BE_SIGNED_IN);
   else localStorage.setItem(MAY_BE_SIGNED_IN, 'yes');
   session.set(found);
 };
 
-/** @returns the environment of the key; null: it is none. */
+/** @returns the environment of the key, or null if the text is not an API key. */
 export const environmentOfKey = (text: string): Environment | null =>
   (KEY.exec(text.trim())?.groups?.environment as Environment | undefined) ?? null;
 
 export const enterKey = (environment: Environment, key: string): void => keep({ ...keys.get(), [environment]: key });
-/** Forgets the keys of both environments. */
+/** Deletes the stored keys of both environments. */
 export const forgetKeys = (): void => keep({});
 
-/** What was presented works no more. */
+/** Discards credentials that the service has rejected. */
 export const forget = (environment: Environment): void => {
   if (session.get()) noteSession(null);
   else keep({ ...keys.get(), [environment]: undefined });
@@ -59,13 +59,13 @@ export const forget = (environment: Environment): void => {
 
 export interface Authorization {
   readonly headers: Readonly<Record<string, string>>;
-  /** Members say in the query which environment they ask for. */
+  /** Members select the environment with a query parameter. */
   readonly query: Readonly<Record<string, string>>;
-  /** A key and a session at once are refused. */
+  /** The service rejects a request that carries both a key and a session. */
   readonly credentials: RequestCredentials;
 }
 
-/** @param key instead of what is kept. */
+/** @param key replaces the stored key. */
 export const authorizationFor = (environment: Environment, key?: string): Authorization => {
   if (key === undefined && session.get() !== null)
     return { headers: {}, query: environment === 'test' ? { environment } : {}, credentials: 'same-origin' };
@@ -77,5 +77,5 @@ export const authorizationFor = (environment: Environment, key?: string): Author
   };
 };
 
-/** What concerns the whole organization is asked for of the live environment, by whoever may choose. */
+/** The environment for organization-wide requests. Members use live; a key can use only its own. */
 export const environmentOfOrganization = (shown: Environment): Environment => (session.get() ? 'live' : shown);

@@ -1,15 +1,15 @@
 import type { SerializedDomain } from '../../http/schemas/domain.ts';
 
-/** DNS records as they are entered at a DNS provider. */
+/** Formats DNS records for entry at a DNS provider. */
 
 export type DomainRecord = SerializedDomain['records'][number];
 
-/** A TXT record holds strings of at most so many octets (RFC 1035 §3.3). */
+/** A string in a TXT record has at most this many octets (RFC 1035 §3.3). */
 const STRING_OCTETS_MAX = 255;
-/** Long enough to be asked for rarely, short enough to be mended within the hour. */
+/** Longer: a mistake takes more than an hour to correct. Shorter: more DNS queries. */
 const TTL_SECONDS = 3600;
 
-/** In quotes, in as many strings as it takes: receivers read them as one. */
+/** Quotes a TXT value and splits it into strings, which receivers concatenate. */
 export const inStrings = (value: string): string =>
   (value.match(new RegExp(`.{1,${STRING_OCTETS_MAX}}`, 'g')) ?? [])
     .map((part) => `"${part.replaceAll(/["\\]/g, (sign) => `\\${sign}`)}"`)

@@ -1,7 +1,7 @@
-/** Until the browser has surely begun to write the file. */
+/** Keeps the object URL alive this long. Revoking it before the browser starts to write would cancel the download. */
 const KEPT_MS = 60_000;
 
-/** Hands a file to the browser, which keeps it where downloads go. */
+/** Saves a file through the browser's download mechanism. */
 export const saveFile = (name: string, contents: Blob): void => {
   const url = URL.createObjectURL(contents);
   const link = document.createElement('a');

@@ -4,12 +4,12 @@ import { request, send } from './api.ts';
 import type { Environment } from './location.ts';
 
 /**
- * Reads `GET /v1/events` as a stream for as long as it is wanted, from cursor to cursor, so that nothing is left out when it
- * is cut off. Where no stream lasts, such as behind a proxy that holds answers back, it asks for pages and waits for
- * each. `EventSource` cannot send a key.
+ * Reads `GET /v1/events` as a stream and resumes from the last cursor, so that a broken connection loses no event. If
+ * streams keep failing, for example behind a buffering proxy, it falls back to long polling. `EventSource` is not used
+ * because it cannot send an API key.
  */
 
-/** What came, oldest first, and how far the feed has been read; null: not known yet. */
+/** A batch of events, oldest first, and the feed position after it; null: unknown. */
 export interface Chunk {
   readonly events: readonly FeedEvent[];
   readonly cursor: string | null;
@@ -17,15 +17,15 @@ export interface Chunk {
 
 export interface Liveness {
   readonly state: 'live' | 'connecting' | 'off';
-  /** Since when it is not live. */
+  /** Unix time in milliseconds when the feed stopped being live. */
   readonly since: number | null;
 }
 
 export interface EventSourceOptions {
   readonly environment: Environment;
-  /** Ends it. */
+  /** Stops the reader when it aborts. */
   readonly signal: AbortSignal;
-  /** Begins behind this; null: with what happens from now on. */
+  /** Starts after this cursor; null: starts with new events. */
   readonly cursor: string | null;
   take(chunk: Chunk): void;
   note(liveness: Liveness): void;
@@ -33,14 +33,14 @@ export interface EventSourceOptions {
 
 const RETRY_MS = 1_000;
 const RETRY_MS_MAX = 30_000;
-/** Streams that end one after the other before pages are asked for. */
+/** Consecutive stream failures before the reader falls back to polling. */
 const FAILURES_MAX = 3;
-/** A stream that ends earlier has failed. */
+/** A stream that ends sooner is treated as failed. */
 const STEADY_MS = 10_000;
-/** The service begins each stream with a frame, and sends a heartbeat every 15 s. */
+/** The service starts each stream with a frame and sends a heartbeat every 15 s. */
 const FIRST_FRAME_MS_MAX = 10_000;
 const SILENCE_MS_MAX = 45_000;
-/** For this long pages are asked for before a stream is tried again. */
+/** Polls for this long before trying a stream again. */
 const POLLING_MS = 120_000;
 const POLL_SECONDS = 20;
 const POLL_EVENTS = 100;
@@ -64,7 +64,7 @@ const chunkOf = (frames: readonly string[]): Chunk => {
   };
 };
 
-/** Aborts itself when nothing has been heard for a while. */
+/** Aborts when nothing arrives within the expected time. */
 const watchdog = (signal: AbortSignal) => {
   const silence = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -78,7 +78,7 @@ const watchdog = (signal: AbortSignal) => {
   };
 };
 
-/** Until a time is over, the network is back, or nobody wants it any more. */
+/** Waits until the time has passed, the network is back or the signal aborts. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {
@@ -92,7 +92,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', end);
   });
 
-/** Whole frames, as many as come at once. @param heard something came. */
+/** Splits the stream into frames and yields every complete batch. @param heard called whenever data arrives. */
 async function* framesIn(body: ReadableStream<Uint8Array<ArrayBuffer>>, heard: () => void) {
   let rest = '';
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
@@ -104,12 +104,12 @@ async function* framesIn(body: ReadableStream<Uint8Array<ArrayBuffer>>, heard: (
   }
 }
 
-/** The two ways of reading, which go on from each other's cursor. */
+/** Reads by stream or by polling. Both share one cursor. */
 const createReader = (options: EventSourceOptions) => {
   const { environment, signal, note } = options;
   let { cursor } = options;
   let liveness: Liveness = { state: 'connecting', since: null };
-  /** When something came the last time. */
+  /** Time of the last chunk. */
   let heardAt: number | null = null;
 
   const become = (state: 'live' | 'off', since: number | null): void => {
@@ -160,18 +160,18 @@ const createReader = (options: EventSourceOptions) => {
   };
 };
 
-/** Behind pages that came, one more stream is tried. */
+/** After a successful round of polling, one stream is tried again. */
 const failuresAfter = (failures: number, isDone: boolean, isSteady: boolean): number => {
   if (failures >= FAILURES_MAX) return isDone ? FAILURES_MAX - 1 : FAILURES_MAX;
   return isSteady ? 0 : failures + 1;
 };
 
-/** @returns when it is aborted. */
+/** @returns when the signal aborts. */
 export const readEvents = async (options: EventSourceOptions): Promise<void> => {
   const { signal } = options;
   const reader = createReader(options);
-  /** @returns whether it came to its end without a fault. */
-  const tryOnce = (isPolling: boolean): Promise<boolean> =>
+  /** @returns true if the attempt ended without an error. */
+  const attempt = (isPolling: boolean): Promise<boolean> =>
     (isPolling ? reader.poll() : reader.stream()).then(
       () => true,
       () => false,
@@ -188,13 +188,13 @@ export const readEvents = async (options: EventSourceOptions): Promise<void> => 
   while (!signal.aborted) {
     const began = Date.now();
     const wasPolling = failures >= FAILURES_MAX;
-    const isDone = await tryOnce(wasPolling);
+    const isDone = await attempt(wasPolling);
     if (signal.aborted) return;
     const isSteady = reader.heardAt() - began > STEADY_MS;
     failures = failuresAfter(failures, isDone, isSteady);
     const hasPages = wasPolling && isDone;
     if (!hasPages) reader.noteOff();
-    // Whether pages come is seen at once.
+    // Polling starts without a pause, to find out at once whether it works.
     await goOn(isSteady, hasPages || (!wasPolling && failures >= FAILURES_MAX));
   }
 };

@@ -2,19 +2,19 @@ import type { FeedEvent } from '../../http/schemas/event.ts';
 import { STATES, type State } from '../parts/shapes.ts';
 import type { Times } from './time.ts';
 
-/** Events as people read them: what each is about, what happened, and where more is to be seen. */
+/** Describes events for people: the subject, what happened and a link to more. */
 
 export type MessageEvent = Extract<FeedEvent, { type: `message.${string}` }>;
 type Smtp = Extract<FeedEvent, { type: 'message.delivered' }>['data']['smtp'];
 
-/** Empty: there was no reply. */
+/** Empty if the server did not reply. */
 const replyOf = (smtp: Smtp | undefined): string => {
   if (smtp === undefined) return '';
   const { code, enhanced, text } = smtp;
   return [code === 0 ? null : code, enhanced, text].filter(Boolean).join(' ');
 };
 
-/** Where nothing more is known of an event than its type. */
+/** Descriptions of event types whose data adds nothing. */
 const WORDS = {
   'message.accepted': 'accepted',
   'message.complained': 'marked as unwanted',
@@ -54,7 +54,7 @@ const stateOf = (event: MessageEvent): State => {
 
 export interface EventWords {
   readonly state: State;
-  /** An address. */
+  /** Email address of the recipient. */
   readonly subject: string;
   readonly words: string;
 }
@@ -68,7 +68,7 @@ export const describeMessageEvent = (event: MessageEvent, times: Times): EventWo
 const isOfMessage = (event: FeedEvent): event is MessageEvent => event.type.startsWith('message.');
 export const messageEventsOf = (events: readonly FeedEvent[]): readonly MessageEvent[] => events.filter(isOfMessage);
 
-/** What an event is about: the field of its data that names it, and the screen that shows it. */
+/** Event data fields that identify the subject, and the screen that shows it. */
 const THINGS = [
   ['domain_id', '/domains'],
   ['api_key_id', '/keys'],
@@ -82,18 +82,18 @@ const THINGS = [
 ] as const;
 
 export interface DescribedEvent {
-  /** null: of no message. */
+  /** null if the event does not belong to a message. */
   readonly state: State | null;
-  /** An address, a name or an id. */
+  /** Email address, name or id. */
   readonly subject: string;
   readonly words: string;
-  /** Of the screen that shows what it is about; null: there is none. */
+  /** Path of the screen that shows the subject; null: no screen does. */
   readonly path: string | null;
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What an event of no message says besides its type. */
+/** Details of an event that does not belong to a message. */
 const furtherWords = (data: Readonly<Record<string, unknown>>): string => {
   const { reason, period, size } = data;
   if (typeof reason === 'string') return reason;
@@ -103,7 +103,7 @@ const furtherWords = (data: Readonly<Record<string, unknown>>): string => {
 const addressOf = (suppression: unknown): string =>
   textOf((suppression as { readonly address?: unknown } | undefined)?.address) || 'erased or expired';
 
-/** @param names of domains and keys by id. */
+/** @param names names of domains and keys by id. */
 export const describeEvent = (
   event: FeedEvent,
   { times, names }: { readonly times: Times; readonly names: ReadonlyMap<string, string> },

@@ -5,21 +5,21 @@ import type { Environment } from './location.ts';
 import { createStore } from './store.ts';
 
 /**
- * Follows what happens while the window is visible. The visible tabs of one session and environment have one stream: the
- * tab that holds the lock reads it, and tells the others. When it closes or is hidden, the next one has the lock, and
- * reads on from the cursor of the last thing that it was told.
+ * Follows the event feed while the window is visible. The visible tabs of one session and environment share a stream:
+ * the tab that holds the lock reads it and broadcasts the events. When that tab closes or is hidden, the next one takes
+ * the lock and resumes from the last cursor it received.
  */
 
 export const liveness = createStore<Liveness>({ state: 'connecting', since: null });
 
-/** Events that come together, oldest first. */
+/** Called with a batch of events, oldest first. */
 type Listener = (events: readonly FeedEvent[]) => void;
 const listeners = new Set<Listener>();
 
 /**
- * Up to 20 events in a second are told as they come. What comes faster is told once a second, the newest of it: a busy
- * service has thousands, and nobody reads them one by one.
- * @returns stops telling.
+ * Subscribes to events. Up to 20 events per second are passed on almost immediately. Above that rate they are batched
+ * once per second and only the newest are kept: a busy service emits thousands, more than a person can read.
+ * @returns a function that unsubscribes.
  */
 export const onEvents = (listener: Listener): (() => void) => {
   listeners.add(listener);
@@ -28,14 +28,14 @@ export const onEvents = (listener: Listener): (() => void) => {
 
 const AT_ONCE_MAX = 20;
 const TOGETHER_MS = 1_000;
-/** A message has several events in a moment: each told by itself would draw the screen as often. */
+/** Groups the burst of events that one message causes, so that the screen renders once. */
 const MOMENT_MS = 50;
-/** Held back at most. More: memory, and a longer message to other tabs. */
+/** Buffer limit. Higher: more memory and larger messages to other tabs. Lower: more events are dropped in a burst. */
 const HELD_EVENTS_MAX = 5_000;
-/** Events are told once, although two tabs may have read them. */
+/** Ids remembered to drop duplicates: two tabs may read the same event. */
 const KNOWN_EVENTS_MAX = 10_000;
 
-/** Holds back what comes too fast. @param tell what has come since it was called the last time. */
+/** Batches events that arrive too fast. @param tell called with everything since the previous call. */
 const createMerger = (tell: (chunk: Chunk) => void) => {
   let held: readonly FeedEvent[] = [];
   let cursor: string | null = null;
@@ -56,13 +56,13 @@ const createMerger = (tell: (chunk: Chunk) => void) => {
       const isBusy = arrivals.length === AT_ONCE_MAX && now - (arrivals[0] ?? 0) < TOGETHER_MS;
       timer ??= setTimeout(flush, isBusy ? TOGETHER_MS : MOMENT_MS);
     },
-    /** What is held back is read again by the next reader. */
+    /** Drops the buffer. The next reader reads those events again. */
     close: () => clearTimeout(timer),
   };
 };
 
-/** What tabs tell each other. `hello` is answered with a `state` by the tab that reads. */
-type Said =
+/** Messages between tabs. The reading tab answers `hello` with `state`. */
+type TabMessage =
   | { readonly kind: 'hello' }
   | { readonly kind: 'state'; readonly liveness: Liveness; readonly cursor: string | null }
   | ({ readonly kind: 'news' } & Chunk)
@@ -71,7 +71,7 @@ type Said =
 const hex = (bytes: ArrayBuffer): string =>
   [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-/** Of the lock and the channel; null: this browser has no locks here, and each tab reads for itself. */
+/** Name of the lock and the channel; null: the browser has no locks here, so each tab reads for itself. */
 const sharedName = async (environment: Environment): Promise<string | null> => {
   if (!('locks' in navigator) || typeof BroadcastChannel === 'undefined') return null;
   const who = session.get()?.id ?? keys.get()[environment] ?? '';
@@ -79,13 +79,13 @@ const sharedName = async (environment: Environment): Promise<string | null> => {
   return `outbox-events ${environment} ${hex(digest)}`;
 };
 
-/** Where a tab is in the feed, and what it has told already. */
+/** A tab's feed position and the ids it has already reported. */
 interface Place {
   cursor: string | null;
   readonly known: Set<string>;
 }
 
-const tellNew = (place: Place, { events, cursor }: Chunk): void => {
+const reportNew = (place: Place, { events, cursor }: Chunk): void => {
   place.cursor = cursor ?? place.cursor;
   const fresh = events.filter(({ id }) => !place.known.has(id));
   for (const { id } of fresh) place.known.add(id);
@@ -96,30 +96,30 @@ const tellNew = (place: Place, { events, cursor }: Chunk): void => {
   if (fresh.length > 0) for (const listener of listeners) listener(fresh);
 };
 
-/** Signs the other tabs of the session out. */
-let saySignedOut: () => void = () => undefined;
-export const announceSignOut = (): void => saySignedOut();
+/** Signs out the other tabs of the session. */
+let broadcastSignOut: () => void = () => undefined;
+export const announceSignOut = (): void => broadcastSignOut();
 
-interface Joined {
+interface FollowOptions {
   readonly environment: Environment;
   readonly place: Place;
   readonly signal: AbortSignal;
-  /** The session has ended in another tab. */
+  /** Called when another tab ends the session. */
   onSignOut(): void;
 }
 
-/** Reads the stream, or is told by the tab that does. */
-const join = async ({ environment, place, signal, onSignOut }: Joined): Promise<void> => {
+/** Reads the stream, or receives it from the tab that does. */
+const readOrListen = async ({ environment, place, signal, onSignOut }: FollowOptions): Promise<void> => {
   const name = await sharedName(environment);
   if (signal.aborted) return;
   const channel = name === null ? null : new BroadcastChannel(name);
-  const say = (said: Said): void => channel?.postMessage(said);
+  const say = (said: TabMessage): void => channel?.postMessage(said);
   let isReader = false;
   const read = async (): Promise<void> => {
     if (signal.aborted) return;
     isReader = true;
     const merger = createMerger((chunk) => {
-      tellNew(place, chunk);
+      reportNew(place, chunk);
       say({ kind: 'news', ...chunk });
     });
     signal.addEventListener('abort', merger.close);
@@ -131,42 +131,45 @@ const join = async ({ environment, place, signal, onSignOut }: Joined): Promise<
   };
   if (channel === null || name === null) return read();
 
-  const heed = (said: Said): void => {
-    if (said.kind === 'news') tellNew(place, said);
+  const heed = (said: TabMessage): void => {
+    if (said.kind === 'news') reportNew(place, said);
     if (said.kind !== 'state') return;
     place.cursor = said.cursor ?? place.cursor;
     liveness.set(said.liveness);
   };
-  const hear = ({ data: said }: MessageEvent<Said>): void => {
+  const hear = ({ data: said }: MessageEvent<TabMessage>): void => {
     if (said.kind === 'signed_out') onSignOut();
     else if (!isReader) heed(said);
     else if (said.kind === 'hello') say({ kind: 'state', liveness: liveness.get(), cursor: place.cursor });
   };
   channel.addEventListener('message', hear);
-  saySignedOut = () => say({ kind: 'signed_out' });
+  broadcastSignOut = () => say({ kind: 'signed_out' });
   signal.addEventListener('abort', () => {
     channel.close();
-    saySignedOut = () => undefined;
+    broadcastSignOut = () => undefined;
   });
   say({ kind: 'hello' });
-  // Aborted while it waits: there is nothing to read.
+  // The request is rejected if it is aborted while it waits for the lock.
   await navigator.locks.request(name, { signal }, read).catch(() => undefined);
 };
 
-/** Follows the events of an environment. @param onSignOut the session has ended in another tab. @returns stops. */
+/**
+ * Follows the events of an environment. @param onSignOut called when another tab ends the session. @returns a function
+ * that stops following.
+ */
 export const follow = (environment: Environment, onSignOut: () => void): (() => void) => {
   const place: Place = { cursor: null, known: new Set() };
-  let joined: AbortController | null = null;
+  let following: AbortController | null = null;
   const leave = (): void => {
-    joined?.abort();
-    joined = null;
+    following?.abort();
+    following = null;
     liveness.set({ state: 'connecting', since: null });
   };
   const begin = (): void => {
     if (document.hidden) leave();
-    if (document.hidden || joined !== null) return;
-    joined = new AbortController();
-    void join({ environment, place, signal: joined.signal, onSignOut });
+    if (document.hidden || following !== null) return;
+    following = new AbortController();
+    void readOrListen({ environment, place, signal: following.signal, onSignOut });
   };
   document.addEventListener('visibilitychange', begin);
   begin();

@@ -1,11 +1,11 @@
 import { createStore, useStore } from './store.ts';
 
-/** The URL is the state: filters, tab, selection and environment are in it, so that any view can be shared. */
+/** The URL holds the whole view: filters, tab, selection and environment. Any view can therefore be shared. */
 
 const BASE = '/dashboard';
 
 export interface Place {
-  /** Below `/dashboard`, without a slash at its end: ``, `/messages`. */
+  /** Path below `/dashboard`, without a trailing slash: ``, `/messages`. */
   readonly path: string;
   readonly query: URLSearchParams;
 }
@@ -22,13 +22,13 @@ addEventListener('popstate', () => place.set(here()));
 
 export const usePlace = (): Place => useStore(place);
 export const environmentOf = ({ query }: Place): Environment => (query.get('environment') === 'test' ? 'test' : 'live');
-/** Of the screen that is shown. */
+/** Path of the current screen. */
 export const currentPath = (): string => place.get().path;
 export const currentEnvironment = (): Environment => environmentOf(place.get());
 
 type Parameters = Readonly<Record<string, string | null | undefined>>;
 
-/** Path and query of a screen in the current environment. Empty parameters are left out. */
+/** Path and query of a screen in the current environment. Empty parameters are omitted. */
 export const linkTo = (path: string, parameters: Parameters = {}): string => {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value) query.set(name, value);
@@ -37,7 +37,7 @@ export const linkTo = (path: string, parameters: Parameters = {}): string => {
   return `${BASE}${path}${text === '' ? '' : `?${text}`}`;
 };
 
-/** @param how `replace`: the step is not kept in the history. */
+/** @param how `replace`: adds no history entry. */
 export const navigate = (to: string, how: 'push' | 'replace' = 'push'): void => {
   const isElsewhere = new URL(to, location.href).pathname !== location.pathname;
   if (how === 'push') history.pushState(null, '', to);
@@ -46,7 +46,7 @@ export const navigate = (to: string, how: 'push' | 'replace' = 'push'): void => 
   if (isElsewhere) scrollTo(0, 0);
 };
 
-/** The same screen with some parameters changed; null removes one. */
+/** The current screen with some parameters changed; null removes one. */
 export const withParameters = (changes: Parameters): string => {
   const { path, query } = place.get();
   const changed = new URLSearchParams(query);
@@ -58,14 +58,14 @@ export const withParameters = (changes: Parameters): string => {
   return `${BASE}${path}${text === '' ? '' : `?${text}`}`;
 };
 
-/** Left to the browser: other buttons, and keys that open another tab. */
+/** True for a plain click. The browser handles other buttons and modifier keys. */
 const isPlain = ({ defaultPrevented, button, metaKey, ctrlKey, shiftKey }: MouseEvent): boolean =>
   !defaultPrevented && button === 0 && !metaKey && !ctrlKey && !shiftKey;
 
 const isScreen = ({ target, origin, pathname }: HTMLAnchorElement): boolean =>
   target === '' && origin === location.origin && `${pathname}/`.startsWith(`${BASE}/`);
 
-/** Follows links between screens without loading the page anew. */
+/** Follows links between screens without a page load. */
 export const followLinks = (): void => {
   document.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null;

@@ -1,6 +1,6 @@
 import type { Query } from './api.ts';
 
-/** Filters of the message list: the API's own parameters, in the URL and as words in the search field. */
+/** Filters of the message list. They use the API's parameter names, both in the URL and in the search field. */
 
 export const FILTERS = [
   'to',
@@ -34,20 +34,20 @@ const HOUR_MS = 3_600_000;
 
 export interface MessageSearch {
   readonly filters: Readonly<Partial<Record<Filter, string>>>;
-  /** null: between two given times. */
+  /** null: a custom time range. */
   readonly period: Period | null;
-  /** ISO 8601; null: no bound. */
+  /** ISO 8601; null: unbounded. */
   readonly since: string | null;
   readonly until: string | null;
 }
 
 const isPeriod = (text: string | null): text is Period => text !== null && Object.hasOwn(PERIODS, text);
 
-/** The begin of the hour, so that the same question is asked the same way for an hour. */
+/** Rounds down to the hour, so that queries within an hour are identical. */
 export const hoursAgo = (hours: number | null): string | null =>
   hours === null ? null : new Date(Math.floor(Date.now() / HOUR_MS - hours + 1) * HOUR_MS).toISOString();
 
-/** What the URL asks for. */
+/** Parses the search from the URL. */
 export const searchOf = (query: URLSearchParams): MessageSearch => {
   const given = FILTERS.map((name) => [name, query.get(name)] as const).filter(([, value]) => value !== null);
   const asked = query.get('period');
@@ -66,7 +66,7 @@ export const listQuery = ({ filters, since, until }: MessageSearch): Query => ({
 const METRICS = 'accepted,delivered,bounced,failed,expired,suppressed,cancelled';
 const DAYS_BY_HOUR_MAX = 4;
 
-/** Parameters of `GET /v1/stats` for the bars above the list. They know fewer filters than the list. */
+/** Parameters of `GET /v1/stats` for the chart above the list. It supports fewer filters than the list. */
 export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
   const from = since ?? hoursAgo(PERIODS['30d'].hours) ?? '';
   const days = (new Date(until ?? Date.now()).getTime() - new Date(from).getTime()) / (24 * HOUR_MS);
@@ -80,7 +80,7 @@ export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
     api_key: filters.key_id,
     template: filters.template_id,
     stream: filters.stream,
-    // Recipients are not counted by tag and by domain at once.
+    // Statistics cannot be filtered by tag and domain together.
     ...(filters.tag === undefined && {
       recipient_domain: filters.recipient_domain,
       mailbox_provider: filters.mailbox_provider,
@@ -89,7 +89,7 @@ export const barsQuery = ({ filters, since, until }: MessageSearch): Query => {
 };
 
 const TOKEN = /^(?<name>[a-z_]+):\s*(?<value>\S.*)$/;
-/** Words for filters that are quicker to type than the API's own. */
+/** Short forms of the API's filter names. */
 const SHORT: Readonly<Record<string, Filter>> = {
   key: 'key_id',
   request: 'request_id',
@@ -101,7 +101,7 @@ const SHORT: Readonly<Record<string, Filter>> = {
 };
 const isFilter = (name: string): name is Filter => (FILTERS as readonly string[]).includes(name);
 
-/** Words that are typed before a value, and bound the time with `since` and `until`. */
+/** Words that can precede a value, including the time bounds `since` and `until`. */
 export const WORDS = [
   'to',
   'from',
@@ -120,10 +120,10 @@ export const WORDS = [
   'until',
 ] as const;
 
-/** Ids by the names that people call them. */
+/** Ids by display name. */
 export type Ids = Readonly<Partial<Record<Filter, ReadonlyMap<string, string>>>>;
 
-/** By what text looks like, for text that names no filter. */
+/** Guesses the filter for text without a filter name. */
 const GUESSES: readonly (readonly [RegExp, Filter])[] = [
   [/^<?msg_[a-z2-7]{26}@\S+>?$/, 'message_id'],
   [/^req_[0-9a-f]{32}$/, 'request_id'],
@@ -134,19 +134,19 @@ const GUESSES: readonly (readonly [RegExp, Filter])[] = [
   [/^[45]\d\d(?: [45]\.\d{1,3}\.\d{1,3})?$|^[45]\.\d{1,3}\.\d{1,3}$/, 'smtp_code'],
 ];
 
-/** A day or a time as it is typed, as ISO 8601 has it; null: it is none. */
+/** Converts a typed date or time to ISO 8601; null: it is neither. */
 const timeIn = (text: string): string | null => {
   const time = Date.parse(text);
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 };
 
-type Asked = Readonly<Record<string, string | null>>;
+type ParameterChanges = Readonly<Record<string, string | null>>;
 
 /**
- * Parameters that typed text asks for: `status:bounced`, `since:2026-11-20`, an address, an id, a code, or else words
- * of a subject.
+ * Parses search text into parameters: `status:bounced`, `since:2026-11-20`, an address, an id, a code, or else words of
+ * the subject.
  */
-export const filterIn = (text: string, ids: Ids = {}): Asked => {
+export const filterIn = (text: string, ids: Ids = {}): ParameterChanges => {
   const typed = text.trim();
   const { name = '', value = '' } = TOKEN.exec(typed)?.groups ?? {};
   const time = name === 'since' || name === 'until' ? timeIn(value) : null;
@@ -158,5 +158,5 @@ export const filterIn = (text: string, ids: Ids = {}): Asked => {
 };
 
 const MESSAGE = /^msg_[a-z2-7]{26}$/;
-/** The id of a message, which is opened rather than looked for. */
+/** The id of a message, which is opened instead of searched. */
 export const messageIn = (text: string): string | null => (MESSAGE.test(text.trim()) ? text.trim() : null);

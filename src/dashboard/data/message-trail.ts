@@ -2,33 +2,33 @@ import { useEffect } from 'preact/hooks';
 import { linkTo, navigate, usePlace } from './location.ts';
 import { useShortcuts } from './shortcuts.ts';
 
-/** The list that messages are opened from: what comes next in it, and where to go back to. */
+/** Remembers the list from which a message was opened, for the next and previous message and the way back. */
 
 interface Trail {
-  /** Ids, as far as the list was read. */
+  /** Ids of the rows loaded so far. */
   readonly ids: readonly string[];
-  /** Its parameters. */
+  /** Query parameters of the list. */
   readonly query: string;
-  /** How far it was scrolled, pixels. */
+  /** Scroll position in pixels. */
   readonly top: number;
 }
 
 let trail: Trail = { ids: [], query: '', top: 0 };
-/** The message that was looked at last: the keyboard is there on the way back. */
+/** The last message viewed. On return, the keyboard selection starts there. */
 let seen: string | null = null;
 
 export const noteSeen = (id: string): void => {
   seen = id;
 };
 
-/** Keeps the trail of a list while it is shown. */
+/** Records the trail of a list while it is on screen. */
 export const useKeptTrail = (ids: readonly string[]): void => {
   const query = usePlace().query.toString();
   useEffect(() => {
     if (ids.length > 0) trail = { ids, query, top: trail.query === query ? trail.top : 0 };
   }, [ids.length, ids[0], query]);
   useEffect(() => {
-    // Another screen begins at its top before the list knows that it has been left.
+    // Records the position as it scrolls: the next screen resets it before this list unmounts.
     const scroll = (): void => {
       trail = { ...trail, top: scrollY };
     };
@@ -39,26 +39,26 @@ export const useKeptTrail = (ids: readonly string[]): void => {
 
 interface Way {
   readonly id: string | null;
-  /** Pixels; null: the list is another one. */
+  /** Scroll position in pixels; null: this is a different list. */
   readonly top: number | null;
 }
 
-/** Where a list was left for a message. */
+/** The row and scroll position from which a message was opened. */
 export const wayBack = (query: URLSearchParams): Way => {
   const isSame = seen !== null && trail.query === query.toString() && trail.ids.includes(seen);
   return isSame ? { id: seen, top: trail.top } : { id: null, top: null };
 };
 
-/** Steps to the messages beside one; null: the list has none there, as far as it was read. */
+/** Links to the neighbouring messages; null: none is loaded. */
 export interface Steps {
   readonly older: (() => void) | null;
   readonly newer: (() => void) | null;
 }
 
 /**
- * `J` and `K` go to the next message and the one before in the list that this one was opened from, `Esc` back to its row.
+ * Binds `J` and `K` to the next and previous message of the list, and `Esc` to the way back to its row.
  *
- * @returns the same steps; null: it was opened from no list.
+ * @returns the same links; null if the message was not opened from a list.
  */
 export const useTrail = (id: string): Steps | null => {
   const tab = usePlace().query.get('tab');

@@ -5,20 +5,20 @@ import { request } from './api.ts';
 import { onEvents } from './live.ts';
 import { client, cutToFirstPage, type Pages } from './queries.ts';
 
-/** Changes of a second are shown together: a busy service has hundreds. */
+/** Batches changes once per second: a busy service makes hundreds. */
 const TOGETHER_MS = 1_000;
-/** Messages read anew in a second. Those left out show their status when the list is read again. */
+/** Messages reloaded per second. The others show their new status when the list is reloaded. */
 const READ_MAX = 20;
-/** The list counts as at its top. */
+/** Scroll distance within which the list is considered at the top. */
 const TOP_PIXELS = 80;
 
 type Message = SerializedListedMessage;
 
-/** All at once: each would draw the list. */
+/** Applies all changes in one update, because each update renders the list. */
 const patch = (messages: readonly SerializedMessage[]): void => {
   const changed = new Map(messages.map((message) => [message.id, message]));
   if (changed.size === 0) return;
-  // Other screens have read a single page of them, which is no list of pages.
+  // Other screens cache a single page under the same key, without a list of pages.
   client.setQueriesData<Partial<Pages<Message>>>({ queryKey: ['/v1/messages'] }, (found) =>
     found?.pages === undefined
       ? found
@@ -32,7 +32,7 @@ const patch = (messages: readonly SerializedMessage[]): void => {
   );
 };
 
-/** Reads the first page again, and shows it. */
+/** Reloads the first page and scrolls to it. */
 export const readFromTop = (list: Pick<InfiniteQueryObserverResult<Pages<Message>>, 'refetch'>): void => {
   cutToFirstPage('/v1/messages');
   void list.refetch();
@@ -40,9 +40,9 @@ export const readFromTop = (list: Pick<InfiniteQueryObserverResult<Pages<Message
 };
 
 /**
- * Follows what happens to the messages of a list: shown rows change in place; new messages come by themselves at the top
- * of the list, and elsewhere are only counted.
- * @returns how many new messages wait.
+ * Keeps a message list up to date. Visible rows change in place. New messages appear if the list is scrolled to the
+ * top; otherwise they are only counted.
+ * @returns the number of new messages that are not shown yet.
  */
 export const useMessageUpdates = (
   list: Pick<InfiniteQueryObserverResult<Pages<Message>>, 'refetch' | 'dataUpdatedAt'>,

@@ -1,8 +1,8 @@
 import type { SerializedListedMessage } from '../../http/schemas/message.ts';
 
-/** Rows of the message list as a file (RFC 4180). */
+/** Exports rows of the message list as CSV (RFC 4180). */
 
-/** Spreadsheets would evaluate it. */
+/** Leading characters that make a spreadsheet evaluate the cell. */
 const FORMULA = /^[=+\-@\t\r']/;
 
 const cell = (text: string): string => {

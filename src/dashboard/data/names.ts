@@ -7,15 +7,15 @@ import { currentEnvironment } from './location.ts';
 import { useRead, useResource } from './queries.ts';
 import { useStore } from './store.ts';
 
-/** Ids as people call them. Without permission to list them they stay ids. */
+/** Display names of ids. Without permission to list them, ids are shown. */
 
-/** Whether what is managed may be listed. Asking in vain is a refusal, which is on record. */
+/** True if keys and domains may be listed. An unauthorized request would be recorded as rejected. */
 export const useMayManage = (): boolean => {
   const permissions = useStore(session)?.permissions ?? ['manage'];
   return permissions.some((one) => one === 'manage' || one === 'admin');
 };
 
-/** What a member or key may do. Empty: it is not known yet. */
+/** Permissions of the member or key. Empty: not yet known. */
 export const usePermissions = (): readonly string[] => {
   const member = useStore(session);
   const { data } = useResource<SerializedSession>({ path: '/v1/session', enabled: member === null });
@@ -23,22 +23,23 @@ export const usePermissions = (): readonly string[] => {
 };
 
 /**
- * Members, where they may be listed: by `admin`, and of the live environment, which a member may ask for from both.
+ * Members of the organization; empty without the `admin` permission. They are always read from the live environment, to
+ * which members have access from both.
  *
- * @param everyMs reads them again this often.
+ * @param everyMs refresh interval.
  */
-export const useMembers = (everyMs?: number): readonly Named[] => {
+export const useMembers = (everyMs?: number): readonly NamedResource[] => {
   const path = '/v1/members';
   const environment = environmentOfOrganization(currentEnvironment());
   const enabled = usePermissions().includes('admin') && environment === 'live';
-  const { data } = useRead([path], (signal) => request<List<Named>>(path, { signal, environment }), {
+  const { data } = useRead([path], (signal) => request<List<NamedResource>>(path, { signal, environment }), {
     enabled,
     ...(everyMs !== undefined && { everyMs }),
   });
   return enabled ? (data?.data ?? []) : [];
 };
 
-/** Names of API keys by id. */
+/** API key names by id. */
 export const useKeyNames = (): ReadonlyMap<string, string> => {
   const { data } = useResource<List<SerializedApiKey>>({
     path: '/v1/api-keys',
@@ -48,7 +49,7 @@ export const useKeyNames = (): ReadonlyMap<string, string> => {
   return new Map((data?.data ?? []).map(({ id, name }) => [id, name]));
 };
 
-/** Names of who sends mail, by id: keys, and members who do so by hand. */
+/** Names of senders by id: API keys, and members who send manually. */
 export const useSenderNames = (): ReadonlyMap<string, string> => {
   const names = useKeyNames();
   const own = useStore(session)?.member;
@@ -58,10 +59,10 @@ export const useSenderNames = (): ReadonlyMap<string, string> => {
 
 export const isMemberId = (id: string): boolean => id.startsWith('mbr_');
 
-/** An id without a name, short enough for a cell. */
+/** Shortens an id that has no name, to fit a cell. */
 export const shortId = (id: string): string => `${id.slice(0, 10)}…`;
 
-/** Who did something, for people. @param names of keys and members, by id. */
+/** Display name of the actor. @param names names of keys and members by id. */
 export const actorName = (
   { type, id }: { readonly type: string; readonly id: string | null },
   names: ReadonlyMap<string, string>,
@@ -72,20 +73,21 @@ export const actorName = (
   return type === 'key' ? shortId(id) : `${type} ${id}`;
 };
 
-export interface Named {
+export interface NamedResource {
   readonly id: string;
   readonly name: string;
 }
 
-export const useDomains = (): readonly Named[] =>
-  useResource<List<Named>>({ path: '/v1/domains', query: { limit: 100 }, enabled: useMayManage() }).data?.data ?? [];
+export const useDomains = (): readonly NamedResource[] =>
+  useResource<List<NamedResource>>({ path: '/v1/domains', query: { limit: 100 }, enabled: useMayManage() }).data
+    ?.data ?? [];
 
 export const useDomainNames = (): ReadonlyMap<string, string> =>
   new Map(useDomains().map(({ id, name }) => [id, name]));
 
-/** Names of members by id. */
+/** Member names by id. */
 export const useMemberNames = (): ReadonlyMap<string, string> =>
   new Map(useMembers().map(({ id, name }) => [id, name]));
 
-/** What a URL is called in a title. */
+/** Short form of a URL for titles. */
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);

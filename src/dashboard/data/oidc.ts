@@ -4,15 +4,15 @@ import { linkTo, navigate } from './location.ts';
 import { signInWith } from './session.ts';
 import { createStore } from './store.ts';
 
-/** Signing in at the identity provider: the browser leaves, and comes back to `/dashboard/sign-in/oidc`. */
+/** Sign-in through the identity provider. The browser leaves and returns to `/dashboard/sign-in/oidc`. */
 
-/** The screen that was left, for when the browser is back. Only this tab can read and write it. */
+/** Storage key of the screen to return to. The storage belongs to this tab only. */
 const LEFT = 'outbox-left-for-sign-in';
 
-/** Set while the member wants to choose, even if there is one organization that they would be signed in to. */
+/** Storage key, set if the member wants to choose an organization even when only one is available. */
 const CHOOSES = 'outbox-chooses-organization';
 
-/** Goes to the provider. @param chooses the person wants to see all organizations. @throws {ApiFault} */
+/** Redirects to the provider. @param chooses true: list all organizations. @throws {ApiFault} */
 export const leave = async (chooses = false): Promise<void> => {
   const { url } = await request<SerializedOidcTransaction>('/v1/session/oidc', {
     method: 'POST',
@@ -25,26 +25,26 @@ export const leave = async (chooses = false): Promise<void> => {
   location.assign(url);
 };
 
-/** Memberships that the person chooses from; null: no choice is needed. */
+/** Memberships to choose from; null: no choice is needed. */
 export const choices = createStore<SerializedSignInChoice | null>(null);
 
-/** Our own code of why it did not succeed; null: it did, or nobody tried. What the provider says is not shown. */
+/** Our own error code; null: no attempt or success. The provider's error text is not shown. */
 export const problem = createStore<string | null>(null);
 
 const codeOf = (error: unknown): string => (error instanceof ApiFault ? error.code : 'internal_error');
 
-/** Of the address that the provider led back to. @returns null: the provider did not sign them in. */
+/** Parses the provider's redirect. @returns null if the provider did not sign the member in. */
 const answerIn = (query: URLSearchParams) => {
   const [code, state, issuer] = [query.get('code'), query.get('state'), query.get('iss')];
   return code && state ? { code, state, ...(issuer === null ? {} : { issuer }) } : null;
 };
 
-/** The page that the browser opens next. */
+/** The page to open after sign-in. */
 let left = '';
 
 const goOn = (): void => navigate(left === '' ? linkTo('') : left, 'replace');
 
-/** Signs in to a membership, or joins it. */
+/** Signs in to a membership and accepts it if it is still an invitation. */
 export const choose = async ({ choice }: SerializedSignInChoice, memberId: string): Promise<void> => {
   await signInWith({ membership: { choice, member_id: memberId } })
     .then(() => problem.set(null))
@@ -60,13 +60,13 @@ const onlyOne = ({ memberships }: SerializedSignInChoice, chooses: boolean): str
   return joined.length === 1 && only !== undefined ? only.member_id : null;
 };
 
-/** Accepts what the provider led back with, and goes on where the browser left. */
+/** Processes the provider's redirect and returns to the original screen. */
 export const comeBack = async (): Promise<void> => {
   const query = new URLSearchParams(location.search);
   const chooses = sessionStorage.getItem(CHOOSES) !== null;
   left = sessionStorage.getItem(LEFT) ?? '';
   for (const name of [LEFT, CHOOSES]) sessionStorage.removeItem(name);
-  history.replaceState(null, '', location.pathname); // the code does not stay in the history
+  history.replaceState(null, '', location.pathname); // keeps the code out of the history
   const oidc = answerIn(query);
   if (oidc === null) {
     problem.set('oidc_refused');

@@ -13,19 +13,19 @@ import { provePresence } from './presence.ts';
 import { askForPresence } from './presence-asked.ts';
 import { type Proof, signInWith } from './session.ts';
 
-/** Passkeys of the member. Loaded when they are needed: nobody else has to wait for it. */
+/** The member's passkeys. Loaded on demand, so that other pages load faster. */
 
 const PATH = '/v1/passkeys';
 
 const challenge = (): Promise<SerializedChallenge> =>
   request('/v1/session/challenges', { method: 'POST', body: {}, isSigningIn: true });
 
-/** The person would rather not. */
+/** The error for a cancelled prompt. */
 const declined = (): Error => new DOMException('The member did not show that they are present.', 'AbortError');
 
 /**
- * A challenge for a new passkey. Presence lasts as long as the challenge does, or is asked for first: a device must keep no
- * passkey that the service then refuses.
+ * A challenge for a new passkey. Proof of presence is requested first if needed. Otherwise a device could store a
+ * passkey that the service then rejects.
  */
 const challengeWhilePresent = async (): Promise<SerializedChallenge> => {
   const made = await challenge();
@@ -37,15 +37,17 @@ const challengeWhilePresent = async (): Promise<SerializedChallenge> => {
   return challenge();
 };
 
-/** An authenticator need not send it where it is told which credential to use (WebAuthn §5.2.2). */
+/**
+ * Fallback for an authenticator that omits the user handle, as it may when the credential is named (WebAuthn §5.2.2).
+ */
 const handleOf = (memberId: string): string => bufferToBase64URLString(new TextEncoder().encode(memberId).buffer);
 
-/** Whether this browser can, at this address. */
+/** True if this browser supports passkeys at this address. */
 export const arePossible = (): boolean => browserSupportsWebAuthn() && !/^[\d.]+$|^\[/.test(location.hostname);
 
 export const list = (): Promise<List<SerializedPasskey>> => request(PATH, { environment: 'live' });
 
-/** @throws {Error} in words for people, or with the name `NotAllowedError`: they would rather not. */
+/** @throws {Error} with a message for people, or named `NotAllowedError` if the member cancels. */
 export const add = async (): Promise<void> => {
   const member = session.get()?.member;
   if (!member) throw new Error('You are not signed in as a member.');
@@ -70,7 +72,7 @@ export const add = async (): Promise<void> => {
   await request(PATH, { method: 'POST', environment: 'live', body });
 };
 
-/** What a passkey answers to a challenge. @param own ids of credentials; default: any that is for this service. */
+/** Answers a challenge with a passkey. @param own credential ids; default: any passkey of this service. */
 const answer = async (own: readonly string[] = []): Promise<Proof> => {
   const { challenge: asked, rp_id } = await challenge();
   const allowCredentials = own.map((id) => ({ id, type: 'public-key' as const }));
@@ -88,10 +90,10 @@ const answer = async (own: readonly string[] = []): Promise<Proof> => {
   };
 };
 
-/** @throws {Error} as `add`. */
+/** @throws {Error} like `add`. */
 export const signIn = async (): Promise<void> => signInWith(await answer());
 
-/** Proves again who it is. @throws {Error} as `add`. */
+/** Proves the member's identity again. @throws {Error} like `add`. */
 export const prove = async (): Promise<void> => {
   const { data } = await list();
   await provePresence(await answer(data.map(({ credential_id }) => credential_id)));

@@ -1,6 +1,6 @@
 import { createStore, type Store } from './store.ts';
 
-/** How this person wants to see things, kept in the browser. */
+/** Display preferences, stored in the browser. */
 
 export type Theme = 'system' | 'light' | 'dark';
 export type Zone = 'local' | 'UTC';
@@ -13,7 +13,7 @@ const kept = <T extends string>(name: string, values: readonly [T, ...T[]]): Sto
 };
 
 export const theme = kept<Theme>('outbox-theme', ['system', 'light', 'dark']);
-/** Single letters as shortcuts. */
+/** Single-letter shortcuts. */
 export const letters = kept<'on' | 'off'>('outbox-letters', ['on', 'off']);
 export const zone = kept<Zone>('outbox-zone', ['local', 'UTC']);
 

@@ -1,13 +1,15 @@
 import { createStore } from './store.ts';
 
-/** Some requests need the member to be present (`presence_required`): whichever was refused, the person is asked once. */
+/**
+ * Some requests need proof that the member is present (`presence_required`). Concurrent rejections share one prompt.
+ */
 
-/** Who waits for the answer; null: nobody. */
+/** Receives the answer to the open prompt; null: no prompt is open. */
 export const presenceAsked = createStore<{ answer(isProven: boolean): void } | null>(null);
 
 let asking: Promise<boolean> | null = null;
 
-/** @returns false: they would rather not. */
+/** @returns false if the member cancels. */
 export const askForPresence = (): Promise<boolean> => {
   asking ??= new Promise<boolean>((resolve) => presenceAsked.set({ answer: resolve })).finally(() => {
     asking = null;

@@ -6,6 +6,6 @@ import type { Proof } from './session.ts';
 /** @throws {ApiFault} */
 export const provePresence = async (proof: Proof): Promise<void> =>
   noteSession(
-    // What is wrong with the proof does not end the session.
+    // An invalid proof must not end the session.
     await request<SerializedSession>('/v1/session/presence', { method: 'POST', body: proof, isSigningIn: true }),
   );

@@ -14,12 +14,12 @@ import { currentEnvironment } from './location.ts';
 import { createStore } from './store.ts';
 
 /**
- * What screens have read, and follow. While something is read again, what was read before stays, also where that fails: a
- * screen shows a fault only in place of what it never had, or of what it may not show any more.
+ * Reads and caches data for screens. While data is reloaded, and if that fails, the previous data stays on screen. A
+ * screen shows a fault only if it never had data or may no longer show it.
  */
 
 const RETRIES_MAX = 3;
-/** Going back to a screen shows what it showed, and reads it again. */
+/** Returning to a screen shows cached data and reloads it if it is older than this. */
 const FRESH_MS = 2_000;
 
 const mayPass = (error: Error | null): boolean => !(error instanceof ApiFault) || error.isTransient;
@@ -36,16 +36,19 @@ export const client = new QueryClient({
 });
 client.mount();
 
-/** What could not be read is tried again this often. Shorter: more for a service that has trouble already. */
+/**
+ * Retry interval for failed reads. Shorter: more load on a service that already has trouble. Longer: stale data stays
+ * longer.
+ */
 const AGAIN_MS = 10_000;
 
-/** What of what is shown could not be read. */
+/** State of the visible data that could not be reloaded. */
 export interface Unread {
-  /** When the oldest of what is shown was read, ms; null: all that is shown is as it was read last. */
+  /** When the oldest visible data was read, Unix time in milliseconds; null: everything is up to date. */
   readonly since: number | null;
-  /** When it is tried again, ms; null: nothing has to be. */
+  /** Next retry, Unix time in milliseconds; null: none is needed. */
   readonly againAt: number | null;
-  /** What the service says of it; null: nothing. */
+  /** The service's error message; null: it sent none. */
   readonly why: string | null;
 }
 
@@ -54,7 +57,7 @@ export const unread = createStore<Unread>(NOTHING);
 
 const isFailing = ({ state: { status, error } }: KeptQuery): boolean => status === 'error' && mayPass(error);
 
-/** Of the first that the service has answered. */
+/** Message of the first failure with a response. */
 const whyOf = (failing: readonly KeptQuery[]): string | null => {
   const answered = failing
     .map(({ state }) => state.error)
@@ -62,7 +65,7 @@ const whyOf = (failing: readonly KeptQuery[]): string | null => {
   return answered?.message ?? null;
 };
 
-/** Tries again what could not be read. */
+/** Retries failed reads. */
 export const readAgain = (): void => void client.refetchQueries({ type: 'active', predicate: isFailing });
 
 let again: ReturnType<typeof setTimeout> | undefined;
@@ -90,7 +93,7 @@ client.getQueryCache().subscribe(noteFailing);
 
 const keyOf = (path: string, query: Query) => [path, query, currentEnvironment()];
 
-/** Deletes a resource. What is gone is not read again, also while its screen is still shown. */
+/** Deletes a resource and its cached data, so that a screen still showing it does not reload it. */
 export const removeResource = async (path: string): Promise<void> => {
   await request(path, { method: 'DELETE' });
   client.removeQueries({ queryKey: [path] });
@@ -102,7 +105,7 @@ interface Result {
   readonly isPending: boolean;
 }
 
-/** What is shown stays where it cannot be read again; what was wrong stays while it is tried again. */
+/** Keeps data on screen when a reload fails, and keeps an error on screen while it is retried. */
 const useLasting = <R extends Result>(result: R, asked: string): R => {
   const failed = useRef<{ readonly asked: string; readonly error: Error } | null>(null);
   const { data, error, isPending } = result;
@@ -115,7 +118,7 @@ const useLasting = <R extends Result>(result: R, asked: string): R => {
 interface When {
   /** Default: true. */
   readonly enabled?: boolean;
-  /** Reads again this often. Default: when told. */
+  /** Refresh interval. Default: only when invalidated. */
   readonly everyMs?: number;
 }
 
@@ -124,7 +127,7 @@ export interface Reading extends When {
   readonly query?: Query;
 }
 
-/** What is read from several resources together. @param key of it, besides the environment. */
+/** Reads several resources as one query. @param key cache key besides the environment. */
 export const useRead = <T>(
   key: readonly unknown[],
   read: (signal: AbortSignal) => Promise<T>,
@@ -145,7 +148,7 @@ export const useRead = <T>(
   return useLasting(observer.getOptimisticResult(options), asked);
 };
 
-/** One resource. */
+/** Reads one resource. */
 export const useResource = <T>({ path, query = {}, ...when }: Reading): QueryObserverResult<T> =>
   useRead([path, query], (signal) => request<T>(path, { query, signal }), when);
 
@@ -154,12 +157,12 @@ export interface Pages<T> {
   readonly pageParams: readonly unknown[];
 }
 
-/** A list that has been read further is not read again by itself: each page is a request. */
+/** Lists with more loaded pages do not reload automatically: each page takes a request. */
 const REREAD_PAGES_MAX = 5;
 const isShort = ({ state }: { readonly state: { readonly data?: unknown } }): boolean =>
   ((state.data as Pages<unknown> | undefined)?.pages.length ?? 0) <= REREAD_PAGES_MAX;
 
-/** Forgets all but the first page of a list. What is shown of it at its top stays as it is. */
+/** Drops all but the first page of a list. Its first rows stay on screen. */
 export const cutToFirstPage = (path: string): void => {
   client.setQueriesData<Partial<Pages<unknown>>>({ queryKey: [path], type: 'active' }, (found) =>
     found?.pages === undefined || found.pageParams === undefined || found.pages.length <= 1
@@ -168,7 +171,7 @@ export const cutToFirstPage = (path: string): void => {
   );
 };
 
-/** A list, of which further pages are read as they are needed. */
+/** A list that loads further pages on demand. */
 export const useList = <T>({ path, query = {}, enabled = true }: Reading): InfiniteQueryObserverResult<Pages<T>> => {
   const options = {
     queryKey: keyOf(path, query),
@@ -194,7 +197,7 @@ export const useList = <T>({ path, query = {}, enabled = true }: Reading): Infin
   return result.isFetchNextPageError ? result : lasting;
 };
 
-/** Reads a list again and again, while its first page is all that is shown. */
+/** Polls a list as long as only its first page is loaded. */
 export const useNews = <T>(list: ReturnType<typeof useList<T>>, everyMs: number): void => {
   const latest = useRef(list);
   latest.current = list;

@@ -1,8 +1,8 @@
 import { send } from './api.ts';
 
-/** The source of a message, as far as a person reads it. */
+/** The readable part of a message's source. */
 
-/** Of more, the beginning is shown: the rest is attachments. */
+/** Shows only the beginning of a longer source: the rest is attachments. */
 const SHOWN_CHARACTERS = 200_000;
 
 export interface RawMessage {
@@ -32,7 +32,7 @@ export interface HeaderField {
   readonly value: string;
 }
 
-/** Its header fields, unfolded (RFC 5322 §2.2.3). */
+/** Header fields, unfolded (RFC 5322 §2.2.3). */
 export const headersIn = (raw: string): readonly HeaderField[] => {
   const [head = ''] = raw.split('\r\n\r\n', 1);
   return head

@@ -4,12 +4,12 @@ import type { Query } from './api.ts';
 import { usePlace } from './location.ts';
 import { shortId, useKeyNames, useMemberNames } from './names.ts';
 
-/** What the screen of refused requests asks for, all of it from the address of the screen. */
+/** Parses the query of the rejected requests screen from the URL. */
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** Absent in the address: all that is kept. */
+/** An absent parameter means the whole retention period. */
 export const PERIODS = { '': 'Seven days', day: '24 hours', hour: 'One hour' } as const;
 export type Period = keyof typeof PERIODS;
 const HOURS = { '': null, day: 24, hour: 1 } as const satisfies Readonly<Record<Period, number | null>>;
@@ -19,7 +19,7 @@ export const periodOf = (query: URLSearchParams): Period => {
   return Object.hasOwn(PERIODS, asked) ? (asked as Period) : '';
 };
 
-/** Filters by name, and what they are called. */
+/** Filter parameters and their labels. */
 export const FILTERS = { code: 'error', key_id: 'key', member_id: 'member', path: 'path', status: 'status' } as const;
 export type Filter = keyof typeof FILTERS;
 
@@ -38,13 +38,13 @@ export const useRefusedQuery = (): Query => {
 
 type Principal = Pick<SerializedRefusedRequest, 'key_id' | 'member_id' | 'auditor_id'>;
 
-/** Names of keys and members by id; those that may be listed. */
+/** Names of the keys and members that may be listed, by id. */
 export const usePrincipalNames = (): ReadonlyMap<string, string> => new Map([...useKeyNames(), ...useMemberNames()]);
 
 export const principalIdOf = ({ key_id, member_id, auditor_id }: Principal): string =>
   key_id ?? member_id ?? auditor_id ?? '';
 
-/** Who asked, as a row says it. */
+/** The sender of the request as a row shows it. */
 export const principalOf = (principal: Principal, names: ReadonlyMap<string, string>): string => {
   const id = principalIdOf(principal);
   return names.get(id) ?? (id.startsWith('aud_') ? 'an auditor' : shortId(id));

@@ -1,13 +1,13 @@
 /**
- * While a new version is rolled out, two stand behind one address, and a page of one asks the other for its files, which
- * have other names there. The page is loaded anew until both are of one version.
+ * During a rollout two versions of the service share one address, and a page of one version may request files from the
+ * other, where they have different names. The page reloads until both versions match.
  */
 
 const KEPT = 'outbox-reloads';
 const WITHIN_MS = 60_000;
-/** More: a page that can never be whole flickers for longer. Fewer: one that would be is given up. */
+/** More: a page that can never load flickers for longer. Fewer: a page that would have loaded stays broken. */
 const RELOADS_MAX = 7;
-/** Before the first; each pause is twice the one before. */
+/** Pause before the first reload; it doubles each time. */
 const PAUSE_MS = 100;
 
 const reloadsSince = (since: number): readonly number[] => {
@@ -15,7 +15,7 @@ const reloadsSince = (since: number): readonly number[] => {
   return Array.isArray(kept) ? kept.filter((at): at is number => typeof at === 'number' && at > since) : [];
 };
 
-/** Loads the page anew in a moment. @returns false: that was tried often enough. */
+/** Reloads the page after a pause. @returns false if the limit is reached. */
 export const reloadForFiles = (): boolean => {
   const before = reloadsSince(Date.now() - WITHIN_MS);
   if (before.length >= RELOADS_MAX) return false;

@@ -4,11 +4,11 @@ import type { SerializedSearchResult } from '../../http/schemas/search.ts';
 import { linkTo } from './location.ts';
 import { useResource } from './queries.ts';
 
-/** Where typed or pasted text leads: the service resolves it. */
+/** Resolves typed or pasted text to a resource through the service. */
 
-/** While it is typed nothing is asked. Longer delays what is pasted. */
+/** Debounce delay. Shorter: requests while typing. Longer: pasted text takes longer to resolve. */
 const PAUSE_MS = 120;
-/** The search takes no more. */
+/** Input limit of the search endpoint. */
 const CHARACTERS_MAX = 320;
 
 const SCREENS: readonly (readonly [path: string, screen: string])[] = [
@@ -19,7 +19,7 @@ const SCREENS: readonly (readonly [path: string, screen: string])[] = [
   ['/v1/webhooks/', '/webhooks/'],
 ];
 
-/** Screens of things that have no page of their own. */
+/** Screens of resources that have no page of their own. */
 const LISTS: readonly (readonly [path: string, screen: string])[] = [
   ['/v1/messages', '/messages'],
   ['/v1/events', '/events'],
@@ -29,7 +29,7 @@ const LISTS: readonly (readonly [path: string, screen: string])[] = [
   ['/v1/erasures', '/settings'],
 ];
 
-/** The screen that shows what the path of the API reads. */
+/** The screen that shows the resource at an API path. */
 export const screenOf = ({ path, type, id, title }: SerializedSearchResult): string => {
   const { pathname, searchParams } = new URL(path, location.origin);
   if (type === 'request') return linkTo('/requests', { request: id });
@@ -44,16 +44,16 @@ export const screenOf = ({ path, type, id, title }: SerializedSearchResult): str
   return linkTo(list, { ...Object.fromEntries(searchParams), period, address });
 };
 
-export interface Resolved {
+export interface Resolution {
   readonly found: readonly SerializedSearchResult[];
-  /** What is typed has not been answered yet. */
+  /** True until the current text is resolved. */
   readonly isPending: boolean;
-  /** Why it could not be answered. */
+  /** Why the text could not be resolved. */
   readonly error: Error | null;
 }
 
-/** What the service finds for a text, best first. */
-export const useFound = (typed: string): Resolved => {
+/** Resources that match the text, best first. */
+export const useResolution = (typed: string): Resolution => {
   const text = typed.trim().slice(0, CHARACTERS_MAX);
   const [asked, ask] = useState('');
   useEffect(() => {

@@ -7,11 +7,11 @@ import { forgetKeys, noteSession, session } from './credentials.ts';
 import { announceSignOut } from './live.ts';
 import { client } from './queries.ts';
 
-/** Signing in and out as a member. */
+/** Member sign-in and sign-out. */
 
 const PATH = '/v1/session';
 
-/** Asks who is signed in, if anybody may be. */
+/** Reads the current session, if there may be one. */
 export const readSession = async (): Promise<void> => {
   if (session.get() !== undefined) return;
   const found = await request<SerializedSession>(PATH, { environment: 'live' }).catch((error: unknown) => {
@@ -21,7 +21,10 @@ export const readSession = async (): Promise<void> => {
   noteSession(found);
 };
 
-/** Proof of who it is: the token of a link, the answer of a passkey, or a membership chosen after the identity provider. */
+/**
+ * Proof of identity: a link token, a passkey response, or a membership chosen after signing in at the identity
+ * provider.
+ */
 export type Proof =
   | { readonly token: string }
   | { readonly passkey: z.input<typeof assertionSchema> }
@@ -31,7 +34,7 @@ const NONCE_BYTES = 32;
 const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
-/** A proof works once: with the same nonce it is answered again where the answer was lost. */
+/** A proof can be used once. Reusing its nonce repeats the answer if the first one was lost. */
 let last = { proof: '', nonce: '' };
 
 const nonceFor = (proof: string): string => {
@@ -65,14 +68,14 @@ export const signInWith = async (proof: Proof): Promise<void> => {
   noteSession(answer);
 };
 
-/** The session has ended, here or in another tab. */
+/** Clears the session after it ended in this tab or another one. */
 export const noteSignedOut = (): void => {
   noteSession(null);
   forgetKeys();
   client.clear();
 };
 
-/** Ends the session, in all tabs, or forgets the keys of this one. */
+/** Ends the session in all tabs, or deletes this tab's keys. */
 export const signOut = async (): Promise<void> => {
   if (session.get()) {
     await request(PATH, { method: 'DELETE', environment: 'live' }).catch(() => undefined);

@@ -1,28 +1,28 @@
 import { useLayoutEffect } from 'preact/hooks';
 import { letters } from './preferences.ts';
 
-/** Where letters are text. A slider and a box to tick take none. */
+/** Elements in which letters are text. Sliders and check boxes are excluded. */
 const FIELDS = 'input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]';
 
-/** What Enter and the space bar press where it is focused. */
+/** Elements that Enter and the space bar activate when focused. */
 const PRESSED = 'a[href], button, summary, input';
 const PRESSING: readonly string[] = ['Enter', ' '];
 
 const CLOSED = 'dialog:not([open])';
 
-/** Whether a key is a shortcut here: not in fields and dialogs, nor a letter where letters are turned off. */
+/** True if the key is a shortcut here. Fields and dialogs take all keys, and letters can be disabled. */
 export const mayPress = (event: KeyboardEvent): boolean => {
   const taken = PRESSING.includes(event.key) ? `${FIELDS}, ${PRESSED}, dialog` : `${FIELDS}, dialog`;
   const { target } = event;
-  // One that has just closed holds the focus for a moment.
+  // A dialog that has just closed keeps the focus for a moment.
   const isTyping = target instanceof Element && target.closest(taken) !== null && target.closest(CLOSED) === null;
   const isOff = letters.get() === 'off' && /^[\w?/]$/.test(event.key);
   return !isTyping && !isOff && !event.metaKey && !event.ctrlKey && !event.altKey;
 };
 
 /**
- * Keys of a screen, by `KeyboardEvent.key`. A key that follows at once, before the browser paints what the one before
- * it did, acts on what is then selected.
+ * Binds the keys of a screen by `KeyboardEvent.key`. The layout effect rebinds them before the browser paints, so that
+ * a quick second key acts on the new selection.
  */
 export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): void => {
   useLayoutEffect(() => {
@@ -37,5 +37,5 @@ export const useShortcuts = (shortcuts: Readonly<Record<string, () => void>>): v
   });
 };
 
-/** Takes the focus out of a field or button, so that keys are the screen's again. */
+/** Moves the focus from a field or button to the screen, so that its shortcuts work. */
 export const focusScreen = (): void => document.querySelector('main')?.focus({ preventScroll: true });

@@ -3,7 +3,7 @@ import type { statsSchema } from '../../http/schemas/stats.ts';
 import type { Query } from './api.ts';
 import { zone } from './preferences.ts';
 
-/** What the screen of statistics asks for: the parameters of `GET /v1/stats`, in the URL. */
+/** The query of the statistics screen: the parameters of `GET /v1/stats`, kept in the URL. */
 
 export type Stats = z.infer<typeof statsSchema>;
 type Granularity = Stats['granularity'];
@@ -35,7 +35,7 @@ const isOneOf = <T extends string>(values: Readonly<Record<T, unknown>>, text: s
   text !== null && Object.hasOwn(values, text);
 
 export interface StatisticsSearch {
-  /** null: between two given times. */
+  /** null: a custom time range. */
   readonly period: Period | null;
   /** ISO 8601. */
   readonly from: string;
@@ -50,7 +50,7 @@ export interface StatisticsSearch {
 const HOUR_MS = 3_600_000;
 const DAYS = { '7d': 7, '30d': 30, '90d': 90 } as const;
 
-/** Midnight, by the clocks that the screen shows. */
+/** Midnight in the displayed time zone. */
 const midnight = (year: number, month: number, day: number): Date =>
   zone.get() === 'UTC' ? new Date(Date.UTC(year, month, day)) : new Date(year, month, day);
 
@@ -61,7 +61,7 @@ const today = (): readonly [year: number, month: number, day: number] => {
     : [now.getFullYear(), now.getMonth(), now.getDate()];
 };
 
-/** Whole hours, days and months, of which the last one has not ended. */
+/** Start of the period. Periods consist of whole hours, days and months; the last one is still running. */
 const beginOf = (period: Period): Date => {
   const [year, month, day] = today();
   if (period === '24h') return new Date((Math.floor(Date.now() / HOUR_MS) - 23) * HOUR_MS);
@@ -73,7 +73,7 @@ const DEFAULT: Period = '30d';
 const granularityOf = (asked: string | null, period: Period | null): Granularity =>
   GRANULARITIES.find((one) => one === asked) ?? (period === null ? 'day' : PERIODS[period].granularity);
 
-/** What the URL asks for. */
+/** Parses the search from the URL. */
 export const searchOf = (query: URLSearchParams): StatisticsSearch => {
   const asked = query.get('period');
   const from = query.get('from');
@@ -93,7 +93,7 @@ export const searchOf = (query: URLSearchParams): StatisticsSearch => {
   };
 };
 
-/** IANA name of the zone that the screen shows. */
+/** IANA name of the displayed time zone. */
 const timezone = (): string => (zone.get() === 'UTC' ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone);
 
 /** Parameters of `GET /v1/stats`. */
@@ -106,7 +106,7 @@ export const statsQuery = (search: StatisticsSearch): Query => ({
   ...search.filters,
 });
 
-/** Their names as filters of the list of messages. */
+/** Names of the dimensions as filters of the message list. */
 const LISTED: Readonly<Record<Dimension, string>> = {
   recipient_domain: 'recipient_domain',
   mailbox_provider: 'mailbox_provider',
@@ -118,21 +118,21 @@ const LISTED: Readonly<Record<Dimension, string>> = {
   bounce_class: 'bounce_class',
 };
 
-/** Parameters of the list of messages accepted in a time. */
+/** Parameters of the message list for messages accepted within a time range. */
 export const messagesOf = ({ filters }: StatisticsSearch, since: string, until: string) => ({
   since,
   until,
   ...Object.fromEntries(Object.entries(filters).map(([name, value]) => [LISTED[name as Dimension], value])),
 });
 
-/** The day of a time, as a field for days has it. */
+/** The day of a timestamp in the format of a date field. */
 export const dayOf = (at: string): string => {
   const time = new Date(at);
   const shift = zone.get() === 'UTC' ? 0 : time.getTimezoneOffset() * 60_000;
   return new Date(time.getTime() - shift).toISOString().slice(0, 10);
 };
 
-/** The begin of a day of such a field, or of one some days later. */
+/** Midnight of a date field's day, or of a day some days later. */
 export const timeOf = (day: string, later = 0): string => {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   return midnight(year, month - 1, date + later).toISOString();

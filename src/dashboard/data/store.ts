@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A value that parts of a screen follow. */
+/** An observable value shared by parts of a screen. */
 export interface Store<T> {
   get(): T;
   set(value: T): void;
@@ -24,12 +24,12 @@ export const createStore = <T>(initial: T): Store<T> => {
   };
 };
 
-/** Its current value; renders again when it changes. */
+/** Reads the current value and renders again when it changes. */
 export const useStore = <T>(store: Store<T>): T => {
   const [, render] = useState({});
   const shown = store.get();
   useEffect(() => {
-    if (!Object.is(store.get(), shown)) render({}); // effects of parts inside come first, and may have changed it
+    if (!Object.is(store.get(), shown)) render({}); // effects of child components run first and may have changed it
     return store.subscribe(() => render({}));
   }, [store]);
   return shown;

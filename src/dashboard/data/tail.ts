@@ -5,25 +5,25 @@ import { liveness, onEvents } from './live.ts';
 import { useResource } from './queries.ts';
 import { useStore } from './store.ts';
 
-/** The newest events, and those that happen meanwhile. */
+/** The newest events, followed live. */
 
 const SECOND_MS = 1_000;
 
 export interface Tail {
   /** Newest first. */
   readonly events: readonly FeedEvent[];
-  /** How many came since it was opened, shown or not. */
+  /** Events received since the screen opened, shown or not. */
   readonly came: number;
-  /** How many of them in the last second that had any. */
+  /** Events in the most recent second that had any. */
   readonly perSecond: number;
   readonly isPending: boolean;
   readonly error: Error | null;
 }
 
 interface TailOptions {
-  /** Types and families with commas, as the API takes them; empty: all. */
+  /** Types and families separated by commas, in the API's format; empty: all. */
   readonly types: string;
-  /** Events that are kept and shown. */
+  /** Maximum number of events kept and shown. */
   readonly limit: number;
   readonly isPaused?: boolean;
 }
@@ -37,11 +37,11 @@ const merge = (newer: readonly FeedEvent[], older: readonly FeedEvent[], limit: 
   return [...newer, ...older.filter(({ id }) => !known.has(id))].slice(0, limit);
 };
 
-/** What is read again may hold what the stream has not brought yet. Events of one time keep their order. */
+/** A reload may hold events that the stream has not brought yet. Events with the same time keep their order. */
 const newestFirst = (events: readonly FeedEvent[]): readonly FeedEvent[] =>
   events.toSorted((left, right) => Date.parse(right.timestamp) - Date.parse(left.timestamp));
 
-/** While it is paused nothing more is shown; what came meanwhile is shown when it goes on. */
+/** Pausing freezes the list. Events that arrive while it is paused appear when it resumes. */
 export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail => {
   const first = useResource<List<FeedEvent>>({ path: '/v1/events', query: { limit, types } });
   const { state } = useStore(liveness);
@@ -50,7 +50,7 @@ export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail =
   paused.current = isPaused;
   const showNow = useRef<() => void>(() => undefined);
 
-  // What happened before the stream began.
+  // Events from before the stream started are missing, so the first page is read again.
   const was = useRef(state);
   useEffect(() => {
     if (state === 'live' && was.current !== 'live') void first.refetch();
@@ -84,7 +84,7 @@ export const useTail = ({ types, limit, isPaused = false }: TailOptions): Tail =
   }, [isPaused]);
 
   const read = first.isPlaceholderData ? [] : (first.data?.data ?? []);
-  // It is read again when somebody comes back to the window: that must not go on where it is paused.
+  // The query reloads when the window regains focus, which must not change a paused list.
   const older = useRef({ types, read });
   const isOther = older.current.types !== types || older.current.read.length === 0;
   if (!isPaused || isOther) older.current = { types, read };

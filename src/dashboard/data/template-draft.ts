@@ -3,31 +3,31 @@ import type { SerializedContent, SerializedRendering, SerializedWholeTemplate } 
 import { ApiFault, request, send } from './api.ts';
 
 /**
- * The draft of a template while it is written: what is typed is shown at once and saved a moment later. It is saved only
- * over what it was read from, so that two people do not overwrite each other.
+ * The draft of a template during editing. Input shows at once and is saved after a short delay. A save names the
+ * revision it is based on, so that two people cannot overwrite each other.
  */
 
-/** Less would save half words; more would leave the preview behind. */
+/** Shorter: half-typed words are saved. Longer: the preview lags behind. */
 const SAVE_AFTER_MS = 700;
 
 type Edits = Partial<SerializedContent>;
 
 export interface Draft {
-  /** As it was last read or saved; null: not yet. */
+  /** Last loaded or saved state; null: not loaded yet. */
   readonly template: SerializedWholeTemplate | null;
-  /** With what is typed. */
+  /** The content including unsaved input. */
   readonly content: SerializedContent | null;
-  /** `conflict`: somebody else has changed it. */
+  /** `conflict`: another member has changed the draft. */
   readonly state: 'saved' | 'unsaved' | 'saving' | 'conflict';
-  /** Changes when another state is saved. */
+  /** Changes with every saved state. */
   readonly revision: string | null;
-  /** Changes when it is read again, and what was typed is dropped. */
+  /** Changes when the draft is reloaded and unsaved input is dropped. */
   readonly epoch: number;
   readonly error: Error | null;
   change(edits: Edits): void;
-  /** Saves what is not saved yet. @throws {ApiFault} */
+  /** Saves pending changes. @throws {ApiFault} */
   settle(): Promise<void>;
-  /** Reads it again, and drops what is not saved. */
+  /** Reloads the draft and drops unsaved input. */
   reload(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ const isConflict = (error: unknown): boolean => error instanceof ApiFault && err
 const saved = async (path: string, body: Edits, revision: string | null): Promise<Read> =>
   readOf(await send(path, { method: 'PATCH', body, headers: revision === null ? {} : { 'if-match': revision } }));
 
-/** What was typed since. */
+/** Edits made after the ones that were sent. */
 const without = (edits: Edits, sent: Edits): Edits =>
   Object.fromEntries(Object.entries(edits).filter(([field, value]) => sent[field as keyof Edits] !== value));
 
@@ -57,7 +57,7 @@ export const useDraft = (id: string): Draft => {
   const [state, setState] = useState<Draft['state']>('saved');
   const [epoch, setEpoch] = useState(0);
   const [error, setError] = useState<Error | null>(null);
-  // What a save that began earlier must see.
+  // Current values for saves that started in an earlier render.
   const now = useRef({ read, edits });
   now.current = { read, edits };
   const saving = useRef<Promise<void>>(Promise.resolve());
@@ -74,7 +74,7 @@ export const useDraft = (id: string): Draft => {
       keep(await readOf(await send(path)), {});
       setEpoch((before) => before + 1);
     } catch (refused) {
-      setError(refused as Error); // of send
+      setError(refused as Error); // from send
     }
   };
   const save = async (): Promise<void> => {
@@ -86,7 +86,7 @@ export const useDraft = (id: string): Draft => {
       keep(found, without(now.current.edits, sent));
     } catch (refused) {
       setState(isConflict(refused) ? 'conflict' : 'unsaved');
-      setError(refused as Error); // of send
+      setError(refused as Error); // from send
       throw refused;
     }
   };
@@ -109,7 +109,7 @@ export const useDraft = (id: string): Draft => {
     addEventListener('beforeunload', warn);
     return () => {
       removeEventListener('beforeunload', warn);
-      void settle().catch(() => undefined); // another screen is shown: what was typed is kept
+      void settle().catch(() => undefined); // saves pending input when another screen opens
     };
   }, [id]);
 
@@ -129,7 +129,7 @@ export const useDraft = (id: string): Draft => {
   };
 };
 
-/** Of the draft when there is no version. */
+/** Selects the draft if there is no version. */
 export type RenderedPart = {
   readonly version?: number;
   readonly locale?: string;
@@ -137,12 +137,12 @@ export type RenderedPart = {
 
 export interface Rendering {
   readonly rendered: SerializedRendering | null;
-  /** What is rendered, and as of which change of it. */
+  /** The displayed request and the revision that it shows. */
   readonly shown: { readonly asked: RenderedPart; readonly revision: string } | null;
   readonly error: Error | null;
 }
 
-/** What a message would be. @param revision of what is rendered; null: nothing yet. */
+/** Renders a message from the template. @param revision revision to render; null: nothing is loaded yet. */
 export const useRendering = (id: string, asked: RenderedPart, revision: string | null): Rendering => {
   const [rendering, setRendering] = useState<Rendering>({ rendered: null, shown: null, error: null });
   useEffect(() => {

@@ -1,7 +1,7 @@
 import type { SerializedRendering } from '../../http/schemas/template.ts';
 import { ApiFault } from './api.ts';
 
-/** What is wrong with a template, and where: of what was refused, and of the analysis of what it makes. */
+/** Locates the problems of a template, from rejected requests and from the analysis of its output. */
 
 type Finding = SerializedRendering['analysis']['findings'][number];
 
@@ -9,13 +9,13 @@ export interface Problem {
   readonly severity: Finding['severity'];
   readonly sentence: string;
   readonly fix: string | null;
-  /** `html` or `locales.de.html`; null: it cannot be told. */
+  /** For example `html` or `locales.de.html`; null: unknown. */
   readonly field: string | null;
   readonly line: number;
   readonly column: number;
 }
 
-/** As publishing says it, and as rendering does. */
+/** The error format that publishing and rendering share. */
 const PLACED = /^(?<field>\S+) line (?<line>\d+), column (?<column>\d+): (?<sentence>.*)$/s;
 const PLACED_BEHIND = /^(?<field>[^\s:]+): (?<sentence>.*) \(line (?<line>\d+), column (?<column>\d+)\)$/s;
 
@@ -36,7 +36,7 @@ const ofFinding = ({ severity, message, fix, source }: Finding): Problem => ({
   column: source?.column ?? 1,
 });
 
-/** Of a refusal instead of those of the analysis, which is older then. */
+/** Problems from a rejection replace those of the analysis, which is older. */
 export const problemsOf = (error: Error | null, rendered: SerializedRendering | null): readonly Problem[] => {
   if (error === null) return (rendered?.analysis.findings ?? []).map(ofFinding);
   const details = error instanceof ApiFault ? Object.values(error.details).flat() : [];

@@ -1,7 +1,7 @@
 import { zone } from './preferences.ts';
 import { useStore } from './store.ts';
 
-/** Times as people read them, in their own zone or in UTC. */
+/** Formats times for people, in their own zone or in UTC. */
 
 const LOCALE = 'en-GB';
 const MINUTE_MS = 60_000;
@@ -19,7 +19,7 @@ export interface Times {
   full(at: At): string;
   /** 22 Nov, 10:14 */
   short(at: At): string;
-  /** Sunday 22 November, with `Today,` before it. */
+  /** Sunday 22 November, with a leading `Today,` on that day. */
   day(at: At): string;
   /** Thu 19 */
   weekday(at: At): string;
@@ -62,7 +62,7 @@ const made = { local: make(undefined), UTC: make('UTC') };
 export const useTimes = (): Times => made[useStore(zone)];
 
 export const count = (value: number): string => value.toLocaleString(LOCALE);
-/** 98.21 %, and more digits of small shares. */
+/** Formats 98.21 %, with more digits for small shares. */
 export const percent = (share: number): string => {
   const digits = share > 0 && share < 0.001 ? 3 : 2;
   return `${(share * 100).toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })} %`;
@@ -86,13 +86,13 @@ export const duration = (ms: number): string => {
   return rest === 0 ? first : `${first} ${rest} ${small[1]}`;
 };
 
-/** For how long it has been so, in whole seconds: 16 s, 2 min 12 s. */
+/** Time since a moment, in whole seconds: 16 s, 2 min 12 s. */
 export const sofar = (since: At): string =>
   duration(Math.max(1, Math.floor((Date.now() - new Date(since).getTime()) / 1000)) * 1000);
 
 const IN_UTC = /\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\b/g;
 
-/** A sentence of the API with its times as the others of the screen. */
+/** Rewrites the times in a sentence from the API in the displayed format and zone. */
 export const inZone = (sentence: string, { full, zone: name }: Times): string =>
   sentence.replace(IN_UTC, (found) => {
     const at = Date.parse(found.replace(' UTC', 'Z').replace(' ', 'T'));

@@ -1,6 +1,6 @@
 /**
- * What a verifier of a transparency log computes, by the browser alone: Merkle trees (RFC 9162 §2.1) and signed notes
- * (C2SP signed-note, tlog-checkpoint). It takes nothing on trust from the service but the bytes that it checks.
+ * Verifies a transparency log in the browser: Merkle trees (RFC 9162 §2.1) and signed notes (C2SP signed-note,
+ * tlog-checkpoint). It trusts nothing from the service except the bytes that it verifies.
  */
 
 const HASH_BYTES = 32;
@@ -19,7 +19,7 @@ const join = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => {
   return joined;
 };
 
-/** @returns null: it is no base64, or not in its one form. */
+/** @returns null if the text is not canonical base64. */
 export const bytesOf = (base64: string): Uint8Array | null => {
   try {
     const text = atob(base64);
@@ -46,7 +46,7 @@ const isOdd = (value: number): boolean => value % 2 === 1;
 
 type Side = 'left' | 'right';
 
-/** On which side of the way from a node up to the root its siblings stand. The last node of a level may have none. */
+/** The sides of the siblings on the path from a node to the root. The last node of a level may have no sibling. */
 const sidesOf = (node: number, last: number): readonly Side[] => {
   const sides: Side[] = [];
   for (let [at, end] = [node, last]; end > 0; [at, end] = [half(at), half(end)]) {
@@ -61,7 +61,7 @@ interface Step {
   readonly sibling: Uint8Array;
 }
 
-/** @returns null: there are more siblings than the way has, or fewer. */
+/** @returns null if the number of siblings does not match the path. */
 const stepsOf = (sides: readonly Side[], siblings: readonly Uint8Array[]): readonly Step[] | null =>
   sides.length === siblings.length
     ? siblings.map((sibling, index) => ({ sibling, side: sides[index] ?? 'right' }))
@@ -75,7 +75,7 @@ const climb = async (from: Uint8Array, steps: readonly Step[]): Promise<Uint8Arr
   return root;
 };
 
-/** The root that a proof leads to from a leaf (RFC 9162 §2.1.3.2); null: the proof is of another length. */
+/** Root computed from a leaf and its inclusion proof (RFC 9162 §2.1.3.2); null: wrong proof length. */
 export const rootOfInclusion = async (
   index: number,
   size: number,
@@ -91,11 +91,11 @@ interface Tree {
   readonly root: Uint8Array;
 }
 
-/** Both roots that a proof leads to (RFC 9162 §2.1.4.2); null: the proof is of another length. */
+/** Both roots computed from a consistency proof (RFC 9162 §2.1.4.2); null: wrong proof length. */
 const rootsOfConsistency = async (before: Tree, size: number, proof: readonly Uint8Array[]) => {
   let [node, last] = [before.size - 1, size - 1];
   while (isOdd(node)) [node, last] = [half(node), half(last)];
-  // A smaller tree that is one whole subtree stands for itself.
+  // A smaller tree that is a complete subtree is its own first hash.
   const [first, ...rest] = node === 0 ? [before.root, ...proof] : proof;
   const steps = stepsOf(sidesOf(node, last), rest);
   if (first === undefined || steps === null) return null;
@@ -103,7 +103,7 @@ const rootsOfConsistency = async (before: Tree, size: number, proof: readonly Ui
   return { old: await climb(first, old), now: await climb(first, steps) };
 };
 
-/** Whether a tree began as a smaller one. */
+/** True if the smaller tree is a prefix of the larger one. */
 export const isConsistent = async (before: Tree, after: Tree, proof: readonly Uint8Array[]): Promise<boolean> => {
   if (before.size === after.size) return areEqual(before.root, after.root);
   const roots = before.size < after.size ? await rootsOfConsistency(before, after.size, proof) : null;
@@ -111,12 +111,12 @@ export const isConsistent = async (before: Tree, after: Tree, proof: readonly Ui
 };
 
 export interface Note {
-  /** What is signed. */
+  /** The signed part of the note. */
   readonly text: string;
   readonly signatures: readonly { readonly name: string; readonly id: string; readonly bytes: Uint8Array }[];
 }
 
-/** @returns null: it is no note. */
+/** @returns null if the text is not a note. */
 const parseNote = (note: string): Note | null => {
   const end = note.lastIndexOf('\n\n');
   if (end < 0 || !note.endsWith('\n')) return null;
@@ -138,7 +138,7 @@ export interface Checkpoint extends Tree, Note {
   readonly origin: string;
 }
 
-/** @returns null: it is no checkpoint. */
+/** @returns null if the note is not a checkpoint. */
 export const parseCheckpoint = (note: string): Checkpoint | null => {
   const parsed = parseNote(note);
   const [origin = '', size = '', base64 = ''] = parsed?.text.split('\n') ?? [];
@@ -153,7 +153,7 @@ export interface VerifierKey {
   readonly publicKey: Uint8Array<ArrayBuffer>;
 }
 
-/** A key as C2SP signed-note writes it: `<name>+<id>+<base64>`. @returns null: it is none of Ed25519. */
+/** Parses a key in the C2SP signed-note format: `<name>+<id>+<base64>`. @returns null if it is not an Ed25519 key. */
 export const parseVerifierKey = async (text: string): Promise<VerifierKey | null> => {
   const [, name = '', id = '', base64 = ''] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text) ?? [];
   const key = bytesOf(base64);
@@ -162,7 +162,7 @@ export const parseVerifierKey = async (text: string): Promise<VerifierKey | null
   return hexOf(digest.subarray(0, KEY_ID_BYTES)) === id ? { name, id, publicKey: join(key.subarray(1)) } : null;
 };
 
-/** Whether a key signed a note (Ed25519, RFC 8032). @throws in a browser that does not know the algorithm. */
+/** Verifies a note's signature (Ed25519, RFC 8032). @throws in a browser without Ed25519. */
 export const isSignedBy = async (
   { text, signatures }: Note,
   { name, id, publicKey }: VerifierKey,

@@ -1,16 +1,16 @@
 /**
- * Checks the signature of a post as a receiver does (Standard Webhooks 1.0.0), in the browser: the secret goes nowhere.
- * HMAC-SHA256 over `id.timestamp.body`, keyed with the bytes that the secret's Base64 stands for.
+ * Verifies a webhook signature like a receiver does (Standard Webhooks 1.0.0): HMAC-SHA256 over `id.timestamp.body`,
+ * keyed with the decoded secret. It runs in the browser, so the secret never leaves it.
  */
 
 export interface SignedPost {
   /** `whsec_…` */
   readonly secret: string;
-  /** The headers of the post. */
+  /** Headers of the webhook request. */
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;
-  /** As received. */
+  /** Body exactly as received. */
   readonly body: string;
 }
 
@@ -24,7 +24,7 @@ const PREFIX = /^whsec_/;
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-/** @returns null: it is no Base64. */
+/** @returns null if the text is not base64. */
 const decoded = (base64: string): Uint8Array<ArrayBuffer> | null => {
   try {
     return Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
@@ -50,7 +50,7 @@ const rewritten = (body: string): string => {
 
 const wrong = (text: string): Verdict => ({ isRight: false, text });
 
-/** Mistakes that receivers make, told by what the signature would be with each. */
+/** Common receiver mistakes, recognized by the signature that each would produce. */
 const mistakes = ({ secret, id, timestamp, body }: SignedPost, key: Uint8Array<ArrayBuffer>) => {
   const signed = `${id}.${timestamp}.${body}`;
   return [

@@ -13,8 +13,8 @@ interface ActButtonProps {
 }
 
 /**
- * Does at once what needs no second thought. What is shown is read again; a refusal is said on the button. On a
- * screen of the past it is disabled.
+ * A button for an action that needs no confirmation. Afterwards all visible data is reloaded; an error shows on the
+ * button. Disabled on a screen of the past.
  */
 export const ActButton = ({ word, icon, isSmall = false, act }: ActButtonProps): JSX.Element => {
   const isPast = useAsOf() !== null;

@@ -7,7 +7,7 @@ import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
 import { Fault } from './states.tsx';
 
-/** What an action leaves to be seen, and the word that puts it away. */
+/** The content of the dialog after an action, and the label of the button that closes it. */
 export interface Outcome {
   readonly shown: ComponentChildren;
   readonly word: string;
@@ -15,17 +15,17 @@ export interface Outcome {
 
 interface ActionProps {
   readonly word: string;
-  /** On the button that opens the dialog. Default: `word`. */
+  /** Label of the button that opens the dialog. Default: `word`. */
   readonly opener?: string;
   readonly icon: IconName;
   readonly tone: 'primary' | 'danger' | 'plain';
-  /** Asked or said at the head of the dialog. */
+  /** Heading of the dialog: a question or statement. */
   readonly title: string;
-  /** Has to be typed before it can be done: for what cannot be undone. */
+  /** Text to type before the action can be confirmed. Used for actions that cannot be undone. */
   readonly typed?: string;
   readonly isSmall?: boolean;
   readonly children: ComponentChildren;
-  /** @returns what is shown of it; undefined: nothing, and the dialog closes. */
+  /** @returns the outcome to show; undefined: the dialog closes. */
   act(form: FormData): Promise<Outcome | undefined>;
 }
 
@@ -43,14 +43,14 @@ const TypedName = ({ name, onTyped }: { readonly name: string; onTyped(isRight: 
   </label>
 );
 
-/** The browser focuses the button again, if what was done has left it there. */
+/** Moves the focus to the screen if the action removed the button that the browser would focus. */
 const regainFocus = (): void => {
   requestAnimationFrame(() => {
     if (document.activeElement === document.body) focusScreen();
   });
 };
 
-/** Of the button that opens it, and of the one that confirms it: that is what a dialog is for. */
+/** Styles of the button that opens the dialog and of the one that confirms it. */
 const LOOKS = {
   primary: { opener: 'primary', confirm: 'primary' },
   danger: { opener: 'danger', confirm: 'danger' },
@@ -58,8 +58,8 @@ const LOOKS = {
 } as const;
 
 /**
- * A button, a dialog that says what follows, and what came of it. All that is shown is read again afterwards. On a screen
- * of the past it is disabled.
+ * A button with a confirmation dialog that explains the effects and then shows the outcome. Afterwards all visible data
+ * is reloaded. Disabled on a screen of the past.
  */
 export const Action = (props: ActionProps): JSX.Element => {
   const { word, opener = word, icon, tone, title, typed, isSmall = false, children, act } = props;
@@ -71,7 +71,7 @@ export const Action = (props: ActionProps): JSX.Element => {
   const [isBusy, setBusy] = useState(false);
   const isPast = useAsOf() !== null;
   const close = (): void => dialog.current?.close();
-  // Once its fields are there: the first of them is focused.
+  // Runs after the fields have rendered, so that the first one can receive the focus.
   useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
   }, [isOpen]);

@@ -3,11 +3,11 @@ import { useRef } from 'preact/hooks';
 import { CopyButton } from './facts.tsx';
 import { Icon } from './icons.tsx';
 
-/** Quoted for a shell. */
+/** The request as a curl command, quoted for a shell. */
 const curl = (request: string): string =>
   `curl -H "Authorization: Bearer $OUTBOX_KEY" '${location.origin}${request.replaceAll("'", '%27')}'`;
 
-/** The requests of a screen, to be run elsewhere. @param requests paths with their queries. */
+/** Shows the API requests behind a screen, to run elsewhere. @param requests paths with their queries. */
 export const ApiButton = ({ requests }: { readonly requests: readonly string[] }): JSX.Element => {
   const dialog = useRef<HTMLDialogElement>(null);
   return (

@@ -6,22 +6,24 @@ import { count, useTimes } from '../data/time.ts';
 import { Icon } from './icons.tsx';
 
 /**
- * Time travel over the events of one resource. A screen puts `AsOfButton` among its actions and `AsOfBar` above all else,
- * reads with `queryAt(useAsOf())`, and disables what changes anything.
+ * Time travel through the events of one resource. A screen puts `AsOfButton` among its actions and `AsOfBar` at the
+ * top, reads with `queryAt(useAsOf())` and disables every change while it shows the past.
  */
 
-/** Closer together they run into each other. */
+/** Draws at most this many ticks. More would overlap. */
 const TICKS_MAX = 60;
 const LABEL_PERCENT = 12;
-/** Half the thumb of the slider, which cannot leave its track. */
+/** Half the width of the slider's thumb, which cannot leave its track. */
 const THUMB_PIXELS = 10;
 
 interface MomentsProps {
-  /** `momentsOf` its events. */
+  /** Result of `momentsOf` for the resource's events. */
   readonly moments: readonly Moment[];
 }
 
-/** Goes to the newest event, from where each earlier one can be reached. Absent in the past: the bar leads back. */
+/**
+ * Goes to the newest event, from which every earlier one can be reached. Hidden in the past, where the bar leads back.
+ */
 export const AsOfButton = ({ moments }: MomentsProps): JSX.Element | null => {
   const at = useAsOf();
   const newest = moments.at(-1)?.at ?? null;
@@ -35,16 +37,16 @@ export const AsOfButton = ({ moments }: MomentsProps): JSX.Element | null => {
   );
 };
 
-/** Of the last event up to the moment; -1: there was none yet. */
+/** Index of the last event up to a moment; -1: there was none yet. */
 const indexAt = (moments: readonly Moment[], at: string): number => moments.findLastIndex((moment) => moment.at <= at);
 
-interface Placed extends Moment {
+interface PlacedMoment extends Moment {
   readonly index: number;
   readonly percent: number;
 }
 
-/** Labels that do not run into each other: the current one, and then from the left. */
-const labelled = (placed: readonly Placed[], current: number): readonly Placed[] => {
+/** Picks labels that do not overlap: the current one first, then from left to right. */
+const labelled = (placed: readonly PlacedMoment[], current: number): readonly PlacedMoment[] => {
   const shown = placed.filter(({ index }) => index === current);
   for (const one of placed) {
     if (shown.every(({ percent }) => Math.abs(percent - one.percent) >= LABEL_PERCENT)) shown.push(one);
@@ -52,7 +54,7 @@ const labelled = (placed: readonly Placed[], current: number): readonly Placed[]
   return shown;
 };
 
-/** A place on the track, where the middle of the thumb can be. */
+/** CSS position on the track that the middle of the thumb can reach. */
 const leftOf = (percent: number): string =>
   `calc(${THUMB_PIXELS}px + (100% - ${2 * THUMB_PIXELS}px) * ${percent / 100})`;
 
@@ -107,11 +109,11 @@ const Slider = ({ moments, current }: SliderProps): JSX.Element => {
 };
 
 interface BarProps extends MomentsProps {
-  /** As the API answered; absent: it has not answered yet, or there was nothing at that time. */
+  /** From the API's response; absent: no response yet, or the resource did not exist at that time. */
   readonly asOf?: AsOf | undefined;
 }
 
-/** Says that the screen shows the past, and moves in it. Now: nothing. */
+/** Shows which past moment the screen displays and moves between moments. Renders nothing in the present. */
 export const AsOfBar = ({ moments, asOf }: BarProps): JSX.Element | null => {
   const times = useTimes();
   const at = useAsOf();

@@ -9,7 +9,7 @@ import { Mark } from './icons.tsx';
 import { ReleaseDestination } from './release-destination.tsx';
 import { Fault } from './states.tsx';
 
-/** What somebody has to do something about, each with its remedy. */
+/** Lists problems that need action, each with its remedy. */
 
 type TroubleOf<Of extends Trouble['of']> = Extract<Trouble, { readonly of: Of }>;
 
@@ -224,7 +224,7 @@ const TroubleItem = ({ trouble }: { readonly trouble: Trouble }): JSX.Element =>
   }
 };
 
-/** More push everything else out of sight. */
+/** Shows at most this many. More would push everything else off the screen. */
 const SHOWN_MAX = 6;
 
 const keyOf = (trouble: Trouble): string => {

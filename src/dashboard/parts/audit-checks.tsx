@@ -3,27 +3,27 @@ import { useEffect, useState } from 'preact/hooks';
 import type { AuditCheckpoint, AuditEntry, AuditProof } from '../../http/schemas/audit.ts';
 import type { List } from '../../http/schemas/envelope.ts';
 import { ApiFault, request } from '../data/api.ts';
-import { type Check, canCheck, checkLog, checkProof, forgetKept, type LogCheck } from '../data/audit-checks.ts';
+import { type Check, canCheck, checkLog, checkProof, forgetTrustedLog, type LogCheck } from '../data/audit-checks.ts';
 import { client, useResource } from '../data/queries.ts';
 import { count, useTimes } from '../data/time.ts';
 import { Download } from './download.tsx';
 import { Icon, Mark, Pill } from './icons.tsx';
 import { Fault } from './states.tsx';
 
-/** Proofs of the audit log, checked by this browser. */
+/** Shows proofs of the audit log, verified in this browser. */
 
-type Found<T> = { readonly state: 'busy' } | { readonly state: 'done'; readonly value: T } | Failed;
-interface Failed {
+type Computation<T> = { readonly state: 'busy' } | { readonly state: 'done'; readonly value: T } | Failure;
+interface Failure {
   readonly state: 'failed';
   readonly error: Error;
 }
 
-/** What comes of a computation; it is done again when one of `by` is another. */
-const useFound = <T,>(find: () => Promise<T> | null, by: readonly unknown[]): Found<T> => {
-  const [found, setFound] = useState<Found<T>>({ state: 'busy' });
+/** Runs a computation again whenever one of the values in `by` changes. */
+const useComputation = <T,>(find: () => Promise<T> | null, by: readonly unknown[]): Computation<T> => {
+  const [found, setFound] = useState<Computation<T>>({ state: 'busy' });
   useEffect(() => {
     let isWanted = true;
-    const show = (next: Found<T>): void => void (isWanted && setFound(next));
+    const show = (next: Computation<T>): void => void (isWanted && setFound(next));
     setFound({ state: 'busy' });
     find()?.then(
       (value) => show({ state: 'done', value }),
@@ -105,12 +105,12 @@ interface ProofProps {
   readonly newest: AuditCheckpoint | undefined;
 }
 
-/** That an entry stands in the log that was signed. */
+/** Proves that an entry is part of the signed log. */
 export const Proof = ({ entry, newest }: ProofProps): JSX.Element => {
   const path = `/v1/audit/proof/${entry.event_id}`;
   const { data: proof, error, isPlaceholderData } = useResource<AuditProof>({ path });
   const own = proof !== undefined && !isPlaceholderData && newest !== undefined ? proof : null;
-  const found = useFound(
+  const found = useComputation(
     () => (own === null ? null : checkProof(own, entry, newest?.verifier_key ?? '')),
     [own?.checkpoint, own?.event_id, newest?.verifier_key],
   );
@@ -163,7 +163,7 @@ const Broken = ({ value, origin }: { readonly value: LogCheck; readonly origin: 
       type="button"
       class="btn small"
       onClick={() => {
-        forgetKept(origin);
+        forgetTrustedLog(origin);
         location.reload();
       }}
     >
@@ -172,9 +172,9 @@ const Broken = ({ value, origin }: { readonly value: LogCheck; readonly origin: 
   </>
 );
 
-/** Whether the log is the one that this browser saw before. */
+/** Shows whether the log is consistent with the one this browser saw before. */
 export const LogState = ({ newest }: { readonly newest: AuditCheckpoint }): JSX.Element => {
-  const found = useFound(() => checkLog(newest), [newest.note]);
+  const found = useComputation(() => checkLog(newest), [newest.note]);
   const times = useTimes();
   if (found.state === 'busy') return <div class="chain waiting" role="status" />;
   if (found.state === 'failed') {

@@ -10,7 +10,7 @@ import { CopyField, Fact, Facts } from './facts.tsx';
 import { Avatar } from './icons.tsx';
 import type { IconName } from './shapes.ts';
 
-/** By id: keys, domains and members. */
+/** Names of keys, domains and members by id. */
 export type Names = ReadonlyMap<string, string>;
 
 const ICONS: Readonly<Record<string, IconName>> = {
@@ -26,7 +26,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
 const actorOf = ({ actor }: AuditEntry, names: Names): string =>
   `${actorName(actor, names)}${actor.secret_last4 === null ? '' : `, …${actor.secret_last4}`}`;
 
-/** What an entry is about. */
+/** The subject of an entry. */
 const subjectOf = ({ data, stream }: AuditEntry, names: Names): string => {
   const ids = [data.keyId, data.domainId].filter((id) => typeof id === 'string');
   const named = ids.map((id) => names.get(id)).find((name) => name !== undefined);
@@ -60,7 +60,7 @@ export const EntryRow = ({ entry, names, isSelected }: RowProps): JSX.Element =>
   );
 };
 
-/** The screen of what an entry is about, and its report. */
+/** The screen of an entry's subject. */
 const screenOf = ({ stream, leaf_index: index }: AuditEntry) => {
   const id = stream.slice(stream.indexOf('-') + 1);
   const at = { at: `leaf:${index}` };
@@ -97,7 +97,7 @@ const Reports = ({ report }: { readonly report: string }): JSX.Element => (
   </Fact>
 );
 
-/** Who did what, from where, as it is stored; and the proof. */
+/** Shows the entry as stored, with its actor, origin and proof. */
 export const EntryDetails = ({ entry, names, newest }: EntryProps): JSX.Element => {
   const times = useTimes();
   const screen = screenOf(entry);

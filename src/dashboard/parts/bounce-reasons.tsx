@@ -8,7 +8,7 @@ import { Fault } from './states.tsx';
 
 const SHOWN = 5;
 
-/** Bounces of a class, of all buckets. */
+/** Bounces per class, summed over all buckets. */
 const countsOf = ({ data }: Stats): readonly (readonly [string, number])[] => {
   const counts = new Map<string, number>();
   for (const { group, bounced = 0 } of data) {
@@ -20,7 +20,7 @@ const countsOf = ({ data }: Stats): readonly (readonly [string, number])[] => {
 interface BounceReasonsProps {
   /** ISO 8601. */
   readonly since: string;
-  /** Parameters of the message list for the same time. */
+  /** Parameters of the message list for the same period. */
   readonly period: string;
 }
 
@@ -32,7 +32,7 @@ export const bouncesQuery = (since: string) => ({
   group_by: 'bounce_class',
 });
 
-/** Why mail bounced, the most frequent reasons first. */
+/** Reasons for bounces, most frequent first. */
 export const BounceReasons = ({ since, period }: BounceReasonsProps): JSX.Element => {
   const stats = useResource<Stats>({ path: '/v1/stats', query: bouncesQuery(since), everyMs: 30_000 });
   const reasons = stats.data === undefined ? [] : countsOf(stats.data);

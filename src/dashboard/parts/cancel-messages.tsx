@@ -6,7 +6,7 @@ import { count } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
 import { Fault } from './states.tsx';
 
-/** Cancels many messages by `POST /v1/messages/cancel`: those that are picked, or all that match and wait. */
+/** Cancels messages with `POST /v1/messages/cancel`: the selected ones, or all pending ones that match a filter. */
 
 interface Cancellation {
   readonly matched: number;
@@ -14,7 +14,7 @@ interface Cancellation {
   readonly has_more: boolean;
 }
 
-/** Requests of 500 messages. Of more, the rest is asked for again. */
+/** Maximum number of requests, each for 500 messages. If more messages remain, the user has to start again. */
 const ROUNDS_MAX = 200;
 const WAITING: readonly string[] = ['accepted', 'scheduled', 'deferred'];
 
@@ -54,7 +54,7 @@ export const CancelPicked = ({ ids, clear }: PickedProps): JSX.Element => {
   );
 };
 
-/** What the API takes as a filter; null: nothing that matches can be cancelled, or all would be. */
+/** Converts the search to an API filter; null: no match can be cancelled, or the filter would match everything. */
 export const cancellable = ({ filters, since, until }: MessageSearch): Readonly<Record<string, string>> | null => {
   const { message_id: id, status, ...given } = filters;
   const isWaiting = status === undefined || WAITING.includes(status);
@@ -81,14 +81,14 @@ const Matching = ({ filter }: { readonly filter: Filter }): JSX.Element => {
   );
 };
 
-/** @returns null: the rate limit is used up. @throws {ApiFault} */
+/** @returns null if the rate limit is exhausted. @throws {ApiFault} */
 const cancelMore = (filter: Filter): Promise<Cancellation | null> =>
   cancel({ filter }).catch((error: unknown) => {
     if (error instanceof ApiFault && error.status === 429) return null;
     throw error;
   });
 
-/** Round after round, until nothing is left or the rate limit is used up. @throws {ApiFault} */
+/** Repeats until no match is left or the rate limit is exhausted. @throws {ApiFault} */
 const cancelAll = async (filter: Filter): Promise<Outcome> => {
   const first = await cancel({ filter });
   let [done, cancelled, left]: [Cancellation | null, number, number] = [first, 0, 0];

@@ -18,11 +18,11 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 /**
- * An editor of html with Liquid. It lives in a shadow root: there its styles are adopted style sheets, which the page's
- * policy allows, and not elements, which it forbids.
+ * An editor for HTML with Liquid. It renders in a shadow root so that its styles can be adopted style sheets: the
+ * page's content security policy allows these but blocks style elements.
  */
 
-/** A place in the text, from 1. */
+/** A position in the text; line and column start at 1. */
 export interface Spot {
   readonly line: number;
   readonly column: number;
@@ -40,7 +40,7 @@ const colors = HighlightStyle.define([
 
 const look = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--bg-raised)', fontSize: '12px' },
-  // At once: the editor notes the focus itself a moment later.
+  // Uses `:focus-within` as well, because the editor sets its own class a moment later.
   '&.cm-focused, &:focus-within': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px', letterSpacing: '-0.01em' },
   '.cm-content': { padding: '8px 0 12px', caretColor: 'var(--text)' },
@@ -96,16 +96,16 @@ const problemLines = StateField.define<DecorationSet>({
 });
 
 export interface CodeEditorProps {
-  /** For those who cannot see what it is. */
+  /** Accessible name. */
   readonly label: string;
-  /** What it begins with. */
+  /** Initial content. */
   readonly value: string;
-  /** Changes when `value` came from elsewhere, and is to replace what is typed. */
+  /** Changes when `value` comes from elsewhere and must replace the typed text. */
   readonly epoch: number;
   readonly isReadOnly: boolean;
-  /** Whose lines are marked. */
+  /** Positions of the problems whose lines are marked. */
   readonly problems: readonly Spot[];
-  /** Moves there when it changes. */
+  /** Moves the cursor there when it changes. */
   readonly goTo: Spot | null;
   onChange(value: string): void;
 }

@@ -3,15 +3,15 @@ import { linkTo } from '../data/location.ts';
 import { Icon } from './icons.tsx';
 
 interface CrumbProps {
-  /** Of the list. */
+  /** Path of the list. */
   readonly path: string;
   readonly word: string;
   readonly id: string;
-  /** At its end: what leads to the things beside this one. */
+  /** Links to neighbouring items, shown at the end. */
   readonly children?: ComponentChildren;
 }
 
-/** Leads from a thing back to the list it is in. */
+/** Links an item back to its list. */
 export const Crumb = ({ path, word, id, children }: CrumbProps): JSX.Element => (
   <div class="crumb">
     <a href={linkTo(path)}>{word}</a>

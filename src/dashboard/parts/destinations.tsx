@@ -7,9 +7,9 @@ import { Status } from './icons.tsx';
 import { ReleaseDestination } from './release-destination.tsx';
 import { Empty } from './states.tsx';
 
-/** Where mail waits: domains that asked to wait, and mailbox providers that are suspended. */
+/** Places where mail waits: domains that asked for a pause, and suspended mailbox providers. */
 
-/** @param stats of the last hour and what is counted of this quarter. */
+/** @param stats statistics of the last hour and the current quarter of an hour. */
 export const perMinute = (recipients: number, stats: Stats | undefined): string => {
   const minutes = (Date.now() - Date.parse(stats?.from ?? '')) / 60_000;
   const rate = stats === undefined ? 0 : recipients / minutes;
@@ -22,7 +22,7 @@ type Waiting = SerializedBacklog['data'][number];
 interface Row {
   readonly domain: string;
   readonly waiting: Waiting | null;
-  /** Delivered in the last hour: `12/min`. */
+  /** Delivery rate over the last hour, such as `12/min`. */
   readonly rate: string;
 }
 

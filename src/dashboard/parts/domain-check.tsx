@@ -6,16 +6,16 @@ import { client } from '../data/queries.ts';
 import { createStore, useStore } from '../data/store.ts';
 import { duration } from '../data/time.ts';
 
-/** Asks the name servers when somebody wants to know, and goes on asking while records are being published. */
+/** Checks a domain's DNS on demand and repeats the check while records are being published. */
 
 const EVERY_MS = 10_000;
-/** Each check is put on record. Who is not done by then asks again. */
+/** Every check is recorded in the audit log. After this many, the user must start again. */
 const CHECKS_MAX = 12;
 
 interface Asking {
   readonly domainId: string;
   readonly left: number;
-  /** When the last answer came. */
+  /** Time of the last result. */
   readonly answeredAt: number | null;
 }
 
@@ -59,7 +59,7 @@ export const useCheck = (domainId: string, domain: SerializedDomain | undefined)
 
 const SECOND_MS = 1000;
 
-/** Says that it is being asked, and how long ago the last answer came. */
+/** Shows that a check is running and how old the last result is. */
 export const Checking = (): JSX.Element | null => {
   const now = useStore(asking);
   const [, render] = useState({});

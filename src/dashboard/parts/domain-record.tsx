@@ -5,7 +5,7 @@ import { Icon, Mark, Status } from './icons.tsx';
 import { Prose } from './prose.tsx';
 import type { State } from './shapes.ts';
 
-/** A DNS record of a domain: what is to be published, what was seen, and what to do about it. */
+/** A DNS record of a domain: the expected value, the value found and how to fix it. */
 
 export const AUTHENTICATION = [
   { name: 'DKIM', of: 'dkim', required: true },
@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<DomainRecord['purpose'], string>> = {
   dmarc: 'DMARC',
 };
 
-/** With the kind of the key. */
+/** Name of the record, including the type of a DKIM key. */
 export const nameOf = ({ purpose, value }: DomainRecord): string =>
   purpose === 'dkim' ? `DKIM key, ${value.includes('k=rsa') ? 'RSA' : 'Ed25519'}` : NAMES[purpose];
 
@@ -34,7 +34,7 @@ const STATES_OF: Readonly<Record<DomainRecord['state'], State>> = {
   unknown: 'unchecked',
 };
 
-/** Of one that mail can be sent without, a lack is a warning. */
+/** A faulty optional record is only a warning: mail can be sent without it. */
 export const stateOf = ({ state, required }: Pick<DomainRecord, 'state' | 'required'>): State =>
   !required && STATES_OF[state] === 'fault' ? 'warning' : STATES_OF[state];
 
@@ -57,7 +57,7 @@ export const RecordStatus = ({ state, required, word }: RecordStatusProps): JSX.
   </span>
 );
 
-/** More characters are cut from the middle: nobody reads a key. */
+/** Longer values are cut in the middle. Keys are copied, not read. */
 const SHOWN_MAX = 130;
 const ENDS = [60, 30] as const;
 
@@ -76,7 +76,7 @@ const Value = ({ text, name }: { readonly text: string; readonly name: string })
   </>
 );
 
-/** A long value in it is to be copied rather than read. */
+/** A sentence in which long values can be copied. */
 const Sentence = ({ text, strings }: { readonly text: string; readonly strings: string }): JSX.Element => {
   const [before, ...after] = text.split(strings);
   return (
@@ -87,7 +87,7 @@ const Sentence = ({ text, strings }: { readonly text: string; readonly strings: 
   );
 };
 
-/** One that is not as it should be. */
+/** A record that is missing or wrong. */
 export const RecordToFix = ({ record }: { readonly record: DomainRecord }): JSX.Element => {
   const isSeen = record.state !== 'unknown';
   const strings = inStrings(record.value);
@@ -140,7 +140,7 @@ export const RecordToFix = ({ record }: { readonly record: DomainRecord }): JSX.
   );
 };
 
-/** One that was seen as it should be, or is not needed. */
+/** A record that is correct or optional. */
 export const RecordRow = ({ record }: { readonly record: DomainRecord }): JSX.Element => (
   <li class="okrow">
     <Mark state={stateOf(record)} />

@@ -8,7 +8,7 @@ import { Fault } from './states.tsx';
 
 const filled = (form: FormData, name: string): string | null => String(form.get(name) ?? '').trim() || null;
 
-/** What its mail follows, and how pages for recipients show it. */
+/** Tracking settings of a domain, and its branding on recipient pages. */
 export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDomain> }): JSX.Element => {
   const isPast = useAsOf() !== null;
   const [error, setError] = useState<Error | null>(null);

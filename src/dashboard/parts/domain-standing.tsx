@@ -104,7 +104,7 @@ const WarmUpOf = ({ id }: { readonly id: string }): JSX.Element => {
   );
 };
 
-/** How the mail of a domain is taken, and what is done about it. How it is taken is known of now alone. */
+/** Reputation and warm-up of a domain, with the resulting actions. Known only for the present. */
 export const DomainStanding = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
   const times = useTimes();
   const { id, next_check_at: nextAt, created_at: createdAt } = domain;

@@ -10,12 +10,12 @@ interface DownloadProps {
   readonly path: string;
   readonly query?: Query;
   readonly accept: string;
-  /** Of the file. */
+  /** Name of the saved file. */
   readonly name: string;
   readonly tone?: 'primary' | 'small';
 }
 
-/** Saves an answer of the API as a file. Links cannot send a key, so it is read first. */
+/** Saves a response of the API as a file. It is fetched by script because a link cannot send an API key. */
 export const Download = ({ word, path, query = {}, accept, name, tone }: DownloadProps): JSX.Element => {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | null>(null);

@@ -9,7 +9,7 @@ import { STATES } from './shapes.ts';
 import { Fault } from './states.tsx';
 
 const SHOWN = 9;
-/** What became of mail. That it was accepted and is being sent says little. */
+/** Outcomes only. Accepted and sending events say little. */
 const TYPES = [
   'scheduled',
   'delivered',
@@ -26,7 +26,7 @@ const TYPES = [
   .map((name) => `message.${name}`)
   .join(',');
 
-/** What became of mail just now. */
+/** The latest outcomes of mail. */
 export const EventFeed = (): JSX.Element => {
   const times = useTimes();
   const { events, isPending, error } = useTail({ types: TYPES, limit: SHOWN });

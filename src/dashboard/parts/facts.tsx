@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
-/** What is known of a thing, as names and values. */
+/** A list of names and values. */
 export const Facts = ({ children }: { readonly children: ComponentChildren }): JSX.Element => (
   <dl class="facts">{children}</dl>
 );
@@ -21,7 +21,7 @@ export const Fact = ({ name, children }: FactProps): JSX.Element => (
 
 const COPIED_MS = 1_500;
 
-/** @returns whether it was copied just now, and what copies it. */
+/** @returns true if the text was copied just now, and a function that copies it. */
 const useCopy = (read: () => string): readonly [boolean, () => void] => {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
@@ -41,7 +41,7 @@ export const CopyButton = ({ text, label = 'Copy' }: { readonly text: string; re
   );
 };
 
-/** In words. */
+/** A copy button with a text label. */
 export const CopyLink = ({ text, word }: { readonly text: string; readonly word: string }): JSX.Element => {
   const [isCopied, copy] = useCopy(() => text);
   return (
@@ -54,11 +54,11 @@ export const CopyLink = ({ text, word }: { readonly text: string; readonly word:
 interface CopyWholeProps {
   readonly text: string;
   readonly word: string;
-  /** Without a border, where it stands in one. */
+  /** Omits the border inside a bordered container. */
   readonly isGhost?: true;
 }
 
-/** As a button with a word. */
+/** A full-size copy button with a label. */
 export const CopyWhole = ({ text, word, isGhost }: CopyWholeProps): JSX.Element => {
   const [isCopied, copy] = useCopy(() => text);
   return (
@@ -69,7 +69,7 @@ export const CopyWhole = ({ text, word, isGhost }: CopyWholeProps): JSX.Element 
   );
 };
 
-/** The address of the screen, as it is shown. */
+/** Copies the URL of the current screen. */
 export const CopyAddress = (): JSX.Element => {
   const [isCopied, copy] = useCopy(() => location.href);
   return (
@@ -80,7 +80,7 @@ export const CopyAddress = (): JSX.Element => {
   );
 };
 
-/** A value in its own type face, with a button that copies it. */
+/** A monospace value with a copy button. */
 export const CopyField = ({ text, name }: { readonly text: string; readonly name: string }): JSX.Element => (
   <span class="cp">
     <code title={text}>{text}</code>

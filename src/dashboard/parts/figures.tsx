@@ -8,9 +8,9 @@ export const Figures = ({ children }: { readonly children: ComponentChildren }):
 interface FigureProps {
   readonly name: string;
   readonly value: ComponentChildren;
-  /** Colour in the plots: a class. */
+  /** CSS class of the colour in plots. */
   readonly plot?: string;
-  /** What the number is to be seen beside. */
+  /** Context shown next to the number. */
   readonly children?: ComponentChildren;
 }
 

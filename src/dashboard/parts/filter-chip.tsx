@@ -3,16 +3,16 @@ import { navigate, withParameters } from '../data/location.ts';
 import { Icon } from './icons.tsx';
 
 interface FilterChipProps {
-  /** Of the parameter in the address. */
+  /** Name of the URL parameter. */
   readonly name: string;
-  /** What it is called. */
+  /** Label of the filter. */
   readonly word: string;
   readonly value: string;
-  /** What removing it is called. */
+  /** Label of the button that removes the filter. */
   readonly removed: string;
 }
 
-/** A filter in the address of the screen, with a button that takes it out. */
+/** An active filter with a button that removes it from the URL. */
 export const FilterChip = ({ name, word, value, removed }: FilterChipProps): JSX.Element => (
   <span class="chip">
     <span>{word}</span> <bdi class="value">{value}</bdi>

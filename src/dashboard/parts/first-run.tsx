@@ -13,7 +13,7 @@ import { CopyWhole } from './facts.tsx';
 import { Icon, Mark } from './icons.tsx';
 import { MakeKey } from './key-dialogs.tsx';
 
-/** The way of an organization to its first mail. */
+/** Guides a new organization to its first mail. */
 
 interface StepProps {
   readonly number: number;
@@ -47,10 +47,10 @@ const TLS = {
   implicit: 'from the first byte',
 } as const satisfies Readonly<Record<SubmissionServer['tls'], string>>;
 
-/** An IPv6 address stands in brackets (RFC 3986 §3.2.2). */
+/** Puts an IPv6 address in brackets (RFC 3986 §3.2.2). */
 const inUrl = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
-/** What a program asks for, and a command that sends by it. */
+/** SMTP settings and a command that sends with them. */
 const bySmtp = (
   from: string,
   { host, port, tls }: SubmissionServer,
@@ -91,7 +91,7 @@ const SNIPPETS = {
 console.log(await answer.json());`,
 } as const;
 
-/** Ways to send, by name; one for each server that takes mail by SMTP. */
+/** Code samples by name, with one for each SMTP submission server. */
 const snippetsFor = (from: string, submission: SerializedSubmission | undefined): ReadonlyMap<string, string> =>
   new Map([
     ...Object.entries(SNIPPETS).map(([name, text]) => [name, text(from)] as const),
@@ -173,7 +173,7 @@ const Captured = (): JSX.Element => {
   );
 };
 
-/** A link is needed again, and a passkey is not. */
+/** Offers a passkey, so that the next sign-in needs no link. */
 const SignedIn = (): JSX.Element => {
   const isMember = useStore(session)?.member != null;
   if (!isMember) return <>This browser is in.</>;
@@ -188,10 +188,10 @@ const SignedIn = (): JSX.Element => {
   );
 };
 
-/** Of what comes with no event: people who are invited elsewhere. */
+/** Polling interval for changes without an event, such as an invitation accepted elsewhere. */
 const EVERY_MS = 5_000;
 
-/** Those of the first page; empty while it is read, and for who may not look. */
+/** Domains of the first page; empty while loading or without permission. */
 const useDomainsWithRecords = (): readonly SerializedDomain[] =>
   useResource<List<SerializedDomain>>({ path: '/v1/domains', everyMs: EVERY_MS, enabled: useMayManage() }).data?.data ??
   [];
@@ -249,7 +249,10 @@ const Others = ({ isDone }: { readonly isDone: boolean }): JSX.Element => (
 const TOGETHER_MS = 1_000;
 const COMPLETES = /^(?:message\.accepted|domain\.)/;
 
-/** Reads everything again when something happens that may complete a step, once a second at most. @returns stops. */
+/**
+ * Reloads everything after an event that may complete a step, at most once per second. @returns a function that stops
+ * it.
+ */
 const readAgain = (): (() => void) => {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const read = (): void => {
@@ -267,11 +270,11 @@ const readAgain = (): (() => void) => {
 
 interface FirstRunProps {
   readonly hasMail: boolean;
-  /** Shows the overview instead. */
+  /** Shows the overview instead of these steps. */
   onDone(): void;
 }
 
-/** Four steps that complete themselves. */
+/** Four steps that complete automatically. */
 export const FirstRun = ({ hasMail, onDone }: FirstRunProps): JSX.Element => {
   const domains = useDomainsWithRecords();
   const members = useMembers(EVERY_MS);

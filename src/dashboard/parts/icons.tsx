@@ -1,28 +1,28 @@
 import type { JSX } from 'preact';
 import { ICONS, type IconName, MARKS, STATES, type State } from './shapes.ts';
 
-/** A line drawing beside words, which say the same. */
+/** A decorative icon. The text next to it says the same. */
 export const Icon = ({ name }: { readonly name: IconName }): JSX.Element => (
   <svg class="i" viewBox="0 0 16 16" aria-hidden="true">
     <path d={ICONS[name]} />
   </svg>
 );
 
-/** First letters of the first and the last name; empty where a name has none. */
+/** Initials of the first and last name; empty if the name has none. */
 const initialsOf = (name: string): string => {
   const letters = name.split(/\s+/).flatMap((word) => /\p{L}/u.exec(word)?.[0] ?? []);
   return [letters[0], letters.length > 1 ? letters.at(-1) : undefined].join('').toUpperCase();
 };
 
 interface AvatarProps {
-  /** Of a person. */
+  /** The person's name. */
   readonly name: string | null;
-  /** Where there is no name. */
+  /** Shown if there is no name. */
   readonly icon: IconName;
   readonly title?: string;
 }
 
-/** Who it is, beside words that say the same. */
+/** A decorative avatar. The text next to it names the person. */
 export const Avatar = ({ name, icon, title }: AvatarProps): JSX.Element => {
   const initials = initialsOf(name ?? '');
   return (
@@ -44,7 +44,7 @@ export const Mark = ({ state }: { readonly state: State }): JSX.Element => {
   );
 };
 
-/** Shape, colour and word. @param word instead of the state's own. */
+/** A state as shape, colour and word. @param word replaces the state's own word. */
 export const Status = ({ state, word }: { readonly state: State; readonly word?: string }): JSX.Element => (
   <span class={`status ${STATES[state].tone}`}>
     <Mark state={state} />

@@ -20,7 +20,7 @@ const KINDS = {
   late_recipients: 'Changes of the count of an earlier invoice',
 } as const;
 
-/** Where the events of a line go on; null: these were the last. */
+/** Path of the next page of a line's events; null: this was the last page. */
 const furtherOf = (events: string, { has_more: hasMore, next_cursor: cursor }: List<FeedEvent>): string | null => {
   if (!hasMore || cursor === null) return null;
   const url = new URL(events, location.origin);
@@ -43,7 +43,7 @@ const EventRow = ({ event }: { readonly event: FeedEvent }): JSX.Element => {
   );
 };
 
-/** What a line counts, read page by page when it is wanted. */
+/** The events that a line counts, loaded page by page on demand. */
 const LineEvents = ({ events }: { readonly events: string }): JSX.Element => {
   const [found, setFound] = useState<readonly FeedEvent[]>([]);
   const [next, setNext] = useState<string | null>(events);
@@ -123,7 +123,7 @@ const InvoiceRow = ({ invoice }: { readonly invoice: SerializedInvoice }): JSX.E
   );
 };
 
-/** Invoices, newest first; each with its lines, and each line with the events it counts. */
+/** Invoices, newest first. Each expands to its lines, and each line to the events it counts. */
 export const Invoices = (): JSX.Element => {
   const list = useList<SerializedInvoice>({ path: '/v1/billing/invoices', query: { limit: 24 } });
   return (

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** A string, with the colon behind it if it is a name; or a number or a word. */
+/** A string, with the following colon if it is a name; or a number or literal. */
 const TOKEN = /("(?:[^"\\]|\\.)*"(?:\s*:)?|\b(?:-?\d[\d.eE+-]*|true|false|null)\b)/;
 
 const classOf = (token: string): string => {
@@ -16,10 +16,10 @@ const indented = (text: string): string => {
   }
 };
 
-/** JSON as people read it; other text as it is. */
+/** Formats JSON for reading and shows any other text unchanged. */
 export const JsonView = ({ text, label }: { readonly text: string; readonly label: string }): JSX.Element => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-  // biome-ignore lint/a11y/useSemanticElements: it is text as it is
+  // biome-ignore lint/a11y/useSemanticElements: the text is shown unchanged
   <pre class="json" tabIndex={0} aria-label={label} role="region">
     {indented(text)
       .split(TOKEN)

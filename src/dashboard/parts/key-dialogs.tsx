@@ -92,10 +92,10 @@ const LIMITS = { send: 'messages sent', read: 'reads', manage: 'changes' } as co
 
 const LIMITED = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
 
-/** As a field takes it, UTC. */
+/** Converts a timestamp to the value of a date-time field, in UTC. */
 const fieldOf = (at: string | null): string => (at === null ? '' : at.slice(0, 'yyyy-mm-ddThh:mm'.length));
 
-/** Words between spaces, commas or line ends. */
+/** Splits a field at spaces, commas and line ends. */
 const listIn = (form: FormData, name: string): readonly string[] =>
   String(form.get(name) ?? '')
     .split(/[\s,]+/)
@@ -103,14 +103,14 @@ const listIn = (form: FormData, name: string): readonly string[] =>
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** @param before as it is: seconds, which the field leaves out, stay. */
+/** @param before the current expiry. The field has no seconds, so an unchanged value keeps them. */
 const expiryIn = (form: FormData, before: string | null): string | null => {
   const typed = String(form.get('expires_at') ?? '');
   if (typed === fieldOf(before)) return before;
   return typed === '' ? null : `${typed}:00Z`;
 };
 
-/** What stays as it is is left out: not every key may change all of it. */
+/** Only the changed fields: some keys may change only some of them. */
 const changesIn = (form: FormData, apiKey: SerializedApiKey): Readonly<Record<string, unknown>> => {
   const limits = LIMITED.map((kind) => [kind, Number(form.get(`limit_${kind}`))] as const).filter(
     ([kind, limit]) => limit !== apiKey.rate_limits[kind],

@@ -87,9 +87,9 @@ const Sentence = ({ entry }: { readonly entry: KeyHistoryEntry }): JSX.Element =
 
 interface EntryProps {
   readonly entry: KeyHistoryEntry;
-  /** Of keys and members, by id. */
+  /** Names of keys and members by id. */
   readonly names: ReadonlyMap<string, string>;
-  /** It came after the moment that is shown. */
+  /** True if the entry is newer than the displayed moment. */
   readonly isLater: boolean;
 }
 
@@ -127,7 +127,7 @@ interface HistoryProps {
 export const useKeyHistory = (id: string) =>
   useList<KeyHistoryEntry>({ path: `/v1/api-keys/${id}/history`, query: { limit: 50 } });
 
-/** What became of a key and by whom, newest first. In the past, what came later is above a line. */
+/** History of a key, newest first. In the past, a line separates later entries. */
 export const KeyHistory = ({ entries, list, upTo }: HistoryProps): JSX.Element => {
   const times = useTimes();
   const names = useSenderNames();

@@ -8,20 +8,20 @@ import { STATES, type State } from './shapes.ts';
 type Recipient = SerializedMessage['recipients'][number];
 type Step = Explanation['steps'][number];
 
-/** Beyond these, the worst are shown. */
+/** If there are more recipients, the worst are shown. */
 const LANES_MAX = 8;
 const OPEN: readonly string[] = ['accepted', 'scheduled', 'sending', 'deferred'];
-/** Worst first. */
+/** States by severity, worst first. */
 const ORDER: readonly State[] = ['failed', 'bounced', 'expired', 'deferred', 'suppressed', 'sending', 'scheduled'];
 const TICKS_MS = [1_000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000] as const;
-/** Ticks nearer to each other run into each other. */
+/** Ticks closer than this share of the axis overlap. */
 const TICK_PERCENT = 9;
-/** The word "now" is shorter. */
+/** Smaller than for ticks, because the word "now" is shorter. */
 const NOW_PERCENT = 6;
-/** The first tenth of a second takes no room. */
+/** Start of the logarithmic axis: the first tenth of a second takes no space. */
 const SMALLEST_MS = 100;
 
-/** Share of a logarithmic axis. */
+/** Position on the logarithmic axis, 0 to 1. */
 const scale =
   (mostMs: number) =>
   (ms: number): number =>
@@ -86,7 +86,7 @@ interface LanesProps {
   readonly now: number;
 }
 
-/** One row per recipient on a logarithmic axis of time: what happened, what is waited for, and when it goes on. */
+/** One row per recipient on a logarithmic time axis: past events, the current wait and the next attempt. */
 export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element => {
   const began = new Date(message.created_at).getTime();
   const isOpen = message.recipients.some(({ status }) => OPEN.includes(status));
@@ -147,6 +147,6 @@ export const Lanes = ({ message, explanation, now }: LanesProps): JSX.Element =>
   );
 };
 
-/** Whether a step is about a recipient. */
+/** True if a step concerns the recipient. */
 export const isOf = ({ recipient, facts }: Step, id: string): boolean =>
   recipient?.id === id || facts.recipient_ids?.includes(id) === true;

@@ -5,14 +5,14 @@ import { Fault, Skeleton } from './states.tsx';
 interface ListedProps<Row> {
   readonly label: string;
   readonly list: ReturnType<typeof useList<Row>>;
-  /** Of the list, besides `list`. */
+  /** CSS class of the list in addition to `list`. */
   readonly look: string;
   readonly empty: JSX.Element;
   keyOf(row: Row): string;
   render(row: Row): JSX.Element;
 }
 
-/** A list of few rows, with what is shown instead of them, and a button for further ones. */
+/** A short list with an empty state and a button for more rows. */
 export const Listed = <Row,>({ label, list, look, empty, keyOf, render }: ListedProps<Row>): JSX.Element => {
   const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   return (

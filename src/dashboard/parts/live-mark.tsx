@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { liveness } from '../data/live.ts';
 import { useStore } from '../data/store.ts';
 
-/** Whether what is beside it follows what happens. */
+/** Shows whether the neighbouring data is live. */
 export const LiveMark = (): JSX.Element => {
   const { state } = useStore(liveness);
   return (

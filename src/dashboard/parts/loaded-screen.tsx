@@ -5,10 +5,10 @@ import { reloadForFiles } from '../data/reload.ts';
 import type { Screen } from '../screens/table.ts';
 import { ScreenFault, Skeleton } from './states.tsx';
 
-/** Of screens that were shown before: they show again without a blank in between. */
+/** Components of screens shown before, so that they appear again without a blank. */
 const loaded = new Map<Screen, ComponentType<{ readonly id: string }>>();
 
-/** Whether the service answers: a page that is loaded anew from a service that is away is lost. */
+/** True if the service responds. Reloading the page while it is down would lose the page. */
 const isServed = (): Promise<boolean> =>
   fetch('/dashboard', { cache: 'no-store' }).then(
     ({ ok }) => ok,
@@ -16,10 +16,10 @@ const isServed = (): Promise<boolean> =>
   );
 
 const UNREACHABLE = new ApiFault('The service does not answer.', { status: 0, code: 'unreachable', requestId: null });
-/** A screen whose code could not be loaded is tried again this often. */
+/** Retry interval for a screen whose code could not be loaded. */
 const AGAIN_MS = 5_000;
 
-/** Loads the code of a screen. @returns what is wrong; null: it is there, or the page is about to be loaded anew. */
+/** Loads the code of a screen. @returns the error; null: the code is loaded, or the page is about to reload. */
 const load = async (screen: Screen): Promise<Error | null> => {
   try {
     loaded.set(screen, await screen.load());
@@ -31,7 +31,7 @@ const load = async (screen: Screen): Promise<Error | null> => {
   }
 };
 
-/** A screen, whose code is loaded if need be. */
+/** A screen whose code is loaded on demand. */
 export const LoadedScreen = ({ screen, id }: { readonly screen: Screen; readonly id: string }): JSX.Element => {
   const [fault, setFault] = useState<Error | null>(null);
   const [tried, tryAgain] = useState(0);

@@ -3,16 +3,16 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './icons.tsx';
 
 /**
- * A mail as it looks: a document of its own with a policy of its own, which the browser asks for by itself. It sends the
- * session of a member and cannot send the API key of a tab.
+ * Displays a mail in a document with its own content security policy, requested by the browser itself. That request
+ * sends a member's session but cannot send a tab's API key.
  */
 
-/** More than `allow-popups`, with which links open, is never given. */
+/** Grants nothing beyond pop-ups, which links need to open. */
 const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox';
 
 interface ChoiceProps {
   readonly legend: string;
-  /** Both words of it. */
+  /** Labels of both options. */
   readonly words: readonly [off: ComponentChildren, on: ComponentChildren];
   readonly isOn: boolean;
   choose(isOn: boolean): void;
@@ -40,10 +40,10 @@ const WIDTHS = [
   </>,
 ] as const;
 
-/** Where the screen itself is one of a phone. */
+/** Matches when the dashboard itself is on a phone. */
 const IS_PHONE = '(max-width: 760px)';
 
-/** How a mail is looked at. */
+/** Display options of a mail. */
 export interface Looks {
   readonly isPhone: boolean;
   readonly isDark: boolean;
@@ -67,10 +67,10 @@ export const LooksChoice = ({ looks }: { readonly looks: Looks }): JSX.Element =
   </>
 );
 
-/** Pixels. Mails are written for about as much; where there is less room for it, one is shown smaller, not cut off. */
+/** Width in pixels for which most mails are written. In a narrower space the mail is scaled down instead of cropped. */
 const DESKTOP_WIDTH = 640;
 
-/** How much smaller than it is a mail is to be shown within an element. */
+/** Scale factor that fits a mail into its container. */
 const useFit = () => {
   const within = useRef<HTMLDivElement>(null);
   const [fit, setFit] = useState(1);
@@ -86,7 +86,10 @@ const useFit = () => {
 
 interface FrameProps {
   readonly source: string;
-  /** Of what is behind the source: another one is loaded behind the one that is shown, and then takes its place. */
+  /**
+   * Changes when the document behind the source changes. The new document loads in the background and then replaces the
+   * old one.
+   */
   readonly revision?: string;
   readonly looks: Pick<Looks, 'isPhone' | 'isDark'>;
   readonly title: string;

@@ -11,7 +11,7 @@ import { Action, type Outcome } from './action.tsx';
 import { CopyButton } from './facts.tsx';
 import { Fault, Skeleton } from './states.tsx';
 
-/** What owners do with members. */
+/** Actions of owners on members. */
 
 const ROLES = {
   owner: 'everything, also members and billing',
@@ -149,7 +149,7 @@ const PasskeyField = ({ member }: OfMember): JSX.Element => {
   );
 };
 
-/** Nothing where the member has none. */
+/** Renders nothing for a member without passkeys. */
 export const MemberPasskeys = ({ member }: OfMember): JSX.Element | null => {
   if (member.passkeys === 0) return null;
   const opener = member.passkeys === 1 ? '1 passkey' : `${member.passkeys} passkeys`;

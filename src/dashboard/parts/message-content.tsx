@@ -10,7 +10,7 @@ import { Fact, Facts } from './facts.tsx';
 import { Icon } from './icons.tsx';
 import { Empty, Fault, Notice, Skeleton } from './states.tsx';
 
-/** What a message says. Reading it is put on record, so it is read only when it is asked for. */
+/** The content of a message. Reading it is recorded in the audit log, so it loads only on request. */
 
 const Gone = ({ error }: { readonly error: Error }): JSX.Element =>
   error instanceof ApiFault && error.code === 'content_gone' ? (
@@ -26,7 +26,7 @@ interface Read<T> {
   readonly error: Error | null;
 }
 
-/** What was read, or why it cannot be. */
+/** Shows the data, or the reason why it could not be loaded. */
 const shown = <T,>({ data, error }: Read<T>, show: (data: T) => JSX.Element): JSX.Element => {
   if (error !== null) return <Gone error={error} />;
   return data === undefined ? <Skeleton rows={4} /> : show(data);
@@ -48,7 +48,7 @@ const Source = ({ text }: { readonly text: string }): JSX.Element => (
   </pre>
 );
 
-/** The text that is sent, and the html as it was written. */
+/** The text as sent, and the HTML as it was submitted. */
 export const MessageText = ({ id }: OfMessage): JSX.Element =>
   shown(useContent(id), ({ text, html }) => (
     <div class="card source">
@@ -98,7 +98,7 @@ const bytesOf = ({ content }: Attachment): Uint8Array<ArrayBuffer> =>
     one.charCodeAt(0),
   );
 
-/** As bytes, whatever it claims to be: it is kept, not opened. */
+/** Saves the attachment as plain bytes, so that the browser never opens it as the type it claims. */
 const save = (attachment: Attachment): void =>
   saveFile(attachment.filename, new Blob([bytesOf(attachment)], { type: 'application/octet-stream' }));
 

@@ -5,7 +5,7 @@ import { isMemberId, shortId, useDomainNames, useSenderNames } from '../data/nam
 import { count, useTimes } from '../data/time.ts';
 import { CopyField, Fact, Facts } from './facts.tsx';
 
-/** What is known of a message beside its history, each a link or with a button that copies it. */
+/** Facts about a message apart from its history, each a link or copyable. */
 export const MessageFacts = ({ message }: { readonly message: SerializedMessage }): JSX.Element => {
   const times = useTimes();
   const senders = useSenderNames();

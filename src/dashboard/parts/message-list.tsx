@@ -28,11 +28,12 @@ const useIsNarrow = (): boolean => {
   return isNarrow;
 };
 
-/** Days begin at whole minutes, everywhere. */
+/** Groups times by minute, because in every time zone a day starts at a whole minute. */
 const MINUTE_CHARACTERS = '2026-11-22T10:14'.length;
 
 const rowsOf = (messages: readonly Message[], day: (at: string) => string): readonly Row[] => {
-  // To format a time takes microseconds, which for thousands of messages are frames.
+  // Caches the day of each minute. Formatting takes microseconds, which add up to dropped frames over thousands of
+  // rows.
   const days = new Map<string, string>();
   const dayOf = (at: string): string => {
     const minute = at.slice(0, MINUTE_CHARACTERS);
@@ -53,14 +54,14 @@ const rowsOf = (messages: readonly Message[], day: (at: string) => string): read
 interface ListProps {
   readonly list: ReturnType<typeof useList<Message>>;
   readonly messages: readonly Message[];
-  /** New messages that wait to be shown. */
+  /** Number of new messages that are not shown yet. */
   readonly news: number;
   readonly selected: string | null;
   readonly picked: ReadonlySet<string>;
   pick(id: string): void;
 }
 
-/** Messages by day. New ones come by themselves at the top, and wait behind a button elsewhere. */
+/** Messages by day. New ones appear automatically if the list is at the top, and otherwise wait behind a button. */
 export const MessageList = ({ list, messages, news, selected, picked, pick }: ListProps): JSX.Element => {
   const times = useTimes();
   const isNarrow = useIsNarrow();

@@ -11,8 +11,8 @@ import { DownloadSource, MessageText, useContent } from './message-content.tsx';
 import { Notice } from './states.tsx';
 
 /**
- * A mail as it looks, in a document of its own with a policy of its own (`GET /v1/messages/{id}/preview`). It is asked for
- * by the browser itself, which sends the session of a member and cannot send the API key of a tab.
+ * Displays a mail in a document with its own content security policy (`GET /v1/messages/{id}/preview`). The browser
+ * requests it, which sends a member's session but cannot send a tab's API key.
  */
 
 const CopyHtml = ({ id }: { readonly id: string }): JSX.Element | null => {

@@ -12,7 +12,7 @@ const wordOf = ({ partial, recipients }: Message): string | undefined => {
   return `Partly, ${delivered} of ${recipients.length}`;
 };
 
-/** What happened after delivery. */
+/** Events after delivery. */
 const Afterwards = ({ recipients }: Message): JSX.Element | null => {
   if (recipients.some(({ complained }) => complained)) return <Mark state="complained" />;
   if (recipients.some(({ clicked }) => clicked)) return <Mark state="clicked" />;
@@ -23,15 +23,15 @@ const TAGS_SHOWN = 1;
 
 interface RowProps {
   readonly message: Message;
-  /** Where the keyboard is. */
+  /** True if the keyboard selection is here. */
   readonly isSelected: boolean;
-  /** Among those that are cancelled together. */
+  /** True if the message is selected for cancellation. */
   readonly isPicked: boolean;
   readonly keyName: string;
   pick(): void;
 }
 
-/** A message in a list. Each cell names the filter it stands for: `status=bounced`. */
+/** A message in a list. Each cell names the filter that it can set: `status=bounced`. */
 export const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: RowProps): JSX.Element => {
   const times = useTimes();
   const [first, ...further] = message.recipients;
@@ -76,9 +76,9 @@ export const MessageRow = ({ message, isSelected, isPicked, keyName, pick }: Row
   );
 };
 
-/** The filter of the cell under the pointer, or of the status of the row where the keyboard is. */
+/** The filter of the cell under the pointer, or else of the selected row's status. */
 export const cellFilter = (): readonly [name: string, value: string] | null => {
-  // A tag is in the cell of the subject: the innermost counts.
+  // The cell of the subject contains tags, so the innermost match wins.
   const hovered = [...document.querySelectorAll('.lr [data-filter]:hover')].at(-1);
   const cell = hovered ?? document.querySelector('.lr[data-selected] [data-filter]');
   const text = cell?.getAttribute('data-filter') ?? '';

@@ -25,11 +25,11 @@ const STATUSES = [
 
 interface SearchProps {
   readonly search: MessageSearch;
-  /** Those that are shown: what they hold is offered. */
+  /** Visible messages. Their values are offered as suggestions. */
   readonly messages: readonly SerializedListedMessage[];
 }
 
-/** Names by id, for filters that the API has ids for. */
+/** Names by id, for filters that the API takes as ids. */
 const useNames = (): Readonly<Record<'key_id' | 'domain_id', ReadonlyMap<string, string>>> => ({
   key_id: useKeyNames(),
   domain_id: useDomainNames(),
@@ -45,7 +45,7 @@ const nameOf = (names: ReturnType<typeof useNames>, filter: string, value: strin
 
 const OFFERED_MAX = 40;
 
-/** What can be typed next: words, and then values of the organization. */
+/** Suggestions for the next input: filter words, then values of the organization. */
 const offers = (
   text: string,
   { key_id: keys, domain_id: domains }: ReturnType<typeof useNames>,
@@ -73,7 +73,7 @@ const offers = (
   return [...new Set(found())].slice(0, OFFERED_MAX).map((value) => `${word}:${value}`);
 };
 
-/** Filters as words that can be typed, pasted and taken away. */
+/** Filters as words that can be typed, pasted and removed. */
 export const MessageSearchBar = ({ search, messages }: SearchProps): JSX.Element => {
   const [text, setText] = useState('');
   const names = useNames();

@@ -5,13 +5,13 @@ import { CopyButton } from './facts.tsx';
 
 interface NewValueProps {
   readonly value: string;
-  /** What it is the secret of. */
+  /** Name of the secret's owner. */
   readonly name: string;
-  /** ISO 8601: how long the value before works. */
+  /** ISO 8601. The previous value works until then. */
   readonly previousUntil?: string | undefined;
 }
 
-/** A secret, shown this once. */
+/** Displays a secret. It is never shown again. */
 const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element => {
   const times = useTimes();
   return (
@@ -31,5 +31,5 @@ const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element =>
   );
 };
 
-/** The dialog then shows the value, until somebody says that it is stored. */
+/** Shows the value in the dialog until the user confirms that it is stored. */
 export const newValue = (made: NewValueProps): Outcome => ({ shown: <NewValue {...made} />, word: 'It is stored' });

@@ -8,7 +8,7 @@ import { Empty } from './states.tsx';
 const MONTH_HOURS = 720;
 const COUNTED_MAX = 100;
 
-/** How many match other filters: `4`, `100 or more`; null: none, or it is not known yet. */
+/** Number of matches with other filters: `4`, `100 or more`; null: none, or not yet known. */
 const useCount = (filters: MessageSearch['filters'], since: string | null, enabled: boolean): string | null => {
   const query = { ...filters, since, limit: COUNTED_MAX };
   const { data } = useResource<List<unknown>>({ path: '/v1/messages', query, enabled });
@@ -18,7 +18,7 @@ const useCount = (filters: MessageSearch['filters'], since: string | null, enabl
 
 interface WaysProps {
   readonly search: MessageSearch;
-  /** The last 30 days have some. */
+  /** True if the last 30 days contain matches. */
   readonly isLater: boolean;
 }
 
@@ -48,7 +48,7 @@ const NoneAtAll = (): JSX.Element => (
   </Empty>
 );
 
-/** Says what would match instead. */
+/** Suggests other filters that have matches. */
 export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.Element => {
   const { filters, period, since } = search;
   const isFiltered = Object.keys(filters).length > 0;

@@ -5,7 +5,7 @@ import { environmentOfOrganization } from '../data/credentials.ts';
 import { currentEnvironment } from '../data/location.ts';
 import { Action } from './action.tsx';
 
-/** What an organization decides for itself. */
+/** Settings of an organization. */
 
 const ANALYSES = {
   off: 'not analyzed',
@@ -69,7 +69,7 @@ const NumberField = ({ name, word, min, max, value }: NumberProps): JSX.Element 
   </label>
 );
 
-/** Whole numbers within these bounds are taken by the API, which names the field of any other. */
+/** The API accepts whole numbers in this range and names the field otherwise. */
 const DAYS = { min: 0, max: 365 };
 const IDLE_MINUTES = { min: 5, max: 720 };
 const HOURS = { min: 1, max: 168 };
@@ -158,19 +158,19 @@ export const ChangeOrganization = ({
   );
 };
 
-/** Roles that see no contents of mail by themselves, as people are named by them. */
+/** Roles that have no access to mail content by default, with their plural names. */
 const MASKED = {
   analyst: 'Analysts',
   auditor: 'Auditors',
 } as const satisfies Readonly<Record<SerializedOrganization['contents_allowed_to'][number], string>>;
-type Masked = keyof typeof MASKED;
-const MASKED_ROLES = Object.keys(MASKED) as readonly Masked[];
+type MaskedRole = keyof typeof MASKED;
+const MASKED_ROLES = Object.keys(MASKED) as readonly MaskedRole[];
 
-/** Who sees contents of mail, in words. */
+/** Names the roles with access to mail content. */
 export const contentsReaders = ({ contents_allowed_to: allowed }: SerializedOrganization): string =>
   ['owners', 'developers', ...allowed.map((role) => MASKED[role].toLowerCase())].join(', ');
 
-/** Allows contents of mail to roles, or withdraws them. */
+/** Grants roles access to mail content or revokes it. */
 export const AllowContents = ({ organization }: { readonly organization: SerializedOrganization }): JSX.Element => {
   const change = async (form: FormData): Promise<undefined> => {
     await request('/v1/organization/contents', {

@@ -11,9 +11,9 @@ type Counts = Pick<
 >;
 
 const BAR_PIXELS = 52;
-/** More labels run into each other. */
+/** More labels would overlap. */
 const LABELS_MAX = 6;
-/** Of the width: a label nearer to the next one runs into it. */
+/** Share of the width. Labels closer than this overlap. */
 const LABEL_PERCENT = 12;
 
 interface Outcomes {
@@ -39,11 +39,11 @@ const SHOWN = [
 
 interface OutcomeBarsProps {
   readonly stats: Stats;
-  /** Two times, ISO 8601, when they are chosen by dragging. */
+  /** Called with two times, ISO 8601, after a range was selected by dragging. */
   onNarrow(since: string, until: string): void;
 }
 
-/** Outcomes over time, as bars that can be dragged over to narrow the time. */
+/** Outcomes over time. Dragging over the bars narrows the time range. */
 export const OutcomeBars = ({ stats, onNarrow }: OutcomeBarsProps): JSX.Element => {
   const times = useTimes();
   const bars = useRef<HTMLDivElement>(null);

@@ -15,7 +15,7 @@ const waitingOf = (totals: Counts): number => {
   return Math.max(0, accepted - delivered - bounced - failed - expired - suppressed - cancelled);
 };
 
-/** Of those of which it is known what became of them: what is still on its way was not refused. */
+/** Share of recipients with a known outcome that were delivered. Mail on its way is not counted. */
 const deliveredShare = (totals: Counts): number | null => {
   const ended = (totals.accepted ?? 0) - waitingOf(totals);
   return ended === 0 ? null : (totals.delivered ?? 0) / ended;
@@ -43,7 +43,7 @@ const Figure = ({ name, value, note, children }: FigureProps): JSX.Element => (
   </div>
 );
 
-/** Parameters of `GET /v1/stats`. @param days of the period. */
+/** Parameters of `GET /v1/stats`. @param days length of the period. */
 export const figuresQuery = (since: string, days: number) => ({
   from: since,
   granularity: days > 7 ? 'day' : 'hour',
@@ -116,7 +116,7 @@ interface OverviewFiguresProps {
   readonly days: number;
 }
 
-/** Four figures, each with its shape over time and what it was before. */
+/** Four figures, each with a sparkline and its value in the previous period. */
 export const OverviewFigures = ({ since, days }: OverviewFiguresProps): JSX.Element => {
   const { data, error, refetch } = useResource<Stats>({
     path: '/v1/stats',

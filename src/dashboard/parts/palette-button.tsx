@@ -5,7 +5,7 @@ import { mayPress } from '../data/shortcuts.ts';
 import { Icon } from './icons.tsx';
 import type { ListedScreen, PaletteProps } from './palette.tsx';
 
-/** Screens by their letter after G. */
+/** Screens by the letter that follows G. */
 const PLACES: Readonly<Record<string, string>> = {
   o: '',
   m: '/messages',
@@ -23,15 +23,15 @@ const PLACES: Readonly<Record<string, string>> = {
   b: '/billing',
   ',': '/settings',
 };
-/** Between G and the letter. */
+/** Longest pause between G and the letter. */
 const PAUSE_MS = 1_500;
 
-/** Letters by the screen. */
+/** Letters by screen. */
 const LETTERS = new Map(Object.entries(PLACES).map(([letter, path]) => [path, letter.toUpperCase()]));
 
 const isSearch = ({ metaKey, ctrlKey, key }: KeyboardEvent): boolean => (metaKey || ctrlKey) && key === 'k';
 
-/** The screen that G and a letter mean; undefined: none. */
+/** Resolves G and a letter to a screen; undefined: no screen. */
 const createGoing = (): ((key: string) => string | undefined) => {
   let until = 0;
   return (key) => {
@@ -43,11 +43,11 @@ const createGoing = (): ((key: string) => string | undefined) => {
 
 export interface PaletteControl {
   open(): void;
-  /** Outside of what small windows hide. */
+  /** Rendered outside the parts that small windows hide. */
   readonly shown: JSX.Element | null;
 }
 
-/** The palette is opened by ⌘K, and the list of keys by `?`. G and a letter go to a screen. */
+/** Opens the palette with ⌘K and the list of shortcuts with `?`. G and a letter go to a screen. */
 export const usePalette = (screens: readonly ListedScreen[]): PaletteControl => {
   const [opened, open] = useState<PaletteProps['opened'] | null>(null);
   const [loaded, setLoaded] = useState<{ readonly Palette: ComponentType<PaletteProps> } | null>(null);
@@ -70,7 +70,7 @@ export const usePalette = (screens: readonly ListedScreen[]): PaletteControl => 
       event.preventDefault();
       show('search');
     };
-    // Before the screens: after G, their letters mean places.
+    // Registered on capture to run before the screen's shortcuts, whose letters mean screens after G.
     addEventListener('keydown', press, true);
     return () => removeEventListener('keydown', press, true);
   });

@@ -3,13 +3,13 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SerializedSearchResult } from '../../http/schemas/search.ts';
 import { linkTo, navigate, usePlace, withParameters } from '../data/location.ts';
 import { letters, theme, zone } from '../data/preferences.ts';
-import { screenOf, useFound } from '../data/resolve.ts';
+import { screenOf, useResolution } from '../data/resolve.ts';
 import { useStore } from '../data/store.ts';
 import { Icon } from './icons.tsx';
 import type { IconName } from './shapes.ts';
 import { Fault } from './states.tsx';
 
-/** A screen as the sidebar lists it. */
+/** A screen listed in the sidebar. */
 export interface ListedScreen {
   readonly path: string;
   readonly word: string;
@@ -17,10 +17,10 @@ export interface ListedScreen {
 }
 
 export interface PaletteProps {
-  /** Another object for each time. */
+  /** A new object each time the palette opens. */
   readonly opened: { readonly list: 'search' | 'keys' };
   readonly screens: readonly ListedScreen[];
-  /** That goes to a screen after G. */
+  /** The letter that goes to a screen after G. */
   letterOf(path: string): string | undefined;
   close(): void;
 }
@@ -30,9 +30,9 @@ interface Choice {
   readonly icon: IconName;
   readonly words: string;
   readonly text?: string;
-  /** Keys that do the same. */
+  /** Equivalent shortcuts. */
   readonly keys?: readonly string[];
-  /** Apart from others with these words. */
+  /** Distinguishes choices with the same words. */
   readonly id?: string;
   choose(): void;
 }
@@ -113,7 +113,7 @@ const choiceOf = ({ path, word, icon }: ListedScreen, letter: string | undefined
 });
 
 const useChoices = (typed: string, { screens, letterOf }: Pick<PaletteProps, 'screens' | 'letterOf'>) => {
-  const { found, isPending, error } = useFound(typed);
+  const { found, isPending, error } = useResolution(typed);
   const named = [...screens.map((screen) => choiceOf(screen, letterOf(screen.path))), ...useActions()].filter(
     ({ words }) => words.toLowerCase().includes(typed.trim().toLowerCase()),
   );
@@ -124,7 +124,7 @@ const Search = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX
   const [typed, type] = useState('');
   const [at, setAt] = useState(0);
   const { choices, isPending, error } = useChoices(typed, { screens, letterOf });
-  // Enter was pressed before the service had answered.
+  // True if Enter was pressed before the service responded.
   const [isWaiting, wait] = useState(false);
   const current = Math.min(at, choices.length - 1);
   const choose = (choice: Choice | undefined): void => {
@@ -255,13 +255,13 @@ const Keys = ({ screens, letterOf, close }: Omit<PaletteProps, 'opened'>): JSX.E
   </div>
 );
 
-/** Resolves what is pasted, and lists screens, things and actions; or lists all keys. */
+/** Resolves pasted text and lists screens, resources and actions; or lists all shortcuts. */
 export const Palette = ({ opened, ...props }: PaletteProps): JSX.Element => {
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
     if (dialog.current?.open === false) dialog.current.showModal();
   }, [opened]);
-  // Told a task after Escape: a key that came between may have opened it again.
+  // The close event arrives a task after Escape. A key in between may have opened the palette again.
   const close = (): void => {
     if (dialog.current?.open !== true) props.close();
   };

@@ -9,18 +9,18 @@ import { useTimes } from '../data/time.ts';
 import { Action } from './action.tsx';
 import { Empty, Fault, Skeleton } from './states.tsx';
 
-/** Passkeys: signing in with one, the offer of one, and those of the member. */
+/** Passkey sign-in, the offer to create one, and the member's list. */
 
 export const loaded = () => import('../data/passkeys.ts');
 
-/** Whether this browser can, at this address; false until that is known. */
+/** True if this browser supports passkeys at this address; false until that is known. */
 export const usePossible = (): boolean => {
   const [isPossible, setPossible] = useState(false);
   useEffect(() => void loaded().then(({ arePossible }) => setPossible(arePossible())), []);
   return isPossible;
 };
 
-/** null: they would rather not, which is no problem. */
+/** null if the member cancelled, which is not a problem. */
 const problemOf = (error: unknown): string | null => {
   if (error instanceof ApiFault && error.code === 'passkey_invalid')
     return 'This passkey was removed, or is of somebody who is a member no more. Use another, or a link.';
@@ -30,7 +30,7 @@ const problemOf = (error: unknown): string | null => {
   return `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
 };
 
-/** A button, and what went wrong. */
+/** A button that shows its error. */
 export const PasskeyButton = ({
   word,
   tone = '',
@@ -68,7 +68,7 @@ export const PasskeyButton = ({
 
 const goOn = (): void => navigate(linkTo(''), 'replace');
 
-/** On the page that asks who it is. */
+/** For the sign-in page. */
 export const SignInByPasskey = (): JSX.Element | null => {
   const isPossible = usePossible();
   if (!isPossible) return null;
@@ -80,7 +80,7 @@ export const SignInByPasskey = (): JSX.Element | null => {
   );
 };
 
-/** Behind the first sign-in. Where there can be none, or there is one, it goes on by itself. */
+/** Offers a passkey after the first sign-in. Continues at once if the member has one or the browser supports none. */
 export const OfferPasskey = (): JSX.Element | null => {
   const [isOffered, setOffered] = useState(false);
   useEffect(() => {
@@ -133,7 +133,7 @@ const Row = ({ passkey }: { readonly passkey: SerializedPasskey }): JSX.Element 
   );
 };
 
-/** In the settings of a member. */
+/** For the member's settings. */
 export const Passkeys = (): JSX.Element => {
   const isPossible = usePossible();
   const { data, error, refetch } = useRead(['/v1/passkeys'], (signal) =>

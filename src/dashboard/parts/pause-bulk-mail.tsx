@@ -6,16 +6,16 @@ import { useTimes } from '../data/time.ts';
 import { Action } from './action.tsx';
 import { Icon } from './icons.tsx';
 
-/** All bulk mail of the organization waits while somebody wants it to. */
+/** Pauses all bulk mail of the organization. */
 
 interface PausedProps {
-  /** ISO 8601; null: it leaves. */
+  /** Start of the pause, ISO 8601; null: bulk mail is not paused. */
   readonly since: string | null;
 }
 
 export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
   const own = useStore(session);
-  // An API key may or may not: the service says so.
+  // An API key's permissions are unknown here, so the service decides.
   const mayChange = own == null || (own.changes && own.permissions.includes('admin'));
   if (!mayChange) return null;
   const set = (paused: boolean) => async (): Promise<undefined> => {
@@ -52,7 +52,7 @@ export const PauseBulkMail = ({ since }: PausedProps): JSX.Element | null => {
   );
 };
 
-/** @param since undefined: it is not known, or not of this environment. */
+/** @param since undefined: unknown, or not applicable in this environment. */
 export const BulkMailPaused = ({ since }: { readonly since: string | null | undefined }): JSX.Element | null => {
   const times = useTimes();
   if (since == null) return null;

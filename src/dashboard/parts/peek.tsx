@@ -13,7 +13,7 @@ export type Explanation = z.infer<typeof explanationSchema>;
 
 const RECIPIENTS_SHOWN = 8;
 
-/** A message beside the list it is in: why it is as it is. */
+/** Explains the state of a message next to its list. */
 export const Peek = ({ id }: { readonly id: string }): JSX.Element => {
   const times = useTimes();
   const message = useResource<SerializedMessage>({ path: `/v1/messages/${id}` });

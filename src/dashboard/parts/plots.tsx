@@ -3,11 +3,11 @@ import { useState } from 'preact/hooks';
 import { navigate, withParameters } from '../data/location.ts';
 import { count, duration } from '../data/time.ts';
 
-/** Plots of our own: what is drawn follows the theme, each bar is a link, and each plot has its numbers as a table. */
+/** Our own plots. They follow the theme, link every bar and offer the numbers as a table. */
 
 interface PlotCardProps {
   readonly title: string;
-  /** In the URL: whether the table is shown. */
+  /** URL parameter that shows the table. */
   readonly name: string;
   readonly shown: ReadonlySet<string>;
   readonly legend: ComponentChildren;
@@ -37,7 +37,7 @@ export const PlotCard = ({ title, name, shown, legend, plot, table }: PlotCardPr
   );
 };
 
-/** Round steps of an axis: 1, 2 or 5 times a power of ten, four at most. */
+/** Round axis steps: 1, 2 or 5 times a power of ten, at most four. */
 const stepsTo = (most: number): readonly number[] => {
   const rough = most / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -50,12 +50,12 @@ const short = (value: number): string =>
 
 export interface Bar {
   readonly key: string;
-  /** Below the bar, if there is room. */
+  /** Shown below the bar if there is space. */
   readonly label: string;
   readonly title: string;
-  /** From the bottom up. */
+  /** From bottom to top. */
   readonly parts: readonly { readonly name: string; readonly plot: string; readonly value: number }[];
-  /** In the period before. */
+  /** Value in the previous period. */
   readonly before: number | null;
   readonly href: string;
   readonly linkWord: string;
@@ -83,7 +83,7 @@ const Tip = ({ bar, left }: { readonly bar: Bar; readonly left: number }): JSX.E
 const LABELS_MAX = 6;
 const totalOf = ({ parts }: Bar): number => parts.reduce((sum, { value }) => sum + value, 0);
 
-/** Every how manieth bar has a label. */
+/** Interval between labelled bars. */
 const everyOf = (bars: readonly unknown[]): number => Math.max(1, Math.ceil(bars.length / LABELS_MAX));
 
 export const Labels = ({ labels }: { readonly labels: readonly string[] }): JSX.Element => {
@@ -101,7 +101,7 @@ export const Labels = ({ labels }: { readonly labels: readonly string[] }): JSX.
   );
 };
 
-/** Bars of several parts, each a link. The arrow keys move from one to the next. */
+/** Stacked bars, each a link. The arrow keys move between them. */
 export const BarPlot = ({ bars, label }: { readonly bars: readonly Bar[]; readonly label: string }): JSX.Element => {
   const [at, setAt] = useState<number | null>(null);
   const most = Math.max(1, ...bars.map((bar) => Math.max(totalOf(bar), bar.before ?? 0)));
@@ -150,9 +150,9 @@ export const BarPlot = ({ bars, label }: { readonly bars: readonly Bar[]; readon
 
 export interface Line {
   readonly name: string;
-  /** Colour: a class. */
+  /** CSS class of the colour. */
   readonly plot: string;
-  /** Milliseconds; null: nothing to show. */
+  /** Milliseconds; null: no data, which leaves a gap. */
   readonly values: readonly (number | null)[];
 }
 
@@ -161,7 +161,7 @@ const HEIGHT = 200;
 
 const isKnown = (value: number | null | undefined): value is number => value !== null && value !== undefined;
 
-/** What is drawn of a line, which is broken where nothing is known: its lines, and the points of values alone. */
+/** Splits a line at gaps into segments, and isolated values into points. */
 const pathsOf = (values: readonly (number | null)[], y: (value: number) => number) => {
   const x = (index: number): number => ((index + 0.5) / values.length) * WIDTH;
   let lines = '';
@@ -177,7 +177,7 @@ const pathsOf = (values: readonly (number | null)[], y: (value: number) => numbe
   return { lines, points };
 };
 
-/** Lines across a plot of durations: what people count in, three in four decades apart by tens. */
+/** Grid lines of a plot of durations: familiar units, and powers of ten between them. */
 const TICKS_MS = [
   1, 10, 100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 36_000_000, 86_400_000, 864_000_000, 8_640_000_000,
 ] as const;
@@ -188,7 +188,7 @@ interface LinePlotProps {
   readonly label: string;
 }
 
-/** Durations on a log scale. */
+/** Durations on a logarithmic scale. */
 export const LinePlot = ({ lines, labels, label }: LinePlotProps): JSX.Element => {
   const known = lines.flatMap(({ values }) => values.filter((value) => value !== null));
   const least = Math.min(100, ...known);

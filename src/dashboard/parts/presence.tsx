@@ -8,11 +8,14 @@ import { useStore } from '../data/store.ts';
 import { CopyField } from './facts.tsx';
 import { loaded, PasskeyButton, usePossible } from './passkeys.tsx';
 
-/** Asks who it is before what a browser that was left open must not allow. What was asked for then goes on by itself. */
+/**
+ * Asks the member to prove their identity before an action that an unattended browser must not allow. The action then
+ * continues.
+ */
 
 const TOKEN = /ob_link_\w+/;
 
-/** Whether the member has passkeys that this browser can use; null: that is not known yet. */
+/** True if the member has passkeys that this browser can use; null: not yet known. */
 const useHasPasskeys = (): boolean | null => {
   const isPossible = usePossible();
   const [has, setHas] = useState<boolean | null>(null);
@@ -89,7 +92,7 @@ const Ways = ({ done }: { done(): void }): JSX.Element | null => {
   );
 };
 
-/** Opens by itself. */
+/** Opens automatically when a request needs proof of presence. */
 export const PresenceDialog = (): JSX.Element => {
   const asked = useStore(presenceAsked);
   const dialog = useRef<HTMLDialogElement>(null);

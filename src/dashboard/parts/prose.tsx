@@ -1,6 +1,6 @@
 import { Fragment, type JSX } from 'preact';
 
-/** A sentence of the API, in which what stands between backticks is code. */
+/** A sentence of the API. Text between backticks is shown as code. */
 export const Prose = ({ text }: { readonly text: string }): JSX.Element => (
   <bdi>
     {text.split('`').map((part, at) => (

@@ -4,14 +4,14 @@ import { usePlace, withParameters } from '../data/location.ts';
 import { principalIdOf, principalOf } from '../data/refused-requests.ts';
 import { count } from '../data/time.ts';
 
-/** Further ones are in the list. */
+/** Shows this many counts. The list contains the rest. */
 const SHOWN = 5;
 
 interface BarProps {
-  /** Of the largest, 0 to 1. */
+  /** Share of the largest count, 0 to 1. */
   readonly share: number;
   readonly value: number;
-  /** Filters by it, or takes the filter out. */
+  /** Sets the filter or removes it. */
   readonly href: string;
   readonly isChosen: boolean;
   readonly children: ComponentChildren;
@@ -90,7 +90,7 @@ const ByPrincipal = ({ counts: { principals }, names }: CountsProps): JSX.Elemen
   );
 };
 
-/** How many requests were refused, by error and by who sent them; each filters the list. */
+/** Number of rejected requests by error and by sender. Each count filters the list. */
 export const RefusalCounts = ({ counts, names }: CountsProps): JSX.Element => (
   <div class="halves rqhalves">
     <ByCode codes={counts.codes} />

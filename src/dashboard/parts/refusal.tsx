@@ -42,7 +42,7 @@ const Problems = ({ refused }: { readonly refused: ShownRefusedRequest }): JSX.E
   </ul>
 );
 
-/** Why there is no body. */
+/** Explains why the body is not stored. */
 const NoBody = ({ refused }: { readonly refused: ShownRefusedRequest }): JSX.Element => {
   const isWithheld = useStore(session)?.contents === false;
   if (isWithheld)
@@ -93,7 +93,7 @@ const Rail = ({ refused, who }: { readonly refused: ShownRefusedRequest; readonl
   );
 };
 
-/** It may have been accepted. */
+/** Shown if there is no record. The request may have been accepted. */
 const Missing = ({ id }: { readonly id: string }): JSX.Element => (
   <Empty
     icon="search"
@@ -113,7 +113,7 @@ interface RefusalProps {
   readonly names: ReadonlyMap<string, string>;
 }
 
-/** A refused request: what is wrong with it and where, what to do, and what was sent. */
+/** A rejected request: what is wrong and where, what to do, and what was sent. */
 export const Refusal = ({ id, names }: RefusalProps): JSX.Element => {
   const { data: refused, error, isPlaceholderData } = useResource<ShownRefusedRequest>({ path: `/v1/requests/${id}` });
   if (error instanceof ApiFault && error.status === 404) return <Missing id={id} />;

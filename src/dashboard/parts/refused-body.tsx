@@ -19,7 +19,7 @@ const stretchesOf = (problems: readonly Problem[]): readonly Stretch[] =>
     .flatMap(({ start, end }) => (start === null || end === null ? [] : [{ start, end }]))
     .toSorted((one, other) => one.start - other.start);
 
-/** The text in pieces, in order; a stretch that begins within another is left out. */
+/** Splits the text at its problems. A problem that starts inside another one is left out. */
 const piecesOf = (text: string, problems: readonly Problem[]): readonly Piece[] => {
   const pieces: Piece[] = [];
   let at = 0;
@@ -31,7 +31,7 @@ const piecesOf = (text: string, problems: readonly Problem[]): readonly Piece[] 
   return [...pieces, { text: text.slice(at), isMarked: false }];
 };
 
-/** Lines of pieces. */
+/** Groups pieces into lines. */
 const linesOf = (pieces: readonly Piece[]): readonly (readonly Piece[])[] => {
   const lines: Piece[][] = [[]];
   for (const { text, isMarked } of pieces) {
@@ -49,11 +49,14 @@ interface RefusedBodyProps {
   readonly problems: readonly Problem[];
 }
 
-/** What was sent, with its mistakes marked. Lines have the numbers that they had, unless all was one line. */
+/**
+ * The request body with its mistakes marked. Line numbers are the original ones, unless a single-line body was
+ * formatted.
+ */
 export const RefusedBody = ({ body, problems }: RefusedBodyProps): JSX.Element => (
   <>
     {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-    {/* biome-ignore lint/a11y/useSemanticElements: it is text as it is */}
+    {/* biome-ignore lint/a11y/useSemanticElements: the text is shown unchanged */}
     <pre class={`rqbody ${body.formatted ? '' : 'numbered'}`} tabIndex={0} role="region" aria-label="Body">
       {linesOf(piecesOf(body.text, problems)).map((line, index) => (
         <span key={index} class={isHit(line) ? 'hit' : ''}>

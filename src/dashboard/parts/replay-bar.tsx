@@ -10,11 +10,11 @@ import { count, useTimes } from '../data/time.ts';
 import { ActButton } from './act-button.tsx';
 import { Icon } from './icons.tsx';
 
-/** While one runs it is looked at this often. */
+/** Polling interval while a replay runs. */
 const EVERY_MS = 2_000;
 const DAY_MS = 86_400_000;
 
-/** As a field takes it, in the zone in which times are shown. */
+/** The value of a date-time field, in the displayed time zone. */
 const fieldOf = (ms: number): string => {
   const offsetMs = zone.get() === 'UTC' ? 0 : new Date(ms).getTimezoneOffset() * 60_000;
   return new Date(ms - offsetMs).toISOString().slice(0, 19);
@@ -42,7 +42,7 @@ const Progress = ({ replay }: { readonly replay: SerializedReplay }): JSX.Elemen
   );
 };
 
-/** Posts the events of a time again, and says how far that is. */
+/** Posts the events of a time range again and shows the progress. */
 export const ReplayBar = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element => {
   const path = `/v1/webhooks/${webhook.id}`;
   const [problem, setProblem] = useState<string | null>(null);

@@ -3,7 +3,7 @@ import type { SerializedDomainReputation, SerializedMeasurement } from '../../ht
 import { count } from '../data/time.ts';
 import { Status } from './icons.tsx';
 
-/** How much of the bulk mail of a sender bounced or was complained about, beside the limits that it is judged by. */
+/** Bounce and complaint rates of a sender's bulk mail, compared with the limits. */
 
 export const LEVELS = {
   good: { state: 'active', word: 'Good', text: 'Nothing is held back.' },
@@ -12,7 +12,7 @@ export const LEVELS = {
   paused: { state: 'fault', word: 'Paused', text: 'Bulk mail waits until it is released or the rates have fallen.' },
 } as const;
 
-/** The last part of the scale is above the highest limit. */
+/** Scale maximum relative to the highest limit, which leaves room for values above it. */
 const ABOVE = 1.25;
 
 const percentOf = (value: number, all: number): string => `${Math.min(100, (100 * value) / all).toFixed(1)}%`;
@@ -54,7 +54,7 @@ const Measured = ({
 
 const NAMES = ['warned', 'slowed', 'paused'] as const;
 
-/** Warned at 2 % and 0.08 %, slowed at 4 % and 0.2 %, … */
+/** Lists the limits: warned at 2 % and 0.08 %, slowed at 4 % and 0.2 %, … */
 const sentenceOf = ({ bounces, complaints }: Pick<SerializedDomainReputation, 'bounces' | 'complaints'>): string => {
   const limits = [bounces.limits, complaints.limits].filter((one) => one !== null);
   if (limits.length === 0) return 'It is not judged.';
@@ -68,7 +68,7 @@ interface GaugeProps {
   readonly children?: JSX.Element | false | undefined;
 }
 
-/** @param children an action beside the level. */
+/** @param children an action next to the level. */
 export const ReputationGauge = ({ reputation, children }: GaugeProps): JSX.Element => {
   const { state, word, text } = LEVELS[reputation.level];
   return (

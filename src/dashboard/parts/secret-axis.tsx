@@ -9,20 +9,23 @@ import type { Tone } from './shapes.ts';
 export type Secret = SerializedKeySecret;
 
 const TONES: Readonly<Record<Secret['status'], Tone>> = { current: 'ok', grace: 'go', ended: 'mute' };
-/** So that a value of a moment can be seen. */
+/** Minimum width that keeps a short-lived value visible. */
 const PERCENT_MIN = 1.5;
 const TICKS = [0, 0.5];
-/** Percent. Nearer to now, a tick's words run into its word; as near to an end, that stands at the end. */
+/**
+ * Percent. A tick closer to now than this overlaps its label; a label closer to an end than `END_WIDTH` is aligned with
+ * that end.
+ */
 const TICK_WIDTH = 36;
 const END_WIDTH = 12;
-/** In less, ticks would say the same minute. */
+/** Shorter axes have no ticks, because they would all show the same minute. */
 const TICKS_FROM_MS = 120_000;
 
 const timeOf = (at: string): number => new Date(at).getTime();
 
 const SECOND_MS = 1_000;
 
-/** How long a value still works beside the next, to the second; what is over by then is read again. */
+/** Remaining grace period of the previous value, in seconds. Data is reloaded when it ends. */
 const Grace = ({ end }: { readonly end: string }): JSX.Element => {
   const times = useTimes();
   const [left, setLeft] = useState(() => timeOf(end) - Date.now());
@@ -43,7 +46,7 @@ const Grace = ({ end }: { readonly end: string }): JSX.Element => {
   );
 };
 
-/** Whether it works, and until when. */
+/** Whether a value works, and until when. */
 const Ending = ({ secret: { status, ends_at: end, sends } }: { readonly secret: Secret }): JSX.Element => {
   const times = useTimes();
   const isPast = useAsOf() !== null;
@@ -58,19 +61,19 @@ const Ending = ({ secret: { status, ends_at: end, sends } }: { readonly secret: 
 
 interface SecretAxisProps {
   readonly secrets: readonly Secret[];
-  /** How each begins, for people. */
+  /** Displayed beginning of each value. */
   readonly prefix: string;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** How the word of now stands on the axis. */
+/** Position of the label for now. */
 const placed = (percent: number): { readonly class: string; readonly style?: { readonly left: string } } => {
   if (percent > 100 - END_WIDTH) return { class: 'n last' };
   return { class: percent < END_WIDTH ? 'n first' : 'n', style: { left: `${percent}%` } };
 };
 
-/** All values of a key on one axis of time: when each was the newest, and, hatched, how long it worked beside the next. */
+/** Every value of a key on one time axis: when it was current and, hatched, its grace period. */
 export const SecretAxis = ({ secrets, prefix, now }: SecretAxisProps): JSX.Element => {
   const times = useTimes();
   const isPast = useAsOf() !== null;

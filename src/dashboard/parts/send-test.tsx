@@ -9,9 +9,9 @@ import { useResource } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { Action } from './action.tsx';
 
-/** A message by hand, to see that mail arrives. */
+/** Sends a test message by hand. */
 
-/** Of a member; whether a key may is seen when it does. */
+/** True if the member may send. A key's permission is unknown until it tries. */
 const useMaySend = (): boolean => {
   const permissions = useStore(session)?.permissions ?? ['send'];
   return permissions.some((one) => one === 'send' || one === 'admin');

@@ -7,7 +7,7 @@ import { Figure, Figures } from './figures.tsx';
 import { Pill } from './icons.tsx';
 import { Fault, Notice } from './states.tsx';
 
-/** How the whole service is, for operators: no figure is of one organization. */
+/** Health of the whole service, for operators. It shows no organization's figures. */
 
 const EVERY_MS = 5_000;
 
@@ -23,7 +23,7 @@ const STATES = {
 interface CardProps {
   readonly name: string;
   readonly status: PartStatus;
-  /** Instead of that it is well. */
+  /** Replaces the word for healthy. */
   readonly word?: string;
   readonly children: ComponentChildren;
 }
@@ -46,19 +46,19 @@ const Line = ({ name, children }: { readonly name: string; readonly children: Co
   </div>
 );
 
-/** The worst of some parts that share a card. */
+/** The worst status of parts that share a card. */
 const worst = (...parts: readonly { readonly status: PartStatus }[]): PartStatus =>
   (['attention', 'unknown'] as const).find((status) => parts.some((part) => part.status === status)) ?? 'ok';
 
 const seconds = (value: number): string => duration(value * 1000);
-/** To a tenth: 0.4 ms. */
+/** Rounds to a tenth: 0.4 ms. */
 const milliseconds = (value: number): string => (value < 10 ? `${value.toFixed(1)} ms` : duration(value));
 const rate = (value: number): string => `${value >= 10 ? count(Math.round(value)) : Number(value.toFixed(1))}/min`;
 
 const queueOf = (queues: Facts<'queues'> | null, name: Facts<'queues'>['data'][number]['name']) =>
   queues?.data.find((one) => one.name === name);
 
-/** @returns `–` or `unknown` where a part did not answer. */
+/** @returns `otherwise` if the part did not respond. */
 const say = <F,>(facts: F | null | undefined, words: (facts: F) => string, otherwise = 'unknown'): string =>
   facts == null ? otherwise : words(facts);
 

@@ -1,4 +1,4 @@
-/** Shapes of icons and states. A state is always a shape, a colour and a word. */
+/** Shapes of icons and states. A state always has a shape, a colour and a word. */
 
 export type Tone = 'ok' | 'wait' | 'bad' | 'go' | 'plan' | 'mute' | 'cry' | 'seen';
 
@@ -124,7 +124,7 @@ export const MARKS = {
   ],
 } as const;
 
-/** States of messages, and of what else has one. */
+/** States of messages and of other resources. */
 export const STATES = {
   accepted: { word: 'Accepted', tone: 'go', mark: 'ring' },
   scheduled: { word: 'Scheduled', tone: 'plan', mark: 'clock' },

@@ -185,7 +185,7 @@ const Foot = (): JSX.Element => {
   );
 };
 
-/** Says that what is shown may be older: it is not live, or could not be read again. */
+/** Warns that data may be stale: it is not live, or could not be reloaded. */
 const MaybeOlder = (): JSX.Element | null => {
   const { state, since } = useStore(liveness);
   const { since: readAt, why } = useStore(unread);
@@ -210,12 +210,12 @@ const MaybeOlder = (): JSX.Element | null => {
 };
 
 interface ShellProps {
-  /** Of the screen, for the head of small windows and the tab. */
+  /** Title of the screen, for the header of small windows and the browser tab. */
   readonly title: string;
   readonly children: ComponentChildren;
 }
 
-/** Navigation beside the screen; on small windows in a drawer. */
+/** The screen with its navigation, which is a drawer on small windows. */
 export const Shell = ({ title, children }: ShellProps): JSX.Element => {
   const { path } = usePlace();
   const member = useStore(session)?.member ?? null;

@@ -7,7 +7,7 @@ import { useRead } from '../data/queries.ts';
 import { useStore } from '../data/store.ts';
 import { Icon } from './icons.tsx';
 
-/** The way to the identity provider, and what went wrong there. */
+/** Sign-in through the identity provider, and its errors. */
 
 const SENTENCES: Readonly<Record<string, string>> = {
   oidc_refused: 'The identity provider did not sign you in.',
@@ -28,20 +28,20 @@ const Problem = ({ sentence, code }: { readonly sentence: string; readonly code:
   </p>
 );
 
-/** Of the last way back. */
+/** The problem of the last redirect back. */
 export const ProviderProblem = (): JSX.Element | null => {
   const code = useStore(problem);
   return code === null ? null : <Problem sentence={sentenceOf(code)} code={code} />;
 };
 
-/** What is wrong with the request itself, such as the name of the host, is said by the service. */
+/** The service explains problems with the request itself, such as a wrong host name. */
 const refusalOf = (error: unknown): { readonly sentence: string; readonly code: string } => {
   if (!(error instanceof ApiFault)) return { sentence: sentenceOf(''), code: 'internal_error' };
   const { code, message } = error;
   return { sentence: code === 'invalid_request' ? `${message}.` : sentenceOf(code), code };
 };
 
-/** @param chooses the member wants to see all of their organizations. */
+/** @param chooses true: list all organizations of the member. */
 const ProviderButton = ({ word, chooses }: { readonly word: string; readonly chooses: boolean }): JSX.Element => {
   const [refusal, setRefusal] = useState<ReturnType<typeof refusalOf> | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -71,7 +71,7 @@ export const SignInAtProvider = ({ host }: NonNullable<SignInMethods['oidc']>): 
   <ProviderButton word={`Sign in with ${host}`} chooses={false} />
 );
 
-/** For members: signs in at the provider again and lists their organizations. Nothing where there is no provider. */
+/** Signs the member in at the provider again and lists their organizations. Renders nothing without a provider. */
 export const SwitchOrganization = (): JSX.Element | null => {
   const { data } = useRead(['/v1/session/methods'], (signal) =>
     request<SignInMethods>('/v1/session/methods', { signal, environment: 'live' }),

@@ -5,9 +5,9 @@ import { ApiFault, request } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
 import { Icon } from './icons.tsx';
 
-/** Ways to sign in that the service may have. One that it has not is not shown. */
+/** Sign-in methods. Only those that the service offers are shown. */
 
-/** null until they are known; also where they cannot be read, which leaves the others. */
+/** null until known, or if they cannot be read. Passkeys and API keys still work then. */
 export const useSignInMethods = (): SignInMethods | null => {
   const [methods, setMethods] = useState<SignInMethods | null>(null);
   useEffect(() => {
@@ -23,10 +23,10 @@ const problemOf = (error: unknown): string => {
   return `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
 };
 
-type Captured = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured'>;
+type CaptureState = Pick<NonNullable<SignInMethods['mailed_link']>, 'is_captured'>;
 
-/** Where the link is to be found. */
-const Whereabouts = ({ is_captured }: Captured): JSX.Element =>
+/** Tells people where to find the link. */
+const Whereabouts = ({ is_captured }: CaptureState): JSX.Element =>
   is_captured ? (
     <p class="small">
       Mail does not leave this machine: the link is in the <a href={linkTo('/inbox')}>inbox</a>, where only an owner who
@@ -36,7 +36,7 @@ const Whereabouts = ({ is_captured }: Captured): JSX.Element =>
     <p class="small">The link works once, for 15 minutes. Nobody learns here whether an address belongs to a member.</p>
   );
 
-export const SignInByMail = (captured: Captured): JSX.Element => {
+export const SignInByMail = (captured: CaptureState): JSX.Element => {
   const [email, setEmail] = useState('');
   const [problem, setProblem] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -99,7 +99,7 @@ export const SignInByMail = (captured: Captured): JSX.Element => {
   );
 };
 
-/** What may be read without signing in. */
+/** Links to pages that need no sign-in. */
 export const SignInFoot = (): JSX.Element => (
   <p class="foot">
     <a href="/docs">API reference</a>

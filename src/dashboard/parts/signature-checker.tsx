@@ -4,7 +4,7 @@ import type { ShownWebhookDelivery } from '../../http/schemas/webhook-delivery.t
 import { checkSignature, type Verdict } from '../data/webhook-signature.ts';
 import { Notice } from './states.tsx';
 
-/** Why a receiver refuses what is posted. Everything stays in the browser. */
+/** Explains why a receiver rejects a webhook signature. All input stays in the browser. */
 export const SignatureChecker = ({ delivery }: { readonly delivery: ShownWebhookDelivery }): JSX.Element => {
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   const headers = delivery.attempts.at(-1)?.request.headers ?? {};

@@ -2,15 +2,15 @@ import type { JSX } from 'preact';
 
 const WIDTH = 300;
 const HEIGHT = 44;
-/** Above the highest value, so that its line is whole. */
+/** Margin above the highest value, so that the stroke is not clipped. */
 const ROOM = 3;
 
 const place = (value: number): string => value.toFixed(1);
 
 interface SparklineProps {
-  /** In order of time; null: nothing is known. */
+  /** In chronological order; null: no data. */
   readonly values: readonly (number | null)[];
-  /** 1 to 6. */
+  /** Number of the plot colour, 1 to 6. */
   readonly plot: number;
   /** Default: 0. */
   readonly from?: number;
@@ -18,7 +18,7 @@ interface SparklineProps {
   readonly to?: number;
 }
 
-/** The shape of a number over time. What it says is said in words beside it. */
+/** A small line chart of a number over time. The text next to it gives the values. */
 export const Sparkline = ({ values, plot, from = 0, to }: SparklineProps): JSX.Element => {
   const known = values.map((value, index) => ({ value, index })).filter(({ value }) => value !== null);
   const top = to ?? Math.max(...known.map(({ value }) => value ?? 0), from + Number.EPSILON);
@@ -27,7 +27,7 @@ export const Sparkline = ({ values, plot, from = 0, to }: SparklineProps): JSX.E
     const share = ((value ?? 0) - from) / (top - from);
     return `${place(index * across)} ${place(HEIGHT - 1 - Math.max(0, share) * (HEIGHT - 1 - ROOM))}`;
   });
-  // A value alone is a line as long as its time.
+  // A single value is drawn across its interval.
   const line = points.length === 1 ? `M${points[0]}h${-across}` : `M${points.join('L')}`;
   const first = (known[0]?.index ?? 0) * across;
   const last = points.length === 1 ? first - across : (known.at(-1)?.index ?? 0) * across;

@@ -9,9 +9,9 @@ import { useStore } from '../data/store.ts';
 import { Icon, Mark } from './icons.tsx';
 import type { IconName, State, Tone } from './shapes.ts';
 
-/** What a screen shows while it loads, when there is nothing, and when something is wrong. */
+/** States of a screen: loading, empty and failed. */
 
-/** Shorter waits show nothing, so that nothing flickers. */
+/** Shows nothing during shorter waits, to avoid flicker. */
 const SKELETON_AFTER_MS = 200;
 
 const WIDTHS = [
@@ -21,7 +21,7 @@ const WIDTHS = [
   ['70%', '58%', '80%'],
 ];
 
-/** Rows in the shape of what comes. */
+/** Placeholder rows in the shape of the expected content. */
 export const Skeleton = ({ rows = 8 }: { readonly rows?: number }): JSX.Element | null => {
   const [isShown, show] = useState(false);
   useEffect(() => {
@@ -51,7 +51,7 @@ interface EmptyProps {
   readonly actions?: ComponentChildren;
 }
 
-/** Says what would be here, or what would match. */
+/** Explains what would be here, or what would match. */
 export const Empty = ({ icon, title, children, actions }: EmptyProps): JSX.Element => (
   <div class="card empty">
     <span class="ic">
@@ -76,7 +76,7 @@ export const Notice = ({ tone, state, children }: NoticeProps): JSX.Element => (
   </div>
 );
 
-/** Messages of the API begin small and have no full stop. */
+/** Adds a capital and a full stop, which the API's messages lack. */
 export const sentenceOf = (message: string): string => {
   const [first = '', ...rest] = message;
   return `${first.toUpperCase()}${rest.join('').replace(/\.$/, '')}.`;
@@ -97,7 +97,7 @@ const refusalOf = (error: ApiFault): Words => {
   return { title: 'This key may not see it.', text };
 };
 
-/** @param at null: what is shown is not of the past. */
+/** @param at null: the screen shows the present. */
 const wordsFor = (error: Error, at: string | null): Words => {
   if (!(error instanceof ApiFault)) return { title: 'This cannot be shown.', text: error.message };
   if (error.code === 'permission_missing') return refusalOf(error);
@@ -110,14 +110,14 @@ const wordsFor = (error: Error, at: string | null): Words => {
   return { title: 'It was refused.', text: problems.length > 0 ? problems.join('; ') : error.message };
 };
 
-/** A refusal is looked up under Requests. */
+/** Id of the failed request. A rejection links to its entry under Requests. */
 const RequestId = ({ error }: { readonly error: ApiFault }): JSX.Element => {
   const id = <code class="muted">{error.requestId}</code>;
   if (error.isTransient || error.status === 401 || error.status === 404) return id;
   return <a href={linkTo('/requests', { request: error.requestId })}>{id}</a>;
 };
 
-/** How long until it is tried again by itself. */
+/** Countdown to the next automatic retry. */
 const Again = (): JSX.Element | null => {
   const { againAt } = useStore(unread);
   const [, tick] = useState({});
@@ -126,17 +126,17 @@ const Again = (): JSX.Element | null => {
     return () => clearInterval(timer);
   }, []);
   if (againAt === null) return null;
-  // Read by nobody aloud each second.
+  // Hidden from screen readers, which would read it every second.
   return <span aria-hidden="true">Tried again in {Math.max(1, Math.ceil((againAt - Date.now()) / 1_000))} s. </span>;
 };
 
 interface FaultProps {
   readonly error: Error;
-  /** Absent: trying again is of no use. */
+  /** Absent if a retry cannot help. */
   readonly retry?: () => void;
 }
 
-/** A fault says whether anything was lost, names its request and can be tried again; a refusal says what is missing. */
+/** A fault names its request, says whether anything was lost and offers a retry. A rejection says what is missing. */
 export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
   const { title, text } = wordsFor(error, useAsOf());
   const isTransient = !(error instanceof ApiFault) || error.isTransient;
@@ -165,7 +165,7 @@ export const Fault = ({ error, retry }: FaultProps): JSX.Element => {
   );
 };
 
-/** In place of a whole screen, which has a heading like any other. @param title of the screen. */
+/** Replaces a whole screen and keeps its heading. @param title title of the screen. */
 export const ScreenFault = ({ title, ...fault }: FaultProps & { readonly title: string }): JSX.Element => (
   <>
     <div class="head">

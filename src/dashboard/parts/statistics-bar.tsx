@@ -39,7 +39,7 @@ const Choice = ({ icon, label, value, options, choose }: ChoiceProps): JSX.Eleme
   </label>
 );
 
-/** The first and the last day, when no period was chosen. */
+/** First and last day, shown if no preset period is selected. */
 const Days = ({ from, to }: StatisticsSearch): JSX.Element => {
   const last = dayOf(new Date((to === null ? Date.now() : Date.parse(to)) - 1).toISOString());
   return (
@@ -64,7 +64,7 @@ const Days = ({ from, to }: StatisticsSearch): JSX.Element => {
   );
 };
 
-/** Names of what is chosen among few. */
+/** Names of the values that can be picked from a list. */
 const useKnown = (dimension: Dimension): ReadonlyMap<string, string> | null => {
   const keys = useKeyNames();
   const domains = useDomainNames();
@@ -145,10 +145,10 @@ interface BarProps {
 }
 
 const BY = Object.fromEntries(GRANULARITIES.map((one) => [one, `by ${one}`]));
-/** More hours than these are more buckets than an answer may have. */
+/** More hours would exceed the bucket limit of a response. */
 const DAYS_BY_HOUR_MAX = 83;
 
-/** The time, the groups and the filters: all in the URL. */
+/** Period, grouping and filters, all kept in the URL. */
 export const StatisticsBar = ({ search, nameOf }: BarProps): JSX.Element => {
   const times = useTimes();
   const { period, granularity, groupBy, filters, attribution } = search;

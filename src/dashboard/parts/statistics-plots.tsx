@@ -14,7 +14,7 @@ const PARTS = [
   ['bounced', 'plot-bounced'],
 ] as const;
 
-/** What became of recipients, from the bottom of a bar up. By event none wait: each bar has what happened then. */
+/** Outcomes of recipients, from bottom to top of a bar. Grouped by event time, no recipient is pending. */
 const partsOf = (row: Omit<Bucket, 'start'>, isByEvent: boolean): Bar['parts'] => {
   const { accepted = 0, delivered = 0, bounced = 0 } = row;
   const other = (row.failed ?? 0) + (row.expired ?? 0) + (row.suppressed ?? 0) + (row.cancelled ?? 0);
@@ -42,7 +42,7 @@ interface ShownProps {
   readonly shown: ReadonlySet<string>;
 }
 
-/** What became of recipients over time, beside how many there were in the period before. */
+/** Outcomes of recipients over time, compared with the previous period. */
 export const Outcomes = ({ search, stats, shown }: ShownProps): JSX.Element => {
   const times = useTimes();
   const { granularity, attribution } = search;

@@ -3,7 +3,7 @@ import { withParameters } from '../data/location.ts';
 import { DIMENSIONS, type Dimension, type Stats } from '../data/statistics.ts';
 import { count, duration, percent } from '../data/time.ts';
 
-/** Numbers of the statistics as tables. */
+/** Statistics as tables. */
 
 export type Totals = Stats['totals'];
 type Group = NonNullable<Stats['groups']>[number];
@@ -22,7 +22,7 @@ interface GroupTableProps {
   nameOf(dimension: Dimension, value: string): string;
 }
 
-/** Each group over the whole time; its name narrows the screen to it. */
+/** Totals per group. The name of a group narrows the screen to it. */
 export const GroupTable = ({ groups, groupBy, nameOf }: GroupTableProps): JSX.Element => {
   const most = Math.max(1, ...groups.map(({ accepted = 0 }) => accepted));
   return (
@@ -92,14 +92,14 @@ const changeOf = (now: number, before: number): string => {
   return change === 0 ? 'as before' : `${change > 0 ? '+' : '−'}${percent(Math.abs(change))}`;
 };
 
-/** The cells of the period before. */
+/** Cells for the previous period. */
 const beforeOf = (now: Totals, before: Totals | undefined, name: (typeof METRICS)[number][0]): readonly string[] => {
   if (before === undefined) return ['–', '', ''];
   const [is, was] = [now[name] ?? 0, before[name] ?? 0];
   return [count(was), rateOf(before, name), changeOf(is, was)];
 };
 
-/** Every outcome and rate, beside those of the period before. */
+/** Every outcome and rate, compared with the previous period. */
 export const ComparedTable = ({ now, before }: { readonly now: Totals; readonly before: Totals | undefined }) => (
   <table>
     <thead>

@@ -9,12 +9,12 @@ import { request } from '../data/api.ts';
 import { count } from '../data/time.ts';
 import { Action, type Outcome } from './action.tsx';
 
-/** What is done to the list of suppressed addresses. */
+/** Dialogs that change the suppression list. */
 
-type Added = z.infer<typeof addedSuppressionsSchema>;
-type Imported = z.infer<typeof suppressionImportSchema>;
+type AddResult = z.infer<typeof addedSuppressionsSchema>;
+type ImportResult = z.infer<typeof suppressionImportSchema>;
 
-/** Further ones can be seen once these are mended. */
+/** Shows this many problems. The rest appear once these are fixed. */
 const PROBLEMS_SHOWN = 8;
 const COLUMNS = 'address,scope,reason,expires_at,note,topic_id';
 
@@ -38,7 +38,7 @@ export const AddSuppressions = (): JSX.Element => {
       note: filled(form, 'note') ?? null,
       expires_at: day === undefined ? null : new Date(day).toISOString(),
     };
-    const { added, unchanged } = await request<Added>('/v1/suppressions', { method: 'POST', body });
+    const { added, unchanged } = await request<AddResult>('/v1/suppressions', { method: 'POST', body });
     return {
       shown: (
         <p>
@@ -83,7 +83,7 @@ export const AddSuppressions = (): JSX.Element => {
   );
 };
 
-const ImportedRows = ({ imported, unchanged, refused, problems }: Imported): JSX.Element => (
+const ImportedRows = ({ imported, unchanged, refused, problems }: ImportResult): JSX.Element => (
   <>
     <h2>{count(imported)} added</h2>
     <p class="two">
@@ -104,7 +104,7 @@ export const ImportSuppressions = (): JSX.Element => {
   const take = async (form: FormData): Promise<Outcome> => {
     const file = form.get('file');
     const csv = file instanceof File ? await file.text() : '';
-    const imported = await request<Imported>('/v1/suppressions/import', { method: 'POST', body: { csv } });
+    const imported = await request<ImportResult>('/v1/suppressions/import', { method: 'POST', body: { csv } });
     return { shown: <ImportedRows {...imported} />, word: 'Close' };
   };
   return (

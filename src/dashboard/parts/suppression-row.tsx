@@ -8,7 +8,7 @@ import { RemoveSuppression } from './suppression-dialogs.tsx';
 
 type Entry = SerializedSuppression['entries'][number];
 
-/** An address that mail is kept from, and below it all that speaks for it. */
+/** A suppressed address with its evidence. */
 
 export const REASONS = {
   bounce: { word: 'Bounced', state: 'bounced' },

@@ -13,7 +13,7 @@ const STARTER = {
   variables: [{ name: 'name', type: 'string', required: true, example: 'Ann' }],
 };
 
-/** What people call it, as an alias. */
+/** Derives an alias from a display name. */
 const aliasOf = (name: string): string =>
   name
     .normalize('NFKD')
@@ -64,7 +64,7 @@ interface DraftProps {
 }
 
 interface PublishProps extends DraftProps {
-  /** Of the version that is made. */
+  /** Number of the version that will be published. */
   readonly number: number;
 }
 
@@ -166,7 +166,7 @@ export const DeleteTemplate = ({ template }: Pick<DraftProps, 'template'>): JSX.
   );
 };
 
-/** Another language, which begins as a copy. */
+/** Adds a language, which starts as a copy. */
 export const AddLanguage = ({ draft }: Pick<DraftProps, 'draft'>): JSX.Element => {
   const add = async (form: FormData): Promise<undefined> => {
     const { content } = draft;

@@ -11,7 +11,7 @@ const written = (value: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 };
 
-/** One line for what it was, one for what it is. */
+/** An old line and a new line for each change. */
 const linesOf = ({ from, to, lines }: Change): readonly LineChange[] =>
   lines ?? [
     { kind: 'removed', text: written(from) },
@@ -38,10 +38,10 @@ interface DiffProps {
   readonly to: number | 'draft';
 }
 
-/** What changed from a version to another, or to the draft, part by part and line by line. */
+/** Differences between two versions, or a version and the draft, by part and line. */
 export const TemplateDiff = ({ id, from, to }: DiffProps): JSX.Element => {
   const isDraft = to === 'draft';
-  // The API compares a version with another thing: the draft with it is the same the other way round.
+  // The API compares a version with something else, so a comparison of the draft with a version is reversed.
   const { data, error } = useResource<SerializedTemplateDiff>({
     path: `/v1/templates/${id}/versions/${isDraft ? from : to}/diff`,
     query: { with: isDraft ? to : from },

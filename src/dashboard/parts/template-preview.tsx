@@ -9,7 +9,7 @@ import { Status } from './icons.tsx';
 import { LooksChoice, MailFrame, useLooks } from './mail-frame.tsx';
 import { Fault } from './states.tsx';
 
-/** What a message would be: as it looks, which needs a member's session, what it says in words, and its html. */
+/** Preview of a message: as rendered, which needs a member's session, as text and as HTML source. */
 
 const VIEWS = { page: 'Page', text: 'Text', source: 'Source' } as const;
 type View = keyof typeof VIEWS;
@@ -18,12 +18,12 @@ const VERDICTS = { pass: 'active', warn: 'warning', fail: 'fault' } as const;
 
 interface Views {
   readonly view: View;
-  /** Shown when the URL names none. */
+  /** View to show if the URL names none. */
   readonly initial: View;
   readonly all: readonly View[];
 }
 
-/** A tab that has an API key alone cannot show a page: the browser asks for it without the key. */
+/** A tab with only an API key cannot show the rendered mail: the browser requests it without the key. */
 const useViews = (): Views => {
   const asked = usePlace().query.get('view');
   const all: readonly View[] = useStore(session) ? ['page', 'text', 'source'] : ['text', 'source'];
@@ -36,7 +36,7 @@ interface HeadProps {
   readonly views: Views;
 }
 
-/** What a reader sees of it in a list of mail. */
+/** The message as an inbox lists it. */
 const AsListed = ({ rendered, views: { view, initial, all } }: HeadProps): JSX.Element => (
   <div class="asread">
     <div>

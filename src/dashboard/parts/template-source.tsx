@@ -7,21 +7,21 @@ import { CodeEditor, type Spot } from './code-editor.tsx';
 import { Mark } from './icons.tsx';
 import { Prose } from './prose.tsx';
 
-/** What a template is written as, in one of its languages. */
+/** Source of a template in one language. */
 
 export type Part = 'html' | 'text';
-type Localized = SerializedContent['locales'][string];
+type LocaleContent = SerializedContent['locales'][string];
 
 const TONES = { error: 'bad', warning: 'wait', info: 'mute' } as const;
 const STATES = { error: 'fault', warning: 'warning', info: 'unchecked' } as const;
-/** Further ones can be seen once these are mended. */
+/** Shows this many problems. The rest appear once these are fixed. */
 const SHOWN_MAX = 3;
 
-const inLocale = (content: SerializedContent, locale: string | null): Localized =>
+const inLocale = (content: SerializedContent, locale: string | null): LocaleContent =>
   (locale === null ? undefined : content.locales[locale]) ?? content;
 
 /** @returns the fields to save. */
-const changed = (content: SerializedContent, locale: string | null, fields: Partial<Localized>) =>
+const changed = (content: SerializedContent, locale: string | null, fields: Partial<LocaleContent>) =>
   locale === null ? fields : { locales: { ...content.locales, [locale]: { ...inLocale(content, locale), ...fields } } };
 
 interface ProblemsProps {
@@ -62,11 +62,11 @@ const Problems = ({ problems, field, onGo }: ProblemsProps): JSX.Element | null 
 
 interface SourceProps {
   readonly content: SerializedContent;
-  /** Changes when the content came from elsewhere. */
+  /** Changes when the content comes from elsewhere. */
   readonly epoch: number;
   readonly isReadOnly: boolean;
   readonly problems: readonly Problem[];
-  /** Of the draft and the version that is sent now; null: there is nothing to compare. */
+  /** Link to compare the draft with the live version; null: there is only one of them. */
   readonly compare: { readonly href: string; readonly word: string } | null;
   onChange(edits: Partial<SerializedContent>): void;
 }
@@ -139,7 +139,7 @@ export const TemplateSource = ({
   const locale = localeIn(content, query.get('locale'));
   const shown = inLocale(content, locale);
   const field = locale === null ? part : `locales.${locale}.${part}`;
-  const change = (fields: Partial<Localized>): void => onChange(changed(content, locale, fields));
+  const change = (fields: Partial<LocaleContent>): void => onChange(changed(content, locale, fields));
   const set = (value: string): void => {
     if (part === 'html') change({ html: value });
     else change({ text: value === '' ? null : value });
@@ -179,6 +179,6 @@ export const TemplateSource = ({
   );
 };
 
-/** Of a template's own screen. */
+/** Link to a template's own screen. */
 export const templateLink = (id: string, parameters: Readonly<Record<string, string>> = {}): string =>
   linkTo(`/templates/${id}`, parameters);

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { SerializedContent } from '../../http/schemas/template.ts';
 import { Icon } from './icons.tsx';
 
-/** The variables of a template. Their examples are what the preview is made of, and a test is sent with. */
+/** Variables of a template. Previews and test messages use their examples. */
 
 type Variable = SerializedContent['variables'][number];
 
@@ -32,18 +32,18 @@ const written = (value: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value);
 };
 
-/** @returns undefined: nothing, or not yet a value. */
+/** @returns undefined if the field is empty or not yet a valid value. */
 const readAs = (type: Variable['type'], text: string): unknown => {
   if (text === '') return undefined;
   if (LITERAL.includes(type)) return text;
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return text; // refused by name when it is saved or rendered
+    return text; // saving or rendering rejects it and names the variable
   }
 };
 
-/** JSON leaves undefined out. */
+/** An undefined value removes the field, because JSON omits it. */
 const withValue = (variable: Variable, name: 'example' | 'default', text: string): Variable => ({
   ...variable,
   [name]: readAs(variable.type, text),

@@ -28,7 +28,7 @@ const transportOf = ({ tls, cipher, policy }: Smtp): string =>
     ? ''
     : [tls, cipher, policy === null ? null : (POLICIES[policy] ?? policy)].filter((one) => one !== null).join(', ');
 
-/** The reply of a mail server, to the letter. */
+/** The verbatim reply of a mail server. */
 const SmtpReply = ({ smtp, state }: { readonly smtp: Smtp; readonly state: State }): JSX.Element => {
   const { code, enhanced, text, mx, address, stage } = smtp;
   const transport = transportOf(smtp);
@@ -102,11 +102,11 @@ const isWebhook = ({ type }: Step): boolean => type.startsWith('webhook_');
 
 interface StepsProps {
   readonly steps: readonly Step[];
-  /** Milliseconds since 1970: when the message was accepted. */
+  /** When the message was accepted, Unix time in milliseconds. */
   readonly began: number;
 }
 
-/** What its webhooks were sent of it, newest first. */
+/** Webhook deliveries of the message, newest first. */
 export const WebhookSteps = ({ steps, began }: StepsProps): JSX.Element => {
   const own = steps.filter(isWebhook).toReversed();
   if (own.length === 0) {
@@ -125,7 +125,7 @@ export const WebhookSteps = ({ steps, began }: StepsProps): JSX.Element => {
   );
 };
 
-/** How often each answer came: `3 answered 200, 1 did not answer`. */
+/** Number of attempts per response: `3 answered 200, 1 did not answer`. */
 const answersOf = (tries: readonly Step[]): string => {
   const counts = Map.groupBy(tries, ({ facts }) =>
     facts.status == null ? 'did not answer' : `answered ${facts.status}`,
@@ -133,7 +133,7 @@ const answersOf = (tries: readonly Step[]): string => {
   return [...counts].map(([answer, those]) => `${those.length} ${answer}`).join(', ');
 };
 
-/** All tries of webhooks as one line, where the last of them is. */
+/** All webhook attempts as one line, at the time of the last one. */
 const WebhookFold = ({ steps, began }: StepsProps): JSX.Element => {
   const times = useTimes();
   const tries = steps.filter(({ type }) => type === 'webhook_tried');
@@ -155,7 +155,7 @@ const WebhookFold = ({ steps, began }: StepsProps): JSX.Element => {
   );
 };
 
-/** More buttons than these are more than a row. */
+/** A row has space for this many buttons. */
 const BUTTONS_MAX = 4;
 
 interface TimelineProps {
@@ -165,7 +165,7 @@ interface TimelineProps {
   readonly now: number;
 }
 
-/** Everything that happened, newest first, for one recipient or for all. The next attempt comes before it. */
+/** The whole history, newest first, for one recipient or all of them. The next attempt comes first. */
 export const Timeline = ({ message, explanation, now }: TimelineProps): JSX.Element => {
   const times = useTimes();
   const [only, setOnly] = useState<string | null>(null);

@@ -12,15 +12,15 @@ interface VirtualListProps<Row> {
   /** Pixels. */
   heightOf(row: Row): number;
   render(row: Row): JSX.Element;
-  /** Where it was left, pixels, if it is come back to. */
+  /** Scroll position in pixels to restore on return. */
   readonly top?: number | null;
-  /** Key of the row that is brought into view when it changes; null: none. */
+  /** Key of the row to scroll into view when it changes; null: none. */
   readonly revealed?: string | null;
-  /** The last rows are shown: more are wanted. It is told again with every change, until there are more. */
+  /** Called when the last rows become visible, and after every change until more rows are added. */
   onEnd(): void;
 }
 
-/** A list that scrolls with the window and holds only the rows that can be seen. */
+/** A list that scrolls with the window and renders only the visible rows. */
 export const VirtualList = <Row,>(props: VirtualListProps<Row>): JSX.Element => {
   const { label, rows, keyOf, heightOf, render, onEnd, revealed = null, top = null } = props;
   const element = useRef<HTMLUListElement>(null);

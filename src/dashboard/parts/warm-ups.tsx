@@ -2,16 +2,16 @@ import type { JSX } from 'preact';
 import type { SerializedWarmUp } from '../../http/schemas/warm-up.ts';
 import { request } from '../data/api.ts';
 import { linkTo } from '../data/location.ts';
-import type { Named } from '../data/names.ts';
+import type { NamedResource } from '../data/names.ts';
 import { useRead } from '../data/queries.ts';
 import { count } from '../data/time.ts';
 import { Status } from './icons.tsx';
 
-/** Domains whose warm-up is read, a request each. */
+/** Limits how many domains have their warm-up read: each takes one request. */
 const WARM_UPS_MAX = 20;
 
-/** Domains that are warmed up now, and what each provider got today. */
-export const WarmUps = ({ domains }: { readonly domains: readonly Named[] }): JSX.Element | null => {
+/** Domains in warm-up, with the volume each provider received today. */
+export const WarmUps = ({ domains }: { readonly domains: readonly NamedResource[] }): JSX.Element | null => {
   const read = domains.slice(0, WARM_UPS_MAX);
   const { data = [] } = useRead(['warm-ups', read.map(({ id }) => id)], (signal) =>
     Promise.all(read.map(({ id }) => request<SerializedWarmUp>(`/v1/domains/${id}/warm-up`, { signal }))),

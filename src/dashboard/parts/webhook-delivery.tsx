@@ -14,7 +14,7 @@ import { Fault, Skeleton } from './states.tsx';
 
 type Attempt = ShownWebhookDelivery['attempts'][number];
 
-/** How often it is looked at: a try takes seconds. */
+/** Polling interval: an attempt takes seconds. */
 const EVERY_MS = 3_000;
 
 export const stateOf = ({ status, attempts }: Pick<SerializedWebhookDelivery, 'status' | 'attempts'>): State => {
@@ -94,7 +94,7 @@ interface WebhookDeliveryProps {
   readonly id: string;
 }
 
-/** One event on its way to one endpoint: its tries, what was posted, and what was answered. */
+/** Delivery of one event to one endpoint: its attempts, the request and the response. */
 export const WebhookDelivery = ({ webhookId, id }: WebhookDeliveryProps): JSX.Element => {
   const times = useTimes();
   const tab = tabOf(usePlace().query);

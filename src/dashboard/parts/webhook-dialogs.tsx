@@ -106,7 +106,7 @@ export const RotateSecret = ({ webhook: { id, url } }: WebhookProps): JSX.Elemen
   );
 };
 
-/** Pauses or enables it. */
+/** Pauses or enables a webhook. */
 export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): JSX.Element => {
   const set = async (enabled: boolean): Promise<undefined> => {
     await request(`/v1/webhooks/${id}`, { method: 'PATCH', body: { enabled } });
@@ -125,7 +125,7 @@ export const SwitchWebhook = ({ webhook: { id, url, status } }: WebhookProps): J
   );
 };
 
-/** Takes over a webhook whose key has ended. */
+/** Adopts a webhook whose key has been revoked or has expired. */
 export const AdoptWebhook = ({ webhook: { id, url } }: WebhookProps): JSX.Element => {
   const adopt = async (): Promise<undefined> => {
     await request(`/v1/webhooks/${id}/adopt`, { method: 'POST' });

@@ -66,7 +66,7 @@ const SearchBar = ({ search }: { readonly search: AuditSearch }): JSX.Element =>
   );
 };
 
-/** What an export is, how it is checked elsewhere, and the file. */
+/** Explains how to verify an export elsewhere, and offers the file. */
 const Export = ({ newest }: { readonly newest: AuditCheckpoint | undefined }): JSX.Element => {
   const dialog = useRef<HTMLDialogElement>(null);
   const command = `npx outbox-audit-verify audit.jsonl --key '${newest?.verifier_key ?? '<verifier key>'}'`;
@@ -129,7 +129,7 @@ const Log = ({ entries, names, selected }: LogProps): JSX.Element => {
   );
 };
 
-/** Whether something has happened since a list was read. */
+/** True if something has happened since the list was loaded. */
 const useHasNews = (readAt: number): boolean => {
   const [hasNews, setNews] = useState(false);
   useEffect(() => setNews(false), [readAt]);
@@ -137,7 +137,7 @@ const useHasNews = (readAt: number): boolean => {
   return hasNews;
 };
 
-/** Moves the selection by keyboard. */
+/** Moves the selection with the keyboard. */
 const useSelection = (entries: readonly AuditEntry[], selected: AuditEntry | undefined): void => {
   const step = (by: number): void => {
     const at = selected === undefined ? -1 : entries.indexOf(selected);
@@ -147,13 +147,13 @@ const useSelection = (entries: readonly AuditEntry[], selected: AuditEntry | und
   useShortcuts({ j: () => step(1), k: () => step(-1) });
 };
 
-interface FoundProps {
+interface EntriesProps {
   readonly list: ReturnType<typeof useList<AuditEntry>>;
   readonly newest: AuditCheckpoint | undefined;
 }
 
-/** The entries, and beside them the one that the URL names. */
-const Found = ({ list, newest }: FoundProps): JSX.Element => {
+/** The entries, and the selected one next to them. */
+const Entries = ({ list, newest }: EntriesProps): JSX.Element => {
   const { query } = usePlace();
   const names = new Map([...useKeyNames(), ...useDomainNames(), ...useMemberNames()]);
   const entries = list.data?.pages.flatMap(({ data }) => data) ?? [];
@@ -196,7 +196,7 @@ const Found = ({ list, newest }: FoundProps): JSX.Element => {
   );
 };
 
-/** Everything that was done, by whom, and the proof. */
+/** The audit log with actors and proofs. */
 export const Audit = (): JSX.Element => {
   const { query } = usePlace();
   const search = searchOf(query);
@@ -219,7 +219,7 @@ export const Audit = (): JSX.Element => {
       <SearchBar search={search} />
       {list.error !== null && <Fault error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && list.error === null && <Skeleton />}
-      {list.data !== undefined && <Found list={list} newest={newest} />}
+      {list.data !== undefined && <Entries list={list} newest={newest} />}
     </>
   );
 };

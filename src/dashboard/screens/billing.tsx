@@ -50,7 +50,7 @@ const ChoosePlan = ({ current }: { readonly current: SerializedPlan }): JSX.Elem
 const DAY_MS = 86_400_000;
 const MONTHS_SHOWN = 12;
 
-/** `2026-11` and those before it. */
+/** The current month and those before it, as `2026-11`. */
 const lastMonths = (): readonly string[] => {
   const now = new Date();
   return Array.from({ length: MONTHS_SHOWN }, (_, index) =>
@@ -161,7 +161,7 @@ const Period = ({ billing }: { readonly billing: SerializedBilling }): JSX.Eleme
   );
 };
 
-/** What was used, what it costs, and the invoices with the events behind each line. */
+/** Usage, costs and invoices, with the events behind each line. */
 export const Billing = (): JSX.Element => {
   const { data, error, refetch } = useResource<SerializedBilling>({ path: '/v1/billing', everyMs: 60_000 });
   const period = usePlace().query.get('period');

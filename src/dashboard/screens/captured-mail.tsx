@@ -73,7 +73,7 @@ interface AttachmentProps {
   readonly file: Mail['attachments'][number];
 }
 
-/** Saved as bytes: a browser might run what the mail says it is. */
+/** Saved as plain bytes: a browser might run the type that the mail claims. */
 const Attachment = ({ path, file }: AttachmentProps): JSX.Element => {
   const name = file.filename ?? 'attachment';
   return (
@@ -136,7 +136,7 @@ const Rail = ({ mail }: { readonly mail: Mail }): JSX.Element => {
   );
 };
 
-/** A captured mail: what it says, and how it is written. */
+/** A captured mail: its rendering and its source. */
 export const CapturedMail = ({ id }: { readonly id: string }): JSX.Element => {
   const times = useTimes();
   const tab = tabOf(usePlace().query);

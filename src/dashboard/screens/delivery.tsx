@@ -22,7 +22,7 @@ import { WarmUps } from '../parts/warm-ups.tsx';
 const EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
-/** Of the hour before the last whole quarter of an hour: statistics are counted in these. */
+/** The hour before the current quarter of an hour, plus that quarter: statistics are bucketed by quarters. */
 const lastHour = () => {
   const to = Math.floor(Date.now() / (HOUR_MS / 4)) * (HOUR_MS / 4);
   return {
@@ -69,7 +69,7 @@ const Pipeline = ({ stats, backlog, suspended }: PipelineProps): JSX.Element => 
   );
 };
 
-/** Of all domains together. */
+/** Reputation over all domains of the organization. */
 const OrganizationReputation = ({ data }: { readonly data: SerializedOrganizationReputation }): JSX.Element => (
   <section class="card" aria-label="Reputation">
     <header>
@@ -82,7 +82,7 @@ const OrganizationReputation = ({ data }: { readonly data: SerializedOrganizatio
   </section>
 );
 
-/** What there is of live mail alone. undefined: the test environment is shown, or it is not read. */
+/** Reads a resource that exists only in the live environment. undefined: loading, or the test environment is shown. */
 const useOfLive = <T,>(path: string): T | undefined => {
   const isLive = currentEnvironment() === 'live';
   const { data } = useResource<T>({ path, everyMs: EVERY_MS, enabled: isLive });
@@ -107,7 +107,7 @@ const Head = ({ requests, reputation }: HeadProps): JSX.Element => (
   </div>
 );
 
-/** What waits, where, and why. */
+/** Pending mail by destination, with reasons. */
 export const Delivery = (): JSX.Element => {
   const hour = lastHour();
   const {

@@ -22,7 +22,7 @@ type DomainRecord = SerializedDomain['records'][number];
 
 const isFine = ({ state, status }: DomainRecord): boolean => state === 'valid' || status === 'not_needed';
 
-/** What its state means for its mail. */
+/** Explains what the domain's status means for its mail. */
 const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => {
   const times = useTimes();
   const { status, verification, fails_at: failsAt } = domain;
@@ -42,7 +42,7 @@ const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
   return <>Verified since {times.full(verification.verified_at)}</>;
 };
 
-/** Of a record that is not as it should be: of all of its purpose, and of some of them. */
+/** Words for a faulty record: if all records of its purpose are faulty, and if some are. */
 const WRONG = {
   unknown: ['Not checked yet', 'not checked yet'],
   missing: ['Nothing is published', 'not published'],
@@ -50,7 +50,7 @@ const WRONG = {
   include_broken: ['Not as it should be', 'wrong'],
 } as const;
 
-/** @param all records of its purpose. */
+/** @param all all records of the same purpose. */
 const said = ({ purpose, state, seen }: DomainRecord, all: readonly DomainRecord[]): string => {
   if (state === 'valid')
     return (purpose === 'spf' || purpose === 'dmarc' ? seen[0] : undefined) ?? 'Seen as it should be';
@@ -186,7 +186,7 @@ const Records = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
   );
 };
 
-/** A domain: whether it can send, each record with what to do about it, and how its mail is taken; now, or as it was. */
+/** A domain: its status, its records with instructions, and its reputation; now or in the past. */
 export const Domain = ({ id }: { readonly id: string }): JSX.Element => {
   const at = useAsOf();
   const {

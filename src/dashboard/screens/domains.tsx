@@ -53,7 +53,7 @@ const Row = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element => 
   );
 };
 
-/** The domains that mail is sent from: the same in both environments. */
+/** Sender domains, shared by both environments. */
 export const Domains = (): JSX.Element => {
   const list = useList<SerializedDomain>({ path: '/v1/domains', query: { limit: 50 } });
   return (

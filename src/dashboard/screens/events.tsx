@@ -16,7 +16,7 @@ import { JsonView } from '../parts/json-view.tsx';
 import { LiveMark } from '../parts/live-mark.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
-/** Rows that are shown. More: a slower screen at high rates. Older ones are in the API. */
+/** Maximum number of rows. More: a slower screen at high rates. Older events are available from the API. */
 const ROWS_MAX = 100;
 
 const FAMILIES = {
@@ -145,11 +145,11 @@ const Rate = ({
   </p>
 );
 
-/** What happens, as it happens. */
+/** The live event feed. */
 export const Events = (): JSX.Element => {
   const types = usePlace().query.get('types') ?? '';
   const names = useNames();
-  // How many had come when it was paused.
+  // Number of events received when the feed was paused.
   const [pausedAt, setPausedAt] = useState<number | null>(null);
   const [open, setOpen] = useState<string | null>(null);
   const isPaused = pausedAt !== null;

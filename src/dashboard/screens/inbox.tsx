@@ -13,12 +13,12 @@ import { Listed } from '../parts/listed.tsx';
 import { Empty } from '../parts/states.tsx';
 
 const PATH = '/v1/inbox';
-/** More makes the first screen slower, fewer makes people ask for more. */
+/** Higher: the first screen loads more slowly. Lower: people click for more rows. */
 const PAGE = 20;
-/** Events come in crowds. */
+/** Debounce delay, because events arrive in bursts. */
 const SETTLED_MS = 500;
 
-/** Reads the inbox again when mail may have come. */
+/** Reloads the inbox when mail may have arrived. */
 const useArrivals = (): void => {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -106,7 +106,7 @@ const EmptyInbox = (): JSX.Element => {
   );
 };
 
-/** Mail that was captured instead of being sent. */
+/** Mail that was captured instead of sent. */
 export const Inbox = (): JSX.Element => {
   const { query } = usePlace();
   const asked = { to: query.get('to'), subject: query.get('subject') };

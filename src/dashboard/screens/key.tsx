@@ -121,7 +121,7 @@ const Head = ({ apiKey, at, button }: HeadProps): JSX.Element => {
   );
 };
 
-/** A key: its values over time, what became of it and by whom, and what it may do; now, or as it was. */
+/** A key: its values over time, its history and its permissions; now or in the past. */
 export const Key = ({ id }: { readonly id: string }): JSX.Element => {
   const at = useAsOf();
   const {

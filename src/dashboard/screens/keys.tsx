@@ -10,7 +10,7 @@ import { MakeKey } from '../parts/key-dialogs.tsx';
 import { Listed } from '../parts/listed.tsx';
 import { Empty } from '../parts/states.tsx';
 
-/** All API keys of the environment; with a live key those of both. */
+/** All API keys of the environment. A live key lists both environments. */
 export const Keys = (): JSX.Element => {
   const list = useList<SerializedApiKey>({ path: '/v1/api-keys', query: { limit: 50 } });
   const domains = useDomainNames();

@@ -37,7 +37,7 @@ const tabOf = (query: URLSearchParams): Tab => {
   return Object.hasOwn(TABS, asked) ? (asked as Tab) : 'timeline';
 };
 
-/** What can still be called back. */
+/** States in which a message can be cancelled. */
 const CANCELLABLE: readonly string[] = ['accepted', 'scheduled', 'deferred'];
 
 const CancelButton = ({ message }: { readonly message: SerializedMessage }): JSX.Element | null => {
@@ -72,7 +72,7 @@ interface TabsProps {
 
 const linkToTab = (name: string): string => withParameters({ tab: name === 'timeline' ? null : name });
 
-/** Each has the key of its number. */
+/** Tabs with number keys as shortcuts. */
 const Tabs = ({ tab, counts, children }: TabsProps): JSX.Element => {
   const names = Object.keys(TABS) as Tab[];
   useShortcuts(
@@ -124,7 +124,7 @@ const countsOf = ({ steps }: Explanation): Partial<Readonly<Record<Tab, number>>
   return { timeline: steps.length - webhooks, webhooks };
 };
 
-/** Its own events: those of webhooks come after it. */
+/** Events of the message itself. Webhook events follow later and are left out. */
 const momentsIn = (explanation: Explanation | undefined): readonly Moment[] =>
   momentsOf(
     (explanation?.steps ?? [])
@@ -132,7 +132,7 @@ const momentsIn = (explanation: Explanation | undefined): readonly Moment[] =>
       .map(({ at, type }) => ({ at, word: type.replaceAll('_', ' ') })),
   );
 
-/** The moment that is shown. */
+/** The displayed moment, Unix time in milliseconds. */
 const nowOf = ({ as_of: asOf }: Past<SerializedMessage>): number =>
   asOf === undefined ? Date.now() : new Date(asOf.time).getTime();
 
@@ -141,7 +141,7 @@ interface WhyProps {
   readonly explanation: Explanation;
 }
 
-/** Of several sentences the first carries the point. What servers said is quoted, and may hold anything. */
+/** Matches the first of several sentences, which carries the point. It must not reach into a quoted server reply. */
 const FIRST = /^([^"]+?[.]) (?=\S)/;
 
 const Summary = ({ text }: { readonly text: string }): JSX.Element => {
@@ -164,7 +164,7 @@ const Why = ({ message, explanation }: WhyProps): JSX.Element => (
   </section>
 );
 
-/** Reads the message again when something happens to it. */
+/** Reloads the message after each of its events. */
 const useUpdates = (id: string): void => {
   useEffect(
     () =>
@@ -181,7 +181,7 @@ const STEPS = [
   ['newer', 'Newer', 'K'],
 ] as const;
 
-/** To the messages beside this one in the list that it was opened from. */
+/** Links to the neighbouring messages of the list from which this one was opened. */
 const Beside = ({ steps }: { readonly steps: Steps }): JSX.Element => (
   <span class="beside hide-s">
     {STEPS.map(([to, word, key]) => (
@@ -274,5 +274,5 @@ const One = ({ id }: { readonly id: string }): JSX.Element => {
   );
 };
 
-/** A message: why it is as it is, what happened to each recipient, and what it says; now, or as it was. */
+/** A message: an explanation of its state, the history of each recipient and its content; now or in the past. */
 export const Message = ({ id }: { readonly id: string }): JSX.Element => <One key={id} id={id} />;

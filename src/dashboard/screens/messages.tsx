@@ -56,15 +56,15 @@ const Keys = (): JSX.Element => (
 );
 
 interface Selection {
-  /** Where the keyboard is. */
+  /** Id of the message with the keyboard selection. */
   readonly selected: string | null;
-  /** Those that are cancelled together. */
+  /** Ids of the messages to cancel together. */
   readonly picked: ReadonlySet<string>;
   pick(id: string): void;
   clear(): void;
 }
 
-/** Moves through the list, looks at a message beside it, and picks some. */
+/** Moves through the list, previews a message next to it and picks messages. */
 const useSelection = (messages: readonly Message[], peeked: string | null): Selection => {
   const { query } = usePlace();
   const [selected, select] = useState<string | null>(() => peeked ?? wayBack(query).id);
@@ -101,7 +101,7 @@ const useSelection = (messages: readonly Message[], peeked: string | null): Sele
   return { selected: peeked ?? selected, picked, pick, clear };
 };
 
-/** All messages that match, newest first, with their outcomes over time. */
+/** Messages that match, newest first, with their outcomes over time. */
 export const Messages = (): JSX.Element => {
   const { query } = usePlace();
   const search = searchOf(query);

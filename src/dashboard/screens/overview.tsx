@@ -14,17 +14,17 @@ import { Icon } from '../parts/icons.tsx';
 import { figuresQuery, OverviewFigures } from '../parts/overview-figures.tsx';
 import { Fault, Skeleton } from '../parts/states.tsx';
 
-const SHOWN = ['24h', '3d', '30d'] as const;
-type Shown = (typeof SHOWN)[number];
+const SHOWN_PERIODS = ['24h', '3d', '30d'] as const;
+type Period = (typeof SHOWN_PERIODS)[number];
 
-const periodOf = (query: URLSearchParams): Shown => SHOWN.find((one) => one === query.get('period')) ?? '24h';
+const periodOf = (query: URLSearchParams): Period => SHOWN_PERIODS.find((one) => one === query.get('period')) ?? '24h';
 
-const Period = ({ period }: { readonly period: Shown }): JSX.Element => (
+const PeriodChoice = ({ period }: { readonly period: Period }): JSX.Element => (
   <label class="field choice">
     <Icon name="clock" />
     <span class="vh">Time</span>
     <select onChange={({ currentTarget }) => navigate(withParameters({ period: currentTarget.value }))}>
-      {SHOWN.map((one) => (
+      {SHOWN_PERIODS.map((one) => (
         <option key={one} value={one} selected={one === period}>
           {PERIODS[one].word}
         </option>
@@ -59,7 +59,7 @@ const Figures = (): JSX.Element => {
         </div>
         <div class="acts">
           <ApiButton requests={requests} />
-          <Period period={period} />
+          <PeriodChoice period={period} />
         </div>
       </div>
       <div class="stack">
@@ -74,10 +74,10 @@ const Figures = (): JSX.Element => {
   );
 };
 
-/** What needs somebody, how mail does, and what happens now. Until there is mail: how to send the first. */
+/** Problems, key figures and current events. Before the first mail it shows how to send one. */
 export const Overview = (): JSX.Element => {
   const sent = useResource<List<unknown>>({ path: '/v1/messages', query: { limit: 1 } });
-  // Its steps stay to be seen completed.
+  // Keeps the first steps on screen after they are completed.
   const [began, begin] = useState(false);
   const isEmpty = sent.data?.data.length === 0;
   if (isEmpty && !began) begin(true);

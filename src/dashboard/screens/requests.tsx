@@ -23,17 +23,17 @@ import { Refusal } from '../parts/refusal.tsx';
 import { RefusalCounts } from '../parts/refusal-counts.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
-type Refused = SerializedRefusedRequest;
+type RefusedRequest = SerializedRefusedRequest;
 type Names = ReadonlyMap<string, string>;
 
 const PATH = '/v1/requests';
 const PAGE = 25;
-/** A request that was refused shows up by itself, while the first page is all that is shown. */
+/** Polling interval for new rejections while only the first page is loaded. */
 const EVERY_MS = 5_000;
 const COUNTS_EVERY_MS = 15_000;
 
 interface RowProps {
-  readonly refused: Refused;
+  readonly refused: RefusedRequest;
   readonly names: Names;
   readonly isShown: boolean;
 }
@@ -60,8 +60,8 @@ const Row = ({ refused, names, isShown }: RowProps): JSX.Element => {
   );
 };
 
-/** Moves through the refusals by J and K. */
-const useSteps = (rows: readonly Refused[], shown: string | undefined): void => {
+/** Moves through the rejections with J and K. */
+const useSteps = (rows: readonly RefusedRequest[], shown: string | undefined): void => {
   const step = (by: number): void => {
     const next = rows[rows.findIndex(({ id }) => id === shown) + by];
     if (next !== undefined) navigate(withParameters({ request: next.id }), 'replace');
@@ -69,8 +69,11 @@ const useSteps = (rows: readonly Refused[], shown: string | undefined): void => 
   useShortcuts({ j: () => step(1), k: () => step(-1), Escape: () => navigate(withParameters({ request: null })) });
 };
 
-/** The one in the address, or the first when it was first listed: newer ones do not push away what is being read. */
-const useShown = (rows: readonly Refused[], asked: Query): string | undefined => {
+/**
+ * The request in the URL, or else the first one listed initially, so that newer ones do not replace it while it is
+ * read.
+ */
+const useShown = (rows: readonly RefusedRequest[], asked: Query): string | undefined => {
   const first = useRef<{ readonly asked: string; readonly id: string } | null>(null);
   const of = JSON.stringify(asked);
   const newest = rows[0]?.id;
@@ -127,7 +130,7 @@ const sentBy = (total: number, principals: number, most: number): string => {
   return most * 2 > total ? 'Most were sent by' : `${count(most)} were sent by`;
 };
 
-/** What happens most, in a sentence. */
+/** The most frequent error in a sentence. */
 const Summary = ({ counts: { total, codes, principals }, names }: SummaryProps): JSX.Element => {
   const [most] = codes;
   const [who] = principals;
@@ -194,7 +197,7 @@ const Keys = (): JSX.Element => (
 
 const List = ({ names }: { readonly names: Names }): JSX.Element => {
   const asked = useRefusedQuery();
-  const list = useList<Refused>({ path: PATH, query: { limit: PAGE, ...asked } });
+  const list = useList<RefusedRequest>({ path: PATH, query: { limit: PAGE, ...asked } });
   const rows = list.data?.pages.flatMap(({ data }) => data) ?? [];
   const shown = useShown(rows, asked);
   useSteps(rows, shown);
@@ -227,7 +230,7 @@ const List = ({ names }: { readonly names: Names }): JSX.Element => {
   );
 };
 
-/** Requests that were refused: how often by error and by key, and of each why, and where in its body. */
+/** Rejected requests: counts by error and key, and for each request the reason and its place in the body. */
 export const Requests = (): JSX.Element => {
   const asked = useRefusedQuery();
   const names = usePrincipalNames();

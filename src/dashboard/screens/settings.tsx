@@ -16,15 +16,21 @@ import { Passkeys } from '../parts/passkeys.tsx';
 import { SwitchOrganization } from '../parts/sign-in-provider.tsx';
 import { Empty, Fault, Skeleton } from '../parts/states.tsx';
 
-/** The organization, its members, and where they are signed in. */
+/** Settings of the organization, its members and their sessions. */
 
 const useOfOrganization = <T,>(path: string) =>
   useRead([path], (signal) =>
     request<T>(path, { signal, environment: environmentOfOrganization(currentEnvironment()) }),
   );
 
-/** What was read, or why it was not. */
-const Shown = <T,>({ read, show }: { readonly read: ReturnType<typeof useRead<T>>; show(data: T): JSX.Element }) => {
+/** The data, or the reason why it could not be loaded. */
+const ReadResult = <T,>({
+  read,
+  show,
+}: {
+  readonly read: ReturnType<typeof useRead<T>>;
+  show(data: T): JSX.Element;
+}) => {
   if (read.data !== undefined) return show(read.data);
   if (read.error !== null) return <Fault error={read.error} retry={() => void read.refetch()} />;
   return <Skeleton rows={3} />;
@@ -70,7 +76,7 @@ const Organization = ({
   );
 };
 
-/** When the member joined, or how long the invitation can be accepted. */
+/** When the member joined, or how long the invitation is valid. */
 const useStanding = ({ joined_at: joinedAt, invitation_expires_at: expiresAt }: SerializedMember): string => {
   const times = useTimes();
   if (joinedAt !== null) return `joined ${ago(joinedAt)}`;
@@ -162,7 +168,7 @@ export const Settings = (): JSX.Element => {
           {mayChange && members.data !== undefined && <InviteMember />}
         </div>
       </div>
-      <Shown
+      <ReadResult
         read={organization}
         show={(found) => (
           <Organization organization={found} mayChange={mayChange} mayAllow={own?.member?.role === 'owner'} />
@@ -171,7 +177,7 @@ export const Settings = (): JSX.Element => {
       {own && <SwitchOrganization />}
       {own && <Passkeys />}
       <h2 class="over">Members</h2>
-      <Shown
+      <ReadResult
         read={members}
         show={(found) =>
           rows(
@@ -185,7 +191,7 @@ export const Settings = (): JSX.Element => {
         }
       />
       <h2 class="over">Sessions</h2>
-      <Shown
+      <ReadResult
         read={sessions}
         show={(found) =>
           rows(

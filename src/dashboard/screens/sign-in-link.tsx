@@ -7,11 +7,11 @@ import { OfferPasskey } from '../parts/passkeys.tsx';
 import { Logo } from '../parts/shell.tsx';
 import { SignInFoot } from '../parts/sign-in-ways.tsx';
 
-/** What a link to sign in leads to. Opening it spends nothing: programs that look at mail open every link in it. */
+/** Target of a sign-in link. Opening it does not use it up, because mail scanners open every link. */
 
 const TOKEN = /^#(ob_link_\w+)$/;
 
-/** null: the address is of something else. */
+/** null: the URL is not a sign-in link. */
 export const tokenInAddress = ({ path }: Place): string | null =>
   path === '/sign-in' ? (TOKEN.exec(location.hash)?.[1] ?? null) : null;
 
@@ -30,7 +30,7 @@ export const SignInLink = ({ token }: { readonly token: string }): JSX.Element =
     setBusy(true);
     try {
       await signInWith({ token });
-      setSignedIn(true); // what is offered then leads on, and the token does not stay in the history
+      setSignedIn(true); // the passkey offer continues from here, and the token leaves the history
     } catch (error) {
       setProblem(problemOf(error));
       setBusy(false);

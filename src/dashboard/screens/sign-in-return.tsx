@@ -6,7 +6,7 @@ import { choices, choose, comeBack } from '../data/oidc.ts';
 import { useStore } from '../data/store.ts';
 import { Logo } from '../parts/shell.tsx';
 
-/** The way back from the identity provider. It continues at once unless there are organizations to choose from. */
+/** Handles the identity provider's redirect. It continues at once unless there are organizations to choose from. */
 
 export const isBackFromProvider = ({ path }: Place): boolean => path === '/sign-in/oidc';
 

@@ -9,7 +9,9 @@ import { Logo } from '../parts/shell.tsx';
 import { ProviderProblem, SignInAtProvider } from '../parts/sign-in-provider.tsx';
 import { SignInByMail, SignInFoot, useSignInMethods } from '../parts/sign-in-ways.tsx';
 
-/** What any key may ask for, whatever its permissions; some may not read this, which says as well that they work. */
+/**
+ * Tests whether a key is valid. Every valid key is either allowed to list messages or rejected for lack of permission.
+ */
 const isAccepted = async (key: string): Promise<boolean> => {
   try {
     await request('/v1/messages', { query: { limit: 1 }, key });
@@ -25,7 +27,7 @@ const problemOf = (error: unknown): string =>
     ? 'The service knows no such key, or it has ended.'
     : `It could not be checked: ${String(error instanceof Error ? error.message : error)}`;
 
-/** Asks for an API key of the environment. */
+/** Asks for an API key of the current environment. */
 const SignInByKey = (): JSX.Element => {
   const environment = currentEnvironment();
   const [text, setText] = useState('');
@@ -75,7 +77,7 @@ const SignInByKey = (): JSX.Element => {
   );
 };
 
-/** Where nobody has signed in: every way that there is. */
+/** The sign-in page with every available method. */
 export const SignIn = (): JSX.Element => {
   const methods = useSignInMethods();
   return (

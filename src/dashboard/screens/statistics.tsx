@@ -21,12 +21,12 @@ import { StatisticsBar } from '../parts/statistics-bar.tsx';
 import { Latency, Outcomes } from '../parts/statistics-plots.tsx';
 import { ComparedTable, GroupTable, shareOf, type Totals, timeOrDash } from '../parts/statistics-tables.tsx';
 
-/** 1 recipient, 2 recipients. */
+/** Formats 1 recipient, 2 recipients. */
 const recipients = (number: number): string => `${count(number)} ${number === 1 ? 'recipient' : 'recipients'}`;
 
 interface DeltaProps {
   readonly change: number | null;
-  /** More is worse. */
+  /** True if a higher value is worse. */
   readonly isBad?: boolean;
   readonly text: (size: number) => string;
 }
@@ -101,7 +101,7 @@ const Groups = ({ search, nameOf }: GroupsProps): JSX.Element | null => {
 
 const ID = /^(?:key|dom|tpl)_[a-z2-7]{26}$/;
 
-/** Ids as people call them. */
+/** Display names of ids. */
 const useNames = (): GroupsProps['nameOf'] => {
   const keys = useKeyNames();
   const domains = useDomainNames();
@@ -142,7 +142,7 @@ const isEmpty = ({ totals, previous }: Stats): boolean =>
     Object.values(counts ?? {}).every((value) => value === 0 || typeof value !== 'number'),
   );
 
-/** What became of mail over time, against the period before, whole and by groups. */
+/** Outcomes of mail over time, in total and by group, compared with the previous period. */
 export const Statistics = (): JSX.Element => {
   const { query } = usePlace();
   const search = searchOf(query);

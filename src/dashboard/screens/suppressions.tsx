@@ -35,7 +35,7 @@ const Answer = ({ address, suppressed, opted_in: topics }: Check): JSX.Element =
   );
 };
 
-/** What happened to an address, from what is on record of it. */
+/** The recorded history of an address. */
 const momentsIn = (suppression: SerializedSuppression | null): readonly Moment[] =>
   momentsOf(
     (suppression?.entries ?? []).flatMap(({ reason, added_at: addedAt, removed_at: removedAt }) => [
@@ -131,7 +131,7 @@ const Frame = ({ moments, asOf, requests, children }: FrameProps): JSX.Element =
   </>
 );
 
-/** An address as it was. */
+/** The suppression of an address at a past moment. */
 const useThen = (id: string | undefined) => {
   const at = useAsOf();
   const isPast = at !== null && id !== undefined;
@@ -165,7 +165,7 @@ const CheckedNow = ({ now }: { readonly now: Check }): JSX.Element => (
   </div>
 );
 
-/** One address: whether mail goes there, and all that was ever said against it. */
+/** One address: whether it is suppressed, and its complete history. */
 const Checked = ({ address }: { readonly address: string }): JSX.Element => {
   const { data: now, error } = useResource<Check>({ path: CHECK, query: { address } });
   const then = useThen(now?.suppression?.id);
@@ -189,7 +189,7 @@ const All = (): JSX.Element => {
   const moments = useMoments({ types: 'suppression.*' });
   const asked = { limit: 50, reason: query.get('reason'), scope: query.get('scope'), ...queryAt(at) };
   const list = useList<SerializedSuppression>({ path: '/v1/suppressions', query: asked });
-  // `as_of` is the same on every page.
+  // Every page has the same `as_of`.
   const first: Past<List<SerializedSuppression>> | undefined = list.data?.pages[0];
   const isFiltered = query.has('reason') || query.has('scope');
   return (
@@ -225,7 +225,7 @@ const All = (): JSX.Element => {
   );
 };
 
-/** Addresses that mail is kept from, each with its evidence; now, or as it was. */
+/** Suppressed addresses with their evidence; now or in the past. */
 export const Suppressions = (): JSX.Element => {
   const address = usePlace().query.get('address');
   return address === null ? <All /> : <Checked key={address} address={address} />;

@@ -1,11 +1,11 @@
 import type { ComponentType } from 'preact';
 
-/** Every screen. Its code is loaded when it is first shown, so that the first load stays small. */
+/** All screens. Each one's code is loaded when it is first shown, which keeps the initial load small. */
 
 export interface Screen {
-  /** Below `/dashboard`; a group is the id of the thing that is shown. */
+  /** Path below `/dashboard`. A capture group is the id of the displayed resource. */
   readonly path: RegExp;
-  /** For the tab, and the head of small windows. */
+  /** Title of the browser tab and of the header in small windows. */
   readonly title: string;
   readonly load: () => Promise<ComponentType<{ readonly id: string }>>;
 }

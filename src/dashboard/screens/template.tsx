@@ -132,9 +132,9 @@ interface WrittenProps {
   readonly id: string;
   readonly draft: Draft;
   readonly content: SerializedContent;
-  /** null: the draft. */
+  /** Number of the version; null: the draft. */
   readonly version: number | null;
-  /** What it is compared with; null: there is no other. */
+  /** Version to compare with; null: there is no other. */
   readonly other: number | null;
 }
 
@@ -193,7 +193,7 @@ const Shown = ({ id, draft }: Pick<WrittenProps, 'id' | 'draft'>): JSX.Element |
   return <Written id={id} draft={draft} content={draft.content} version={null} other={other} />;
 };
 
-/** A template: its draft as it is written, what a message would say, and every version there was. */
+/** A template: its draft, a preview and every published version. */
 export const Template = ({ id }: { readonly id: string }): JSX.Element => {
   const place = usePlace();
   const version = numberIn(place.query, 'version');

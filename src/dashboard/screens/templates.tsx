@@ -32,7 +32,7 @@ const Row = ({ template }: { readonly template: SerializedTemplate }): JSX.Eleme
   );
 };
 
-/** What mail is made from: the same in both environments. */
+/** Templates, shared by both environments. */
 export const Templates = (): JSX.Element => {
   const list = useList<SerializedTemplate>({ path: '/v1/templates', query: { limit: 50 } });
   return (

@@ -20,17 +20,17 @@ import { WebhookStatus } from '../parts/webhook-status.tsx';
 
 type Delivery = SerializedWebhookDelivery;
 
-/** New deliveries show up by themselves: the list is read this often. */
+/** Polling interval for new deliveries. */
 const EVERY_MS = 3_000;
-/** Failures without a success after which a webhook is switched off. */
+/** A webhook is disabled after failing for this long without a success. */
 const FAILING_MS_MAX = 5 * 86_400_000;
 
 const STATUSES = { all: 'All', pending: 'Waiting', failed: 'Failed', delivered: 'Delivered' } as const;
-type Asked = keyof typeof STATUSES;
+type StatusFilter = keyof typeof STATUSES;
 
-const askedOf = (query: URLSearchParams): Asked => {
+const statusFilterOf = (query: URLSearchParams): StatusFilter => {
   const asked = query.get('status') ?? '';
-  return Object.hasOwn(STATUSES, asked) ? (asked as Asked) : 'all';
+  return Object.hasOwn(STATUSES, asked) ? (asked as StatusFilter) : 'all';
 };
 
 const Sub = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element => {
@@ -96,7 +96,7 @@ const DeliveryRow = ({
 };
 
 interface FilterProps {
-  readonly asked: Asked;
+  readonly asked: StatusFilter;
   readonly type: string | null;
   readonly types: readonly string[];
 }
@@ -104,7 +104,7 @@ interface FilterProps {
 const Filter = ({ asked, type, types }: FilterProps): JSX.Element => (
   <div class="dlf">
     <nav class="seg" aria-label="Deliveries">
-      {(Object.keys(STATUSES) as Asked[]).map((one) => (
+      {(Object.keys(STATUSES) as StatusFilter[]).map((one) => (
         <a
           key={one}
           href={withParameters({ status: one === 'all' ? null : one, delivery: null })}
@@ -130,7 +130,7 @@ const Filter = ({ asked, type, types }: FilterProps): JSX.Element => (
   </div>
 );
 
-/** Moves through the deliveries by J and K. */
+/** Moves through the deliveries with J and K. */
 const useSteps = (deliveries: readonly Delivery[], shown: string | undefined): void => {
   const step = (by: number): void => {
     const at = deliveries.findIndex(({ id }) => id === shown);
@@ -141,8 +141,8 @@ const useSteps = (deliveries: readonly Delivery[], shown: string | undefined): v
 };
 
 /**
- * The newest when a selection was first looked at: one that comes later does not take away what somebody reads, or is about
- * to send again.
+ * The newest delivery when a filter was first applied. Later ones do not replace it while it is read or about to be
+ * resent.
  */
 const useFirst = (selection: string, newest: string | undefined): string | undefined => {
   const first = useRef<{ readonly selection: string; readonly id: string } | null>(null);
@@ -161,7 +161,7 @@ const Older = ({ list }: { readonly list: ReturnType<typeof useList<Delivery>> }
 
 const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
   const { query } = usePlace();
-  const asked = askedOf(query);
+  const asked = statusFilterOf(query);
   const type = query.get('event_type');
   const list = useList<Delivery>({
     path: `/v1/webhooks/${id}/deliveries`,
@@ -194,7 +194,7 @@ const Deliveries = ({ id }: { readonly id: string }): JSX.Element => {
   );
 };
 
-/** A webhook: whether it takes what is posted, each delivery with its tries, and what posts again. */
+/** A webhook: its health, its deliveries with their attempts, and replays. */
 export const Webhook = ({ id }: { readonly id: string }): JSX.Element => {
   const path = `/v1/webhooks/${id}`;
   const { data: webhook, error, refetch } = useResource<SerializedWebhook>({ path, everyMs: EVERY_MS });

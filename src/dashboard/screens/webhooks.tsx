@@ -27,7 +27,7 @@ const Row = ({ webhook }: { readonly webhook: SerializedWebhook }): JSX.Element 
   </a>
 );
 
-/** Where events are posted to, in this environment. */
+/** Webhook endpoints of this environment. */
 export const Webhooks = (): JSX.Element => {
   const list = useList<SerializedWebhook>({ path: '/v1/webhooks', query: { limit: 50 } });
   return (
