@@ -21,11 +21,11 @@ import { BY_NAME, IN_EVERY_RUN } from './measures/all.ts';
 const MEASURES = [...IN_EVERY_RUN, ...BY_NAME];
 
 const RESULTS = fileURLToPath(new URL('results/', import.meta.url));
-/** Of a line: fewer are quicker and wander more. */
+/** Rounds per line. Fewer: faster, but figures vary more. */
 const ROUNDS_DEFAULT = '5';
-/** A leak of a megabyte a minute shows in less. */
+/** Long enough to detect a leak of one megabyte a minute. */
 const MINUTES_DEFAULT = '10';
-/** 128 + SIGINT, as shells say it. */
+/** 128 plus SIGINT, by shell convention. */
 const INTERRUPTED = 130;
 
 const namesOf = (measures: readonly Measure[]): string => measures.map(({ name }) => name).join(', ');
@@ -61,13 +61,13 @@ const readArguments = () => {
 
 type Chosen = ReturnType<typeof readArguments>;
 
-interface Measured {
+interface RunResult {
   readonly lines: readonly JudgedLine[];
-  /** Share of the machine that others used just before each measure. */
+  /** Share of the machine that other processes used just before each measurement. */
   readonly othersBusy: Readonly<Record<string, number>>;
 }
 
-const measureAll = async ({ chosen, profile }: Chosen, bench: Omit<Bench, 'closers'>): Promise<Measured> => {
+const measureAll = async ({ chosen, profile }: Chosen, bench: Omit<Bench, 'closers'>): Promise<RunResult> => {
   const lines: JudgedLine[] = [];
   const othersBusy: Record<string, number> = {};
   for (const measure of chosen) {
@@ -83,9 +83,9 @@ const measureAll = async ({ chosen, profile }: Chosen, bench: Omit<Bench, 'close
   return { lines, othersBusy };
 };
 
-/** What is open now, to be closed when the run is interrupted. */
+/** Open resources, to be closed when the run is interrupted. */
 const open: Closers[] = [];
-/** Then whatever was measured fails, and is neither told nor closed a second time. */
+/** True after an interruption. Measurements then fail, which must not be reported or close anything twice. */
 let interrupted = false;
 
 const closeAll = async (): Promise<void> => {
@@ -104,7 +104,7 @@ const withClosers = async <T>(logger: Logger, work: (closers: Closers) => Promis
   }
 };
 
-/** A measure that fails says so, and the others still run. */
+/** Runs one measurement. A failure is reported and does not stop the others. */
 const runOne = ({ name, run }: Measure, bench: Omit<Bench, 'closers'>): Promise<readonly JudgedLine[]> =>
   withClosers(bench.logger, async (closers) => {
     try {

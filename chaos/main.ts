@@ -9,8 +9,8 @@ import { SIMULATIONS } from './simulation/all.ts';
 const KINDS = [ORACLE_SCENARIOS, CRASHES, FAULTS, SIMULATIONS];
 
 /**
- * Does to the real program what bad days do, and asks an oracle what was broken:
- * `npm run chaos`, `npm run chaos -- <part of a name>…`, `npm run chaos -- --slice 4m --seed 7`.
+ * Injects faults into the real programs and lets an oracle report what broke: `npm run chaos`, `npm run chaos -- <part
+ * of a name>…`, `npm run chaos -- --slice 4m --seed 7`.
  */
 try {
   const broken = await runScenarios(KINDS, readArguments(process.argv.slice(2)));

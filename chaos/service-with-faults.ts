@@ -1,6 +1,6 @@
 /**
- * The service as `src/main.ts` starts it, but with faults: `OUTBOX_FAIL_POINT` kills it before or after a step, and
- * `OUTBOX_TRIAL=quick` gives it leases of seconds and lets webhooks post to this machine.
+ * Starts the service like `src/main.ts`, but with faults: `OUTBOX_FAIL_POINT` kills it before or after a step, and
+ * `OUTBOX_TRIAL=quick` shortens leases to seconds and allows webhooks to this machine.
  */
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,8 @@ import { faultyPorts } from './harness/faulty-ports.ts';
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
 /**
- * After a crash the interrupted work continues within seconds. A loaded machine needs most of the time given here; longer
- * times would be waited out after every crash of a scenario.
+ * Interrupted work continues within seconds after a crash. Shorter: a loaded machine misses its deadlines. Longer:
+ * every crash of a scenario takes that much more time.
  */
 const FAST_TIMINGS: ServiceOverrides = {
   times: { attemptMs: 4_000, leaseMs: 6_000 },

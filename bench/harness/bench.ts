@@ -4,21 +4,21 @@ import type { Corpus } from './corpus.ts';
 import type { DurablePostgres } from './durable-postgres.ts';
 import type { Line } from './line.ts';
 
-/** What every measure is given. */
+/** Context of every measurement. */
 export interface Bench {
-  /** How often each contender of a line is measured, in turns. */
+  /** Number of interleaved measurements of each contender of a line. */
   readonly rounds: number;
-  /** Of `soak`. */
+  /** Duration of `soak`. */
   readonly minutes: number;
   readonly system: System;
   readonly logger: Logger;
-  /** Whatever a measure opens is added here and closed after it, and also when the run is interrupted. */
+  /** Closes everything a measurement opens, both at its end and when the run is interrupted. */
   readonly closers: Closers;
   readonly postgres: DurablePostgres;
   readonly corpus: (eventsMin?: number) => Promise<Corpus>;
   /** A folder on a disk, removed at the end. */
   readonly folder: string;
-  /** Arguments for a process that is to be profiled; none when no profile is wanted. */
+  /** Node arguments that profile a process; empty if no profile is wanted. */
   readonly profiling: readonly string[];
 }
 

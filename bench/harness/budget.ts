@@ -6,12 +6,12 @@ import { type CpuMicros, createCpuMeter } from './cpu.ts';
 import { sharesOf } from './stages.ts';
 import { until } from './until.ts';
 
-/** What one unit takes of a process, by stage. */
+/** Processor time per unit of a process, by stage. */
 export interface Budget {
-  /** For the start of the process. */
+  /** Options for starting the process. */
   readonly nodeOptions: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  /** @param unitsOf how much was done. @returns µs of processor time, the largest first. */
+  /** @param unitsOf number of units done. @returns microseconds of processor time, largest stage first. */
   during<T>(pid: number, work: () => Promise<T>, unitsOf: (result: T) => number): Promise<CpuMicros>;
 }
 
@@ -20,8 +20,8 @@ const PRELOADED = fileURLToPath(new URL('profile-on-signal.ts', import.meta.url)
 let opened = 0;
 
 /**
- * The shares are of samples of its main thread, and the whole is what `/proc` says of the process: sampling itself, and
- * threads of V8 and of libuv, are spread over the stages.
+ * Shares come from samples of the main thread, the total from `/proc`. The cost of sampling and of V8 and libuv threads
+ * is therefore spread over the stages.
  */
 export const createBudget = (folder: string): Budget => {
   opened += 1;

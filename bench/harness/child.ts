@@ -3,26 +3,26 @@ import { fileURLToPath } from 'node:url';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { FromChild, ToChild } from './serve-parent.ts';
 
-/** A process of the run's own; it ends with the run, however that ends. */
+/** A child process, which ends with the run however that ends. */
 export interface Child<Facts> {
   readonly pid: number;
-  /** What it said when it was ready. */
+  /** Facts that the process reported when it was ready. */
   readonly facts: Facts;
   ask<Answer>(question: string, input?: unknown): Promise<Answer>;
 }
 
 export interface ChildOptions {
-  /** `bench/processes/<name>.ts` */
+  /** Name of `bench/processes/<name>.ts`. */
   readonly name: string;
-  /** JSON. */
+  /** JSON input. */
   readonly input?: unknown;
-  /** For Node itself. */
+  /** Arguments for Node itself. */
   readonly execArgv?: readonly string[];
-  /** Further variables of its environment. */
+  /** Additional environment variables. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** Starting takes a second; a process that is not ready by then waits for something that does not come. */
+/** Starting takes about a second; a process that takes this long is stuck. */
 const READY_MS = 30_000;
 
 interface Waiting {

@@ -4,16 +4,16 @@ import { settle } from './durable-postgres.ts';
 import { openStore } from './open-store.ts';
 import { fillLog } from './realistic-log.ts';
 
-/** A migrated database whose log tells of tens of thousands of messages. */
+/** A migrated database with a log of tens of thousands of messages. */
 export interface Corpus {
   readonly url: string;
   readonly events: number;
 }
 
-/** Of what every run reads. */
+/** Size of the log that every run reads. */
 export const CORPUS_EVENTS = 100_000;
 
-/** Made by the first measure that asks for so many events, and kept for the others: all read the same. */
+/** Created for the first measurement that needs this many events and then shared. */
 export const createCorpus = (bench: Pick<Bench, 'system' | 'logger' | 'postgres'>, runClosers: Closers) => {
   const make = async (eventsMin: number): Promise<Corpus> => {
     const url = await bench.postgres.migratedDatabase(runClosers);

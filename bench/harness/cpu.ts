@@ -1,11 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { median } from './line.ts';
 
-/** Of Linux on all usual machines (`getconf CLK_TCK`), in µs. */
+/** Clock tick on all common Linux machines (`getconf CLK_TCK`), in microseconds. */
 const TICK_MICROS = 10_000;
 
-/** One whose processor time is told; with its children it is a server that works in many processes. */
-export interface Watched {
+/** A process to observe. With its children it is a server that works in many processes. */
+export interface ObservedProcess {
   readonly pid: number;
   readonly children: boolean;
 }
@@ -13,13 +13,13 @@ export interface Watched {
 interface Usage {
   readonly parent: number;
   readonly own: number;
-  /** Of children that have ended. */
+  /** Time of children that have ended. */
   readonly ended: number;
 }
 
-/** Fields 4 and 14 to 17 of `/proc/<pid>/stat` (proc(5)); the second may hold spaces. */
+/** Reads fields 4 and 14 to 17 of `/proc/<pid>/stat` (proc(5)). The second field may contain spaces. */
 const usageOf = async (pid: number): Promise<Usage> => {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // it has ended meanwhile
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // the process has ended
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')
@@ -28,7 +28,7 @@ const usageOf = async (pid: number): Promise<Usage> => {
   return { parent: fields[1] ?? 0, own: sum(11), ended: sum(13) };
 };
 
-const ticksOf = async (watched: readonly Watched[]): Promise<readonly number[]> => {
+const ticksOf = async (watched: readonly ObservedProcess[]): Promise<readonly number[]> => {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const usages = new Map(await Promise.all(pids.map(async (pid) => [pid, await usageOf(pid)] as const)));
   const childrenOf = Map.groupBy(pids, (pid) => usages.get(pid)?.parent ?? 0);
@@ -39,17 +39,17 @@ const ticksOf = async (watched: readonly Watched[]): Promise<readonly number[]> 
   return watched.map(({ pid, children }) => (children ? treeOf(pid) : (usages.get(pid)?.own ?? 0)));
 };
 
-/** µs of processor time for each unit, by process: what adds up to the wall time of all cores bounds a figure. */
+/** Processor time per unit in microseconds, by process. Together with the number of cores it bounds the throughput. */
 export type CpuMicros = Readonly<Record<string, number>>;
 
 export interface CpuMeter {
-  /** @param unitsOf how much was done. */
+  /** @param unitsOf number of units done. */
   during<T>(work: () => Promise<T>, unitsOf: (result: T) => number): Promise<T>;
-  /** Medians of the last so many. */
+  /** Medians of the last rounds. */
   lastMicros(rounds: number): CpuMicros;
 }
 
-export const createCpuMeter = (watched: Readonly<Record<string, Watched>>): CpuMeter => {
+export const createCpuMeter = (watched: Readonly<Record<string, ObservedProcess>>): CpuMeter => {
   const names = Object.keys(watched);
   const rows: (readonly number[])[] = [];
   return {

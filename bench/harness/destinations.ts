@@ -1,18 +1,18 @@
-/** How a destination takes mail. */
+/** Behaviour of a destination. */
 export type Conduct =
   | 'healthy'
-  /** Seconds before the reply to MAIL, or to the end of a message. */
+  /** Delays the reply to MAIL, or to the end of a message, by seconds. */
   | 'slow at MAIL'
   | 'slow at the end'
-  /** At the greeting, by 421 or by 554. */
+  /** Rejects at the greeting, with 421 or 554. */
   | 'closing'
   | 'refusing'
-  /** Takes connections and says nothing. */
+  /** Accepts connections and stays silent. */
   | 'silent'
-  /** Takes no connections. */
+  /** Accepts no connections. */
   | 'gone';
 
-/** Of 40 in a row: a tenth is slow, a twentieth refuses, a twentieth is dead. */
+/** Bad ones among every 40 destinations: a tenth is slow, a twentieth rejects, a twentieth is dead. */
 const BAD: readonly (readonly [place: number, Conduct])[] = [
   [0, 'slow at MAIL'],
   [10, 'slow at the end'],
@@ -28,11 +28,11 @@ const CONDUCTS = new Map(BAD);
 
 export const conductOf = (destination: number): Conduct => CONDUCTS.get(destination % ROW) ?? 'healthy';
 
-/** Each has servers of its own name, so that each is an operator of its own. */
+/** Each domain has mail servers with names of its own, so each is a separate mailbox provider. */
 export const domainOf = (destination: number): string => `d${destination}.test`;
 
 const BYTE = 256;
 
-/** On loopback. */
+/** Loopback address of the destination. */
 export const addressOf = (destination: number): string =>
   `127.77.${Math.floor(destination / BYTE)}.${destination % BYTE}`;

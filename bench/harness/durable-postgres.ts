@@ -10,7 +10,7 @@ import { guard } from './guard.ts';
 export interface Statement {
   readonly text: string;
   readonly calls: number;
-  /** Of all calls. */
+  /** Total of all calls in milliseconds. */
   readonly ms: number;
 }
 
@@ -20,18 +20,18 @@ const BUSIEST = `
   from pg_stat_statements
   order by total_exec_time desc`;
 
-/** A server of the run's own with the settings of the embedded default: what it commits survives a power cut. */
+/** A PostgreSQL server with the settings of the embedded default: its commits survive a power cut. */
 export interface DurablePostgres {
   readonly version: string;
-  /** Of the process that has all others of the server for children. */
+  /** Process id of the postmaster, the parent of all other server processes. */
   readonly pid: number;
-  /** What it spent time in since it started, most first; only of a server that counts. */
+  /** Statements by total time since the start, largest first. Only available if the server counts them. */
   busiestStatements(): Promise<readonly Statement[]>;
-  /** A new database without any table; closed with the closers it is given. */
+  /** Creates a database without tables, dropped by the given closers. */
   emptyDatabase(closers: Closers): Promise<string>;
-  /** A new database with all that is in another, to which nothing may be connected. */
+  /** Creates a copy of a database that has no connections. */
   copiedDatabase(closers: Closers, url: string): Promise<string>;
-  /** A new database as a first start leaves it. */
+  /** Creates a database in the state after a first start. */
   migratedDatabase(closers: Closers): Promise<string>;
 }
 
@@ -57,7 +57,7 @@ const requireDurable = async (client: Client): Promise<void> => {
   }
 };
 
-/** Writes out what was loaded, so that it is not written out while something is measured. */
+/** Writes loaded data to disk, so that this does not happen during a measurement. */
 export const settle = (url: string): Promise<void> =>
   withClient(url, async (client) => {
     await client.query('vacuum analyze');
@@ -75,7 +75,7 @@ export const openDurablePostgres = async (
     readonly folder: string;
     readonly system: System;
     readonly logger: Logger;
-    /** Whether it counts what each statement takes. */
+    /** True to count the time of each statement. */
     readonly counts?: boolean;
   },
 ): Promise<DurablePostgres> => {

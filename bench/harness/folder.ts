@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 
-/** A file system in memory, where nothing is durable and syncing costs nothing (`statfs(2)`, TMPFS_MAGIC). */
+/** Magic number of tmpfs (`statfs(2)`), where nothing is durable and syncing is free. */
 const TMPFS = 0x01021994;
 const CANDIDATES = [tmpdir(), '/var/tmp', process.cwd()];
 
@@ -13,13 +13,13 @@ const isOnDisk = async (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** A new folder on a disk, removed at the end. */
+/** Creates a folder on a disk, removed at the end. */
 export const openFolder = async (closers: Closers): Promise<string> => {
   const places = await Promise.all(CANDIDATES.map(async (path) => ({ path, onDisk: await isOnDisk(path) })));
   const place = places.find(({ onDisk }) => onDisk)?.path;
   if (place === undefined) throw new Error(`none of ${CANDIDATES.join(', ')} is on a disk`);
   const folder = await mkdtemp(join(place, 'outbox-bench-'));
-  await chmod(folder, 0o755); // the server's user has to get in
+  await chmod(folder, 0o755); // the server's user needs access
   closers.add('folder', () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 };

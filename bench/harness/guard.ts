@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 
-/** Waits for our end of its standard input to close, then ends the process (if it still runs) and removes the folders. */
+/** Waits until its standard input closes, then ends the process if it still runs and removes the folders. */
 const SCRIPT =
   'read -r _; kill -"$1" "$2" 2>/dev/null; while kill -0 "$2" 2>/dev/null; do sleep 0.05; done; shift 2; rm -rf "$@"';
 
-/** Sees to it that a server of ours and its data are gone even when this process is killed. */
+/** Ensures that a server and its data are gone even if this process is killed. */
 export const guard = (
   closers: Closers,
   {

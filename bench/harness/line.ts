@@ -17,26 +17,26 @@ export type Unit =
   | 'B/event'
   | 'B/message';
 
-/** What a figure, or its ratio to the limit, must reach or must not exceed. */
+/** A bound for a figure or for its ratio to the limit. */
 export type Floor = { readonly of: 'figure' | 'ratio' } & ({ readonly atLeast: number } | { readonly atMost: number });
 
-/** One line of the table as it was measured. */
+/** A measured line of the table. */
 export interface Line {
-  /** What is measured, and under which load. */
+  /** The quantity and the load. */
   readonly measure: string;
   readonly unit: Unit;
   /** Our figure in each round. */
   readonly rounds: readonly number[];
-  /** What bounds it or a peer that does the same, measured in the same rounds. */
+  /** A theoretical bound or a comparable peer, measured in the same rounds. */
   readonly limit?: { readonly what: string; readonly rounds: readonly number[] };
   readonly floor?: Floor;
-  /** Why it was not measured here; then there are no rounds. */
+  /** Why it cannot be measured here. `rounds` is empty then. */
   readonly skipped?: string;
-  /** Why it came to no figure though it should have; then there are no rounds either. */
+  /** Why the measurement failed. `rounds` is empty then. */
   readonly failed?: string;
-  /** What a unit took of each process: tells what bounds the figure. */
+  /** Processor time per unit by process, which shows what bounds the figure. */
   readonly cpuMicros?: CpuMicros;
-  /** What a unit took of one process, by stage. */
+  /** Processor time per unit of one process, by stage. */
   readonly budget?: CpuMicros;
 }
 
@@ -44,7 +44,7 @@ export interface JudgedLine extends Line {
   readonly ours: number;
   readonly limitFigure: number | null;
   readonly ratio: number | null;
-  /** null: there is no floor. */
+  /** null if there is no floor. */
   readonly met: boolean | null;
 }
 

@@ -1,7 +1,8 @@
 import { setInterval } from 'node:timers/promises';
 
 /**
- * Looks every so often while work goes on, until it is over. A look that fails is the last: the work tells what is wrong.
+ * Samples at an interval while work is in progress. A failed sample ends the sampling, because the work reports the
+ * cause.
  * @returns the result of the work.
  */
 export const lookWhile = async <T>(work: Promise<T>, everyMs: number, look: () => Promise<void>): Promise<T> => {
@@ -9,7 +10,7 @@ export const lookWhile = async <T>(work: Promise<T>, everyMs: number, look: () =
   const watch = async (): Promise<void> => {
     for await (const _ of setInterval(everyMs, undefined, { signal: end.signal })) await look();
   };
-  const watching = watch().catch(() => undefined); // also the end of the timer
+  const watching = watch().catch(() => undefined); // aborting the timer also rejects
   const result = await work.finally(() => end.abort());
   await watching;
   return result;

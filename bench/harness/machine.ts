@@ -9,7 +9,7 @@ const SYNCS = 200;
 const PAGE_BYTES = 8192;
 const NOISE_MS = 500;
 
-/** Median time in ms to make one page durable, as a commit does. */
+/** Median time in milliseconds to make one page durable, as a commit does. */
 export const syncMs = (folder: string): number => {
   const file = openSync(join(folder, 'sync'), 'w');
   const page = Buffer.alloc(PAGE_BYTES, 1);
@@ -29,7 +29,7 @@ const cpuTimes = async (): Promise<{ readonly idle: number; readonly all: number
   return { idle: (times[3] ?? 0) + (times[4] ?? 0), all: times.reduce((sum, time) => sum + time, 0) };
 };
 
-/** Share of the machine's CPUs that others use at this moment, 0 to 1: figures taken beside 0.2 are low. */
+/** Share of the machine's CPUs that other processes use now, 0 to 1. Figures measured at 0.2 are too low. */
 export const noise = async (): Promise<number> => {
   const before = await cpuTimes();
   await sleep(NOISE_MS);

@@ -11,7 +11,7 @@ export const residentMb = async (pid: number): Promise<number> => {
   return (pages * PAGE_BYTES) / MB;
 };
 
-/** Looks at a process's memory while something goes on. @returns its result, and the most that was seen in MB. */
+/** Samples a process's memory during work. @returns the result and the maximum in MB. */
 export const watchMemory = async <T>(pid: number, work: Promise<T>): Promise<{ result: T; mostMb: number }> => {
   let mostMb = await residentMb(pid);
   const result = await lookWhile(work, EVERY_MS, async () => {

@@ -9,11 +9,11 @@ import { openChild } from './child.ts';
 import { provision } from './provision.ts';
 
 const SECRET_KEY_BYTES = 32;
-/** A `SECRET_KEY`. */
+/** Generates a `SECRET_KEY`. */
 export const newSecretKey = ({ randomBytes }: System): string =>
   Buffer.from(randomBytes(SECRET_KEY_BYTES)).toString('hex');
 
-/** Those of `npm start`. */
+/** Node arguments of `npm start`. */
 export const NODE_ARGUMENTS: readonly string[] = packageJson.scripts.start
   .split(' ')
   .filter((argument) => argument.startsWith('--'));
@@ -21,7 +21,7 @@ export const NODE_ARGUMENTS: readonly string[] = packageJson.scripts.start
 interface ApiProcess {
   readonly baseUrl: string;
   readonly pid: number;
-  /** Statements sent to PostgreSQL since it started. */
+  /** Number of statements sent to PostgreSQL since the start. */
   queries(): Promise<number>;
 }
 
@@ -30,14 +30,14 @@ export interface Api {
   readonly key: string;
   readonly databaseUrl: string;
   readonly secretKey: string;
-  /** Starts a process with the role `api` on it. */
+  /** Starts a process with the role `api` on this database. */
   start(
     storage: ApiServer['storage'],
     how?: { readonly execArgv?: readonly string[]; readonly budget?: Budget },
   ): Promise<ApiProcess>;
 }
 
-/** @param eventStoreUrl in place of the log in PostgreSQL. */
+/** @param eventStoreUrl replaces the log in PostgreSQL. */
 export const openApi = async ({ closers, postgres, system, profiling }: Bench, eventStoreUrl = ''): Promise<Api> => {
   const databaseUrl = await postgres.migratedDatabase(closers);
   const secretKey = newSecretKey(system);

@@ -4,11 +4,11 @@ import { openChild } from './child.ts';
 
 export interface HttpLoader {
   readonly pid: number;
-  /** @throws some were not answered 202: the figures would mean nothing. */
+  /** @throws if any response is not a 202, which would make the figures meaningless. */
   run(load: HttpLoad): Promise<HttpLoadResult>;
 }
 
-/** Sends messages in a process of its own. */
+/** Starts a process that sends messages. */
 export const openHttpLoad = async (closers: Closers): Promise<HttpLoader> => {
   const child = await openChild(closers, { name: 'http-load' });
   return {

@@ -10,35 +10,35 @@ import { guard } from './guard.ts';
 import { newSecretKey } from './open-api.ts';
 import { provision } from './provision.ts';
 
-/** The whole program as its user starts it: embedded PostgreSQL, all roles in one process. */
+/** The whole program as a user starts it: embedded PostgreSQL, all roles in one process. */
 export interface Service {
   readonly baseUrl: string;
   readonly key: string;
   readonly pid: number;
-  /** Of its database server. */
+  /** Process id of its postmaster. */
   postgresPid(): Promise<number>;
   /** Position of the last event. */
   head(): Promise<string>;
-  /** Outcomes of recipients after a position. */
+  /** Number of recipient outcomes after a position. */
   outcomesAfter(position: string): Promise<number>;
-  /** Of the read model that is furthest behind. */
+  /** Position of the slowest read model. */
   projected(): Promise<string>;
-  /** By table, with its schema. */
+  /** Sizes by table name with schema. */
   tableBytes(): Promise<ReadonlyMap<string, TableBytes>>;
-  /** Of the write-ahead log since the server started. */
+  /** Bytes of write-ahead log since the server started. */
   walBytes(): Promise<number>;
-  /** Age in seconds of the oldest event that some read model lacks; 0: none. */
+  /** Age in seconds of the oldest event that some read model has not processed; 0: all are up to date. */
   lagSeconds(): Promise<number>;
 }
 
 const OUTCOMES = `
   select count(*)::int as count from event_log.events
   where position > $1 and type in ('RecipientDelivered', 'RecipientBounced', 'RecipientFailed', 'RecipientExpired')`;
-/** First line of its lock file (PostgreSQL 18, §66.1). */
+/** First line of the server's lock file (PostgreSQL 18, §66.1). */
 const POSTMASTER = "select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pid";
 const PROJECTED = 'select min(position) as position from read_models.checkpoints';
 
-/** Of each table with rows of messages; partitions count as their table. */
+/** Sizes of tables with rows per message. Partitions are added to their table. */
 const TABLE_BYTES = `
   select coalesce(pg_partition_root(c.oid), c.oid)::regclass::text as table,
     sum(pg_table_size(c.oid))::float8 as rows, sum(pg_indexes_size(c.oid))::float8 as indexes
@@ -49,9 +49,9 @@ const TABLE_BYTES = `
 
 const WAL_BYTES = 'select wal_bytes::float8 as bytes from pg_stat_wal';
 
-/** Bytes on the disk. */
+/** Bytes on disk. */
 export interface TableBytes {
-  /** With what is stored beside long rows. */
+  /** Includes out-of-line storage for long rows. */
   readonly rows: number;
   readonly indexes: number;
 }
@@ -60,17 +60,17 @@ let opened = 0;
 
 export interface ServiceOptions {
   readonly mailUrl: string;
-  /** In place of the queue in PostgreSQL. */
+  /** Replaces the queue in PostgreSQL. */
   readonly redisUrl?: string;
-  /** Whether mail is signed by RSA-2048. Default: not. */
+  /** True if mail is signed with RSA-2048. Default: false. */
   readonly signs?: boolean;
-  /** In place of the log in PostgreSQL. */
+  /** Replaces the log in PostgreSQL. */
   readonly log?: {
     readonly url: string;
     outcomesAfter(position: string): Promise<number>;
   };
   readonly budget?: Budget;
-  /** Further variables. */
+  /** Additional environment variables. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
@@ -81,7 +81,8 @@ export const openService = async (
   opened += 1;
   const dataDir = join(folder, `service-${opened}`);
   await mkdir(dataDir, { mode: 0o755 });
-  // A profile counts statements, which the run's own server does: the service has none of its own then.
+  // A profile counts statements, which only the run's own server can do, so the service uses that instead of its
+  // embedded one.
   const database =
     profiling.length === 0
       ? {}

@@ -1,16 +1,16 @@
 import type { Closers } from '../../src/composition/lifecycle.ts';
 import { openChild } from './child.ts';
 
-/** A mail server in a process of its own that takes everything. */
+/** A mail server in its own process that accepts everything. */
 export interface SmtpSink {
   readonly pid: number;
   readonly port: number;
   readonly url: string;
-  /** Messages taken so far. */
+  /** Number of messages accepted so far. */
   count(): Promise<number>;
-  /** How many of them were signed by RSA since this was last asked. */
+  /** Number of RSA-signed messages since the last call. */
   takeSigned(): Promise<number>;
-  /** Milliseconds since the epoch when the next message is answered 250. */
+  /** Unix time in milliseconds when the next message gets its 250. */
   next(): Promise<number>;
 }
 

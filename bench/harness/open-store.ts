@@ -4,7 +4,7 @@ import { eventCodec } from '../../src/domain/codec.ts';
 import type { EventStore } from '../../src/domain/ports/event-store.ts';
 import type { Bench } from './bench.ts';
 
-/** The log in a database, as the service opens it. */
+/** Opens the log in a database like the service does. */
 export const openStore = async (
   { system, logger }: Pick<Bench, 'system' | 'logger'>,
   closers: Closers,

@@ -3,12 +3,11 @@ import { Session } from 'node:inspector/promises';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Loaded into a measured process before its own program (`node --import`): the first SIGUSR2 starts a CPU profile of its
- * main thread, the next one writes it to the file that `BENCH_PROFILE` names, which is empty in between. Idle, it costs
- * nothing.
+ * Preloaded into a measured process (`node --import`). The first SIGUSR2 starts a CPU profile of its main thread; the
+ * next one writes it to the file named by `BENCH_PROFILE`, which is empty until then. It costs nothing while idle.
  */
 
-/** Coarse enough to take a few per cent of what it measures. */
+/** Shorter: the profiler takes more than a few per cent of the time it measures. Longer: less detail. */
 const SAMPLE_EVERY_MICROS = 500;
 
 const { BENCH_PROFILE: file } = process.env;

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
 import { join } from 'node:path';
 
-/** Profiles this process while something runs, for what is measured in it; read by Chrome's developer tools. */
+/** Profiles this process during work, in the format of Chrome's developer tools. */
 export const profiled = async <T>(folder: string, name: string, work: () => Promise<T>): Promise<T> => {
   const session = new Session();
   session.connect();

@@ -5,20 +5,22 @@ import { registerDomain, verifyDomain } from '../../src/commands/sending-domain/
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import { createInMemoryResolver } from '../../test/support/in-memory/dns.ts';
 
-/** The domain that every message is sent from. */
+/** Sender domain of every message. */
 export const SENDING_DOMAIN = 'bench.example';
-/** As high as a key's limits can be. */
+/** The highest limit that a key can have. */
 const PER_MINUTE = 10_000_000;
 
-/** Mail without a DKIM signature. */
+/** Disables DKIM signatures. */
 const NO_KEYS: CommandContext['dkimKeys'] = { make: async () => [] };
 
 export interface Provisioning {
-  /** Mail is signed by RSA-2048 alone, as peers do it: the record of the Ed25519 key is left out. */
+  /**
+   * True: mail is signed with RSA-2048 only, like the peers', because the record of the Ed25519 key is not published.
+   */
   readonly signs: boolean;
 }
 
-/** Makes an organization that may send from a verified domain. @returns a live key without limits that matter. */
+/** Creates an organization with a verified domain. @returns a live key with limits too high to matter. */
 export const provision = async (given: CommandContext, { signs }: Provisioning): Promise<string> => {
   const dkimKeys = signs ? given.dkimKeys : NO_KEYS;
   const context: CommandContext = { ...given, dkimKeys, capturing: false };

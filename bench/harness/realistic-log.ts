@@ -8,7 +8,7 @@ import type { Append, EventContext, EventStore, NewEvent } from '../../src/domai
 import { messageStream } from '../../src/domain/streams.ts';
 import type { System } from '../../src/lib/async/async.ts';
 
-/** How the messages of a busy day ended, by the hundred; recipients of each, and what each attempt came to. */
+/** Outcomes of messages on a busy day, per hundred, with their recipients and attempts. */
 const FATES = [
   { share: 90, recipients: 1, attempts: ['delivered'] },
   { share: 4, recipients: 2, attempts: ['delivered'] },
@@ -18,7 +18,7 @@ const FATES = [
 type Fate = (typeof FATES)[number];
 
 const START_MS = Date.parse('2026-03-02T00:00:00.000Z');
-/** Forty thousand messages then make a day, and a hundred buckets of statistics. */
+/** Makes forty thousand messages a day, which fill a hundred buckets of statistics. */
 const MESSAGE_EVERY_MS = 2_000;
 const DELIVERY_MS = 1_500;
 const RETRY_MS = 3_600_000;
@@ -46,12 +46,12 @@ const paddedId = (prefix: 'org' | 'key' | 'dom', number: number): string =>
   );
 
 const DIGEST_BYTES = 16;
-/** Senders and tags come again and again. */
+/** Digests of senders and tags, which repeat. */
 const repeatedDigest = (number: number): string => number.toString(16).padStart(2 * DIGEST_BYTES, '7');
-/** Of contents and replies. */
+/** Random roots of contents and replies. */
 const root = (system: System): string => Buffer.from(system.randomBytes(32)).toString('base64');
 
-/** One `MessageAccepted` as the command makes it, some 700 bytes of JSON. */
+/** A `MessageAccepted` event as the command creates it, about 700 bytes of JSON. */
 const acceptedBy = (system: System, number: number, recipients: number): readonly MessageEvent[] => {
   const acceptedAtMs = START_MS + number * MESSAGE_EVERY_MS;
   const messageId = formatTimedId('msg', acceptedAtMs, system.randomBytes(ID_BYTES));
@@ -117,7 +117,7 @@ const outcomesOf = (system: System, recipientIds: readonly string[], kind: Fate[
     return { recipientId, outcome: kind, smtp, reason: 'refused by the recipient server' };
   });
 
-/** The appends of one message's life, in order. */
+/** The appends over the life of one message, in order. */
 export const lifeOf = (system: System, number: number): readonly Append[] => {
   const fate = fateOf(number);
   const appends: Append[] = [];
@@ -150,10 +150,10 @@ export const lifeOf = (system: System, number: number): readonly Append[] => {
   return appends;
 };
 
-/** Messages in flight at the same time: their events stand between one another in the log, as they do in life. */
+/** Messages in flight at the same time. Their events interleave in the log, as in production. */
 const WINDOW_MESSAGES = 300;
 
-/** Appends lives of messages until the log has at least so many events. @returns how many. */
+/** Appends message lives until the log has at least this many events. @returns the number of events. */
 export const fillLog = async (store: EventStore, system: System, eventsMin: number): Promise<number> => {
   let events = 0;
   let number = 0;

@@ -3,7 +3,7 @@ import type { Bench } from './bench.ts';
 
 export const WITHOUT_REDIS = 'redis-server is not installed';
 
-/** Address of a Redis of the run's own with an append-only file; null: this machine has none. */
+/** Starts a Redis server with an append-only file. @returns its URL; null if this machine has no Redis. */
 export const openRedis = async ({ closers }: Pick<Bench, 'closers'>): Promise<string | null> => {
   if (redisIsMissing) return null;
   const redis = await startRedis();

@@ -1,6 +1,6 @@
 const CREATED = 201;
 
-/** Registers a webhook for accepted messages. @throws it was refused. */
+/** Registers a webhook for accepted messages. @throws if it is rejected. */
 export const registerWebhook = async (
   key: string,
   { apiUrl, url }: { readonly apiUrl: string; readonly url: string },

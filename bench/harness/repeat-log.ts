@@ -1,6 +1,9 @@
 import type { Pool } from 'pg';
 
-/** The lives of messages again and again, as those of others of their time: `0189` are no digits of an id. */
+/**
+ * Copies message lives under new ids and times. The characters `0189` never occur in an id, so copies cannot collide
+ * with originals.
+ */
 const REPEAT = `
   with copies as (
     select e, k, substring(e.stream from 'msg_.{10}')
@@ -11,10 +14,10 @@ const REPEAT = `
   select (e).position + k * $1, regexp_replace((e).stream, 'msg_[a-z2-7]{26}', id), (e).revision, gen_random_uuid(),
     (e).type, (e).category, regexp_replace((e).data, 'msg_[a-z2-7]{26}', id, 'g'), (e).metadata
   from copies`;
-/** In one statement. */
+/** Maximum number of copies per statement. */
 const REPEATS_MAX = 10;
 
-/** Repeats what a log of messages tells until it holds about so many events. */
+/** Repeats the messages of a log until it holds about this many events. */
 export const repeatLog = async (pool: Pool, events: number): Promise<void> => {
   const { rows } = await pool.query<{ count: number }>('select max(position)::int as count from event_log.events');
   const count = rows[0]?.count ?? 1;

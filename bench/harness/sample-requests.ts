@@ -24,10 +24,10 @@ const bodies = (contentOf: (order: number) => object): readonly string[] =>
     }),
   );
 
-/** Bodies of sends, 1.3 kB of HTML each, to different recipients. */
+/** Bodies of sends with 1.3 kB of HTML to different recipients. */
 export const SAMPLE_REQUESTS = bodies((order) => ({ subject: `Your order ${order}`, html }));
 
-/** Mail that templates make has a layout around what changes: 10 kB of nested tables, as MJML makes them. */
+/** Layout typical for templated mail: 10 kB of nested tables, as MJML generates them. */
 const CELL =
   '<table border="0" cellpadding="0" cellspacing="0" role="presentation" width="100%"><tbody><tr><td align="left" style="font-size:0;padding:10px 25px;word-break:break-word"><div style="font-family:Arial,sans-serif;font-size:16px;line-height:24px;color:#1a1a2e">Questions? Write to us &amp; we answer on the same day.</div></td></tr></tbody></table>';
 const CELLS = 28;
@@ -38,7 +38,7 @@ const styledHtml = (name: string, rows: string): string =>
 
 const item = { name: 'One pair of shoes, size 42 & a half', price: '59.90' };
 
-/** What makes the html of `READY_REQUESTS` of the variables of `TEMPLATE_REQUESTS`. */
+/** Renders the variables of `TEMPLATE_REQUESTS` to the HTML of `READY_REQUESTS`. */
 export const SAMPLE_TEMPLATE = {
   alias: 'order',
   name: 'Order',
@@ -68,9 +68,9 @@ export const READY_REQUESTS = bodies((order) => ({
 export const BATCH_PATH = '/v1/messages/batch';
 export const BATCH_MESSAGES = 100;
 
-/** Body of a batch of so many of these. */
+/** Body of a batch with this many of the requests. */
 export const batchOf = (requests: readonly string[], count: number): string =>
   `{"messages":[${Array.from({ length: count }, (_, number) => requests[number % requests.length]).join(',')}]}`;
 
-/** Body of a batch of them. */
+/** Body of a full batch. */
 export const BATCH = batchOf(SAMPLE_REQUESTS, BATCH_MESSAGES);

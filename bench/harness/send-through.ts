@@ -12,13 +12,13 @@ const MESSAGES = 5_000;
 const CONNECTIONS = 64;
 const SECOND_MS = 1_000;
 
-/** What became of some messages sent as quickly as they are accepted. */
+/** Result of sending messages as fast as they are accepted. */
 export interface Passage {
   readonly messages: number;
-  /** From the first request to the last outcome in the log. */
+  /** Rate from the first request to the last outcome in the log. */
   readonly perSecond: number;
   readonly acceptedPerSecond: number;
-  /** Then until all read models are level. */
+  /** Further seconds until all read models are up to date. */
   readonly drainSeconds: number;
   readonly mostMb: number;
 }
@@ -27,15 +27,15 @@ export interface Way {
   readonly service: Service;
   readonly sinkPort: number;
   readonly cpu: CpuMeter;
-  /** Sends so many, and waits until no more than `behindMax` have yet to reach the other side. */
+  /** Sends messages and waits until at most `behindMax` have not reached the mail server. */
   keepUp(messages: number, behindMax: number): Promise<void>;
-  /** Sends `MESSAGES` and waits until nothing of them is left to do. */
+  /** Sends `MESSAGES` messages and waits until no work on them remains. */
   pass(): Promise<Passage>;
-  /** What one message of such a passage takes of the service, by stage. */
+  /** Processor time of the service for one such message, by stage. */
   budget(): Promise<CpuMicros>;
 }
 
-/** The whole program in one process, into a mail server that takes all. */
+/** The whole program in one process, sending to a mail server that accepts everything. */
 export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailUrl'> = {}): Promise<Way> => {
   const { closers, folder } = bench;
   const budget = createBudget(folder);
@@ -56,7 +56,7 @@ export const openWay = async (bench: Bench, options: Omit<ServiceOptions, 'mailU
     return load.run({ baseUrl, key, bodies: SAMPLE_REQUESTS, connections: CONNECTIONS, extent: { amount } });
   };
 
-  /** The log is asked only once the mail has left, so that asking costs little. */
+  /** Polls the log only after the mail has left, to keep polling cheap. */
   const delivered = async (from: { readonly position: string; readonly mails: number }): Promise<void> => {
     await until('all mail at the other side', async () => (await sink.count()) - from.mails >= MESSAGES);
     await until('all outcomes in the log', async () => (await service.outcomesAfter(from.position)) >= MESSAGES);

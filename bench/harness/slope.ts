@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000;
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** How much a value grows in a minute, by least squares; NaN of fewer than two points. */
+/** Growth per minute by least squares; NaN for fewer than two points. */
 export const slopePerMinute = (points: readonly Point[]): number => {
   const middleMs = mean(points.map(({ atMs }) => atMs));
   const middle = mean(points.map(({ value }) => value));

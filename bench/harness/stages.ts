@@ -2,11 +2,11 @@ import type { Profiler } from 'node:inspector/promises';
 import { PROJECTIONS } from '../../src/projections/all.ts';
 
 /**
- * Sums a CPU profile of the service by stage, so that a regression has a name. A sample belongs to the stage of its
- * innermost frame that has one: what is shared (digests, canonical JSON, zod, timers) counts for whoever called it.
+ * Sums a CPU profile of the service by stage, to locate regressions. A sample belongs to the stage of its innermost
+ * frame that has one, so shared code (digests, canonical JSON, zod, timers) is attributed to its caller.
  */
 
-/** Part of a file's path, and its stage; the first that matches. */
+/** Stages by part of a file's path; the first match wins. */
 const STAGES: readonly (readonly [path: string, stage: string])[] = [
   ['/src/http/auth/', 'auth'],
   ['/src/adapters/rate-limit/', 'auth'],
@@ -53,7 +53,7 @@ const OWN_STAGES: Readonly<Record<string, string>> = {
   '(garbage collector)': 'garbage collector',
   '(program)': 'kernel and native',
 };
-/** Without any frame of ours. */
+/** Stage of samples without a frame of ours. */
 const NODE = 'node: sockets and HTTP';
 const REST = 'everything else';
 
@@ -75,20 +75,20 @@ const STATEMENTS: readonly (readonly [pattern: RegExp, stage: string])[] = [
   [/\b(?:create|drop|alter|vacuum|checkpoint)\b/i, 'setup'],
 ];
 
-/** Stage of a statement of PostgreSQL; the first that matches. */
+/** Stage of a PostgreSQL statement; the first match wins. */
 export const stageOfStatement = (text: string): string =>
   STATEMENTS.find(([pattern]) => pattern.test(text))?.[1] ?? REST;
 
-/** Share of the time that a process was busy, by stage, the largest first. */
+/** Share of busy time by stage, largest first. */
 export type Shares = Readonly<Record<string, number>>;
 
 type Nodes = ReadonlyMap<number, Profiler.ProfileNode>;
 
 const IDLE = '(idle)';
-/** Starting the profiler takes as long as many requests. */
+/** Excluded, because starting the profiler takes as long as many requests. */
 const PROFILER = '/profile-on-signal.ts';
 
-/** @param outer stage of its caller. */
+/** @param outer stage of the caller. */
 const stageOf = ({ callFrame: { functionName, url } }: Profiler.ProfileNode, outer: string): string => {
   if (functionName === IDLE || outer === IDLE || url.endsWith(PROFILER)) return IDLE;
   if (url === '') return OWN_STAGES[functionName] ?? outer;
@@ -96,7 +96,7 @@ const stageOf = ({ callFrame: { functionName, url } }: Profiler.ProfileNode, out
   return stageOfFile(url) ?? (isOfNode ? NODE : outer);
 };
 
-/** Notes the stage of a node and of all that it calls. */
+/** Records the stages of a node and of everything it calls. */
 const noteStages = (stages: Map<number, string>, nodes: Nodes, id: number, outer: string): void => {
   const node = nodes.get(id);
   if (node === undefined) return;

@@ -45,7 +45,7 @@ const cpuText = ({ measure, cpuMicros }: JudgedLine): readonly string[] =>
 const WIDEST_STAGE = 36;
 const PERCENT = 100;
 
-/** Shares of a profile, by stage. */
+/** Formats the stages of a profile. */
 export const sharesText = (name: string, shares: Shares): string =>
   [
     `stages of ${name} in %`,
@@ -57,7 +57,7 @@ const WIDEST_FIGURE = 9;
 const STATEMENTS_MAX = 15;
 const STATEMENT_CHARACTERS_MAX = 90;
 
-/** What PostgreSQL spent time in, waiting for the client included, by stage, and the statements with most of it. */
+/** PostgreSQL's time by stage, including waiting for the client, and its most expensive statements. */
 export const statementsText = (statements: readonly Statement[]): string => {
   const stages = Map.groupBy(statements, ({ text }) => stageOfStatement(text));
   const sums = [...stages].map(([stage, of]) => [stage, of.reduce((sum, { ms }) => sum + ms, 0)] as const);
@@ -82,16 +82,16 @@ const budgetText = ({ measure, budget }: JudgedLine): readonly string[] => {
   ];
 };
 
-/** By stage, what a unit took of the measured process; empty where no budget was made. */
+/** Processor time per unit of the measured process by stage; empty without a budget. */
 export const budgetsOf = (lines: readonly JudgedLine[]): string => lines.flatMap(budgetText).join('\n');
 
-/** µs of processor time that a unit took of each process; empty where none was measured. */
+/** Processor time per unit of each process, in microseconds; empty if none was measured. */
 export const cpuTextOf = (lines: readonly JudgedLine[]): string => {
   const texts = lines.flatMap(cpuText);
   return texts.length === 0 ? '' : ['processor time of a unit in µs', ...texts].join('\n');
 };
 
-/** The table as text; every column as wide as its widest cell. */
+/** Formats the table. Columns are as wide as their widest cell. */
 export const tableOf = (lines: readonly JudgedLine[]): string => {
   const rows = [HEAD, ...lines.map(cellsOf)];
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

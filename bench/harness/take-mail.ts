@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Marks the end of a message (RFC 5321 §4.1.1.4). */
+/** End of a message (RFC 5321 §4.1.1.4). */
 const END = Buffer.from('\r\n.\r\n');
 const LINE_END = Buffer.from('\r\n');
 const GREETING = '220 sink.example ESMTP\r\n';
@@ -13,13 +13,13 @@ const REPLIES: Readonly<Record<string, string>> = {
   QUIT: '221 2.0.0 bye\r\n',
 };
 const OK = '250 2.0.0 ok\r\n';
-/** Headers of ours that come before those of the sender fit into it. */
+/** Fits the headers that the service puts before the sender's. */
 const TOP_BYTES = 1_000;
 
 export interface MailTaker {
-  /** @param to four letters of the command, or `.`: the end of a message. */
+  /** @param to first four letters of the command, or `.` for the end of a message. */
   reply(to: string, text: string): void;
-  /** @param top its first bytes. */
+  /** @param top first bytes of the message. */
   onMessage(top: string): void;
 }
 
@@ -28,7 +28,7 @@ interface Session {
   inMessage: boolean;
 }
 
-/** Handles one command or one message of what has arrived. @returns false: the rest has not come yet. */
+/** Handles one command or message from the received data. @returns false if more data is needed. */
 const step = (session: Session, { reply, onMessage }: MailTaker): boolean => {
   const marker = session.inMessage ? END : LINE_END;
   const end = session.buffer.indexOf(marker);
@@ -47,7 +47,7 @@ const step = (session: Session, { reply, onMessage }: MailTaker): boolean => {
   return true;
 };
 
-/** Greets, and takes every message that comes over the connection. */
+/** Sends the greeting and accepts every message on the connection. */
 export const takeMail = (socket: Socket, taker: MailTaker): void => {
   const session: Session = { buffer: Buffer.alloc(0), inMessage: false };
   socket.setNoDelay(true);

@@ -1,20 +1,20 @@
 export interface Load {
-  /** Callers at the same time, each of which waits for its answer before it calls again. */
+  /** Number of concurrent callers. Each waits for its response before the next call. */
   readonly concurrency: number;
   readonly ms: number;
-  /** One call. @returns how many units it did. */
+  /** One call. @returns the number of units it did. */
   work(): Promise<number>;
 }
 
 const SECOND_MS = 1000;
 
-/** Keeps the callers busy for a while. @returns units per second. */
+/** Keeps all callers busy for a time. @returns units per second. */
 export const throughput = async ({ concurrency, ms, work }: Load): Promise<number> => {
   const beganMs = performance.now();
   let done = 0;
   const call = async (): Promise<void> => {
     while (performance.now() - beganMs < ms) {
-      const units = await work(); // `done += await …` would forget what the others did meanwhile
+      const units = await work(); // `done += await …` would lose concurrent updates
       done += units;
     }
   };
@@ -22,7 +22,7 @@ export const throughput = async ({ concurrency, ms, work }: Load): Promise<numbe
   return (done * SECOND_MS) / (performance.now() - beganMs);
 };
 
-/** Calls one after another. @returns the median time of a call in ms. */
+/** Makes calls one after another. @returns the median time per call in milliseconds. */
 export const medianMs = async ({ ms, work }: Omit<Load, 'concurrency'>): Promise<number> => {
   const times: number[] = [];
   const endMs = performance.now() + ms;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Far above what any run needs: then something is stuck. */
+/** Far above any normal run: longer means that something is stuck. */
 const PATIENCE_MS = 120_000;
-/** Asking takes processor time from what is measured; asking seldom makes a figure coarse. */
+/** Shorter: polling takes processor time from the measurement. Longer: coarser figures. */
 const LOOK_EVERY_MS = 50;
 
-/** @throws it is not so after a time in which it should be. */
+/** @throws if the condition does not hold in time. */
 export const until = async (
   what: string,
   isSo: () => Promise<boolean>,

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { createResponseReader } from './response-reader.ts';
 
-/** One kept connection; one request at a time. */
+/** A kept-alive connection with one request at a time. */
 export interface Connection {
   send(request: Buffer): void;
   close(): void;
@@ -10,11 +10,11 @@ export interface Connection {
 export interface ConnectionOptions {
   readonly url: URL;
   onAnswer(status: number): void;
-  /** It ended, or what came was no answer: whatever was asked has none. */
+  /** Called when the connection ends or the response is invalid. The pending request has no response. */
   onLost(error: Error): void;
 }
 
-/** An answer to a send fits in; a larger one is read in parts. */
+/** Fits the response to a send. Larger responses are read in parts. */
 const READ_BYTES = 16_384;
 
 export const openConnection = ({ url, onAnswer, onLost }: ConnectionOptions): Promise<Connection> =>

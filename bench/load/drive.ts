@@ -5,24 +5,24 @@ import { createPace, type Extent } from './pace.ts';
 
 export interface Drive {
   readonly url: URL;
-  /** Whole, head and body; sent in turns. */
+  /** Complete requests, head and body, sent in rotation. */
   readonly requests: readonly Buffer[];
   readonly connections: number;
   readonly extent: Extent;
 }
 
-export interface Driven {
-  /** How many answers had which status. */
+export interface DriveResult {
+  /** Number of responses by status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** From when a request was due until its answer was there. */
+  /** Time from when a request was due until its response. */
   readonly times: Histogram;
-  /** From the first request to the last answer. */
+  /** Time from the first request to the last response. */
   readonly elapsedMs: number;
 }
 
-/** How late a request may leave that is due at a time: finer takes processor time from what is measured. */
+/** Maximum delay of a due request. Shorter: takes more processor time from the measurement. */
 const TICK_MS = 2;
-/** Without any answer for so long, something is stuck. */
+/** Without any response for this long, something is stuck. */
 const PATIENCE_MS = 30_000;
 
 interface Lane {
@@ -30,12 +30,15 @@ interface Lane {
   dueMs: number;
 }
 
-/** Sends until the extent is reached, and waits for every answer. @throws a connection was lost, or no answer comes. */
-export const drive = async ({ url, requests, connections, extent }: Drive): Promise<Driven> => {
+/**
+ * Sends until the extent is reached and waits for every response. @throws if a connection is lost or no response
+ * arrives.
+ */
+export const drive = async ({ url, requests, connections, extent }: Drive): Promise<DriveResult> => {
   const statuses = new Map<number, number>();
   const times = createHistogram();
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
-  ended.catch(() => undefined); // also when it fails before a caller waits
+  ended.catch(() => undefined); // avoids an unhandled rejection before a caller waits
   const lanes: Lane[] = [];
   const idle: Lane[] = [];
   let sent = 0;
@@ -59,7 +62,7 @@ export const drive = async ({ url, requests, connections, extent }: Drive): Prom
 
   const beganMs = performance.now();
   const pace = createPace(extent, beganMs);
-  /** @returns whether there was something to send. */
+  /** @returns true if there was a request to send. */
   const advance = (lane: Lane): boolean => {
     const nowMs = performance.now();
     const dueMs = pace.dueMs(sent, nowMs);

@@ -1,13 +1,13 @@
-/** Times are told to one per cent: finer takes more room, and no run is that steady. */
+/** Resolution of one per cent. Finer buckets take more memory, and no run is that steady. */
 const STEP = Math.log(1.01);
 const SHORTEST_MS = 0.001;
 const LONGEST_MS = 1_000_000;
 const BUCKETS = Math.ceil(Math.log(LONGEST_MS / SHORTEST_MS) / STEP);
 
-/** How long many things took, in a fixed room however many they are. */
+/** Distribution of durations in constant memory. */
 export interface Histogram {
   record(ms: number): void;
-  /** The time in ms that this share of all stayed below; NaN of none. */
+  /** The duration below which this share of all values lies; NaN if empty. */
   quantile(share: number): number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How long or how many, each connection sending its next request when it has its answer; or at a constant rate, however
- * slowly answers come.
+ * Limits a load by time or number, where each connection sends its next request after a response; or sends at a
+ * constant rate, independent of responses.
  */
 export type Extent =
   | { readonly seconds: number }
@@ -8,7 +8,7 @@ export type Extent =
   | { readonly seconds: number; readonly perSecond: number };
 
 export interface Pace {
-  /** When the request after so many was due; null: it is not yet, or there is none. */
+  /** When the next request after `sent` was due; null: it is not due yet, or all were sent. */
   dueMs(sent: number, nowMs: number): number | null;
   isOver(sent: number, nowMs: number): boolean;
 }
@@ -25,7 +25,10 @@ const untilMs = (endMs: number): Pace => ({
   isOver: (_sent, nowMs) => nowMs >= endMs,
 });
 
-/** A request is due at its time though all connections wait, so that a server that falls behind is seen to (no "coordinated omission"). */
+/**
+ * Requests are due on schedule even if all connections wait, so that a slow server is measured correctly (no
+ * "coordinated omission").
+ */
 const atRate = (beganMs: number, seconds: number, perSecond: number): Pace => {
   const amount = Math.round(seconds * perSecond);
   return {

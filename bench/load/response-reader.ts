@@ -1,5 +1,5 @@
 const HEAD_END = '\r\n\r\n';
-/** `HTTP/1.1 202 …` (RFC 9112 §4). */
+/** Offset of the status in `HTTP/1.1 202 …` (RFC 9112 §4). */
 const STATUS_AT = 9;
 const STATUS_DIGITS = 3;
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
@@ -7,7 +7,7 @@ const NOTHING = Buffer.alloc(0);
 
 interface Head {
   readonly status: number;
-  /** Where the answer ends. */
+  /** Offset of the end of the response. */
   readonly end: number;
 }
 
@@ -22,8 +22,8 @@ const headOf = (buffer: Buffer): Head | null => {
 };
 
 /**
- * Reads answers whose length is told, and nothing else of HTTP: a load shares the machine with what it measures.
- * The chunks that it is given may be overwritten afterwards.
+ * Reads responses with a content length and supports nothing else of HTTP, because the load generator shares the
+ * machine with the server that it measures. Chunks may be overwritten after the call.
  */
 export const createResponseReader = (onAnswer: (status: number) => void): ((chunk: Buffer) => void) => {
   let rest: Buffer = NOTHING;

@@ -15,17 +15,17 @@ import type { HttpLoadResult } from '../processes/http-load.ts';
 
 const BUSY_FLOOR = { of: 'ratio', atLeast: 0.45 } as const;
 const LONE_MS_MAX = 1;
-/** On a disk so slow that a millisecond cannot be had. */
+/** Applies to disks too slow for the absolute floor of a millisecond. */
 const LONE_SYNCS_MAX = 2;
 const CONNECTIONS = 128;
 const BUSY_SECONDS = 3;
 const LONE_SECONDS = 2;
 const COMMITS_MS = 1_000;
 
-/** `durable` is the service, `dropping` the very same whose append and contents are a resolved promise. */
+/** `durable` is the service; `dropping` is the same service with appends and contents replaced by resolved promises. */
 type Contender = 'durable' | 'dropping' | 'bare';
 
-/** `POST /v1/messages/send` beside a bare server that takes the same request, and keeps nothing. */
+/** `POST /v1/messages/send`, compared with a bare server that accepts the same request and stores nothing. */
 export const accept: Measure = {
   name: 'accept',
   run: async (bench) => {

@@ -28,7 +28,7 @@ import { templates } from './templates.ts';
 import { webhookFairness } from './webhook-fairness.ts';
 import { webhooks } from './webhooks.ts';
 
-/** In the order they run. */
+/** Measurements of every run, in order. */
 export const IN_EVERY_RUN: readonly Measure[] = [
   accept,
   batch,
@@ -50,7 +50,7 @@ export const IN_EVERY_RUN: readonly Measure[] = [
   queue,
 ];
 
-/** Long, or beside others' programs: only when asked for. */
+/** Measurements that take long or need other programs, run only by name. */
 export const BY_NAME: readonly Measure[] = [
   eventStoreDb,
   rebuildLarge,

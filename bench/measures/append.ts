@@ -13,12 +13,12 @@ const SECOND_MS = 1_000;
 const SINGLE = [1, 32, 256];
 const BATCH_EVENTS = 100;
 const BATCHES = [1, 4];
-/** Where the peer is measured too. */
+/** Concurrency at which the peer is measured too. */
 const PEER_CONCURRENCY = 32;
 const RAW_FLOOR = { of: 'ratio', atLeast: 0.8 } as const;
 const PEER_FLOOR = { of: 'ratio', atLeast: 3.5 } as const;
 
-/** Appending to the log of PostgreSQL, every call its own stream, beside inserts of the same rows without any of it. */
+/** Appends to the PostgreSQL log, each to its own stream, compared with plain inserts of the same rows. */
 export const append: Measure = {
   name: 'append',
   run: async (bench: Bench): Promise<readonly Line[]> => {

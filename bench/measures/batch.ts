@@ -5,14 +5,14 @@ import { openApi } from '../harness/open-api.ts';
 import { openHttpLoad } from '../harness/open-http-load.ts';
 import { BATCH, BATCH_MESSAGES, BATCH_PATH, SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 
-/** A batch is there to be quicker than its messages one by one. */
+/** A batch must be faster than sending its messages one by one. */
 const FLOOR = { of: 'ratio', atLeast: 2 } as const;
-/** Enough for either to find work whenever it looks for some. */
+/** Enough to keep either server busy. */
 const BATCH_CONNECTIONS = 4;
 const SEND_CONNECTIONS = 128;
 const SECONDS = 3;
 
-/** Messages a second by `POST /v1/messages/batch`, beside the same server taking them one by one. */
+/** Messages per second through `POST /v1/messages/batch`, compared with single sends to the same server. */
 export const batch: Measure = {
   name: 'batch',
   run: async (bench) => {

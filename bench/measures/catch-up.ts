@@ -9,7 +9,7 @@ import type { Line } from '../harness/line.ts';
 import { until } from '../harness/until.ts';
 
 const FLOOR = { of: 'figure', atLeast: 10_000 } as const;
-/** Each takes long enough to be steady. */
+/** Each round is long enough for a steady figure. */
 const ROUNDS_MAX = 3;
 const SECRET_KEY = 'a secret of nothing, 32 characters or more';
 const SECOND_MS = 1_000;
@@ -27,7 +27,7 @@ interface Row {
 
 const openClient = async (closers: Closers, url: string): Promise<Client> => {
   const client = new Client({ connectionString: url });
-  client.on('error', () => undefined); // the database is dropped before the client is told to end
+  client.on('error', () => undefined); // the database is dropped before the client is closed
   await client.connect();
   closers.add('client', () => client.end());
   return client;
@@ -59,7 +59,10 @@ const eventsPerSecond = async (
   return ((from.head - from.level) * SECOND_MS) / ms;
 };
 
-/** What read models take a second when a process starts behind a log of a busy day: with that role alone, and with all. */
+/**
+ * Events per second that read models process when a process starts behind the log of a busy day: with that role alone,
+ * and with all roles.
+ */
 export const catchUp: Measure = {
   name: 'catch-up',
   run: async (bench) => {

@@ -28,7 +28,7 @@ const BODY: MessageBody = {
   metadata: { order: '4711' },
 };
 
-/** Processor time of this process for a message, in µs. */
+/** Processor time of this process per message, in microseconds. */
 const cpuOf = (work: () => void): number => {
   const before = process.cpuUsage();
   for (let count = 0; count < MESSAGES; count += 1) work();
@@ -36,7 +36,7 @@ const cpuOf = (work: () => void): number => {
   return (user + system) / MESSAGES;
 };
 
-/** What the root over a message's content takes of the processor when it is accepted. */
+/** Processor time of hashing a message's content when it is accepted. */
 export const contentRoots: Measure = {
   name: 'content-roots',
   run: async ({ rounds, system }) => {

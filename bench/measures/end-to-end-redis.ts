@@ -6,7 +6,7 @@ import { openWay } from '../harness/send-through.ts';
 
 const MEASURE = 'end to end, queue on Redis';
 
-/** The same way with the queue on Redis, beside the one that needs no other server. */
+/** The end-to-end measurement with the queue on Redis, compared with the queue in PostgreSQL. */
 export const endToEndRedis: Measure = {
   name: 'end-to-end-redis',
   run: async (bench) => {

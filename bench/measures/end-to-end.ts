@@ -8,7 +8,7 @@ const FLOOR = { of: 'figure', atLeast: 1_500 } as const;
 const MEMORY_FLOOR = { of: 'figure', atMost: 400 } as const;
 const PEER_MESSAGES = 3_000;
 const SECOND_MS = 1_000;
-/** V8 compiles for the first ten thousand messages of a process. */
+/** V8 optimizes code during the first ten thousand messages of a process. */
 const WARM_UPS = 2;
 
 const PEER_SAMPLES = Array.from(
@@ -16,7 +16,10 @@ const PEER_SAMPLES = Array.from(
   (_, index) => SAMPLE_REQUESTS[index % SAMPLE_REQUESTS.length] ?? '',
 );
 
-/** From the request to the outcome in the log, by the whole program in one process, into a server that takes all. */
+/**
+ * Throughput from the request to the outcome in the log, through the whole program in one process, to a server that
+ * accepts everything.
+ */
 export const endToEnd: Measure = {
   name: 'end-to-end',
   run: async (bench) => {

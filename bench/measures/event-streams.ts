@@ -14,26 +14,26 @@ import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 import { until } from '../harness/until.ts';
 
 const STREAMS = 2_000;
-/** A key may not open more. */
+/** The limit of one key. */
 const STREAMS_PER_KEY = READERS_PER_KEY_MAX;
-/** Opens all of its streams within a minute. */
+/** Allows all streams to open within a minute. */
 const READS_PER_MINUTE = 1_000_000;
 const OPENING = 50;
 const MESSAGES = 20;
 const REST_MS = 5_000;
 const MEMORY_FLOOR = { of: 'figure', atMost: 150 } as const;
-/** Far below one for each stream. */
+/** Far below one query per stream. */
 const QUERIES_FLOOR = { of: 'figure', atMost: 20 } as const;
 
 const EVENT = 'event: message.accepted\n';
 
 interface Stream {
   readonly socket: Socket;
-  /** Events shown so far. */
+  /** Number of events received so far. */
   shown(): number;
 }
 
-/** Counts events, and keeps nothing of them. */
+/** Counts events without keeping them. */
 const openStream = async (url: URL, key: string): Promise<Stream> => {
   const socket = connect({ host: url.hostname, port: Number(url.port) });
   let shown = 0;
@@ -54,7 +54,7 @@ const openStream = async (url: URL, key: string): Promise<Stream> => {
   return { socket, shown: () => shown };
 };
 
-/** Another key of the same organization. */
+/** Creates another key of the same organization. */
 const makeKey = async (baseUrl: string, key: string): Promise<string> => {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const domains = (await (await fetch(`${baseUrl}/v1/domains`, { headers })).json()) as {
@@ -72,7 +72,7 @@ const makeKey = async (baseUrl: string, key: string): Promise<string> => {
   return made.key;
 };
 
-/** Makes the read models that streams read while they are behind. */
+/** Builds the read models that streams use while they are behind. */
 const startProjections = async ({ closers, system, logger }: Bench, databaseUrl: string, secretKey: string) => {
   const operator = await openOperator(readConfig({ DATABASE_URL: databaseUrl, SECRET_KEY: secretKey }));
   closers.add('operator', operator.close);
@@ -86,7 +86,7 @@ const startProjections = async ({ closers, system, logger }: Bench, databaseUrl:
   });
 };
 
-/** What many open streams cost one process: memory, queries, and the time until all have an event. */
+/** Cost of many open streams in one process: memory, queries, and the time until all have an event. */
 export const eventStreams: Measure = {
   name: 'event-streams',
   run: async (bench) => {
@@ -115,7 +115,7 @@ export const eventStreams: Measure = {
       return (await server.queries()) - before;
     };
     const rest = () => sleep(REST_MS);
-    /** @returns how long it took until the last stream had it, in ms. */
+    /** @returns milliseconds until the last stream received the message's event. */
     const sendOne = async (number: number): Promise<number> => {
       const shown = streams.map((stream) => stream.shown());
       const response = await fetch(`${server.baseUrl}/v1/messages/send`, {
@@ -136,7 +136,7 @@ export const eventStreams: Measure = {
     };
 
     await openUpTo(1);
-    await sendAll(); // what every process loads once
+    await sendAll(); // warms up what every process loads once
     const atRest = await queriesIn(rest);
     let queriesForOne = 0;
     queriesForOne = await queriesIn(sendAll);

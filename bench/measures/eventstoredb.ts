@@ -18,11 +18,11 @@ import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 import { openWay, type Passage } from '../harness/send-through.ts';
 import type { DoubleInput } from '../processes/eventstoredb-double.ts';
 
-/** As on two busy cores of a real node. */
+/** Costs of a real node with two busy cores. */
 const COSTS = { readsAtOnce: 8, scannedPerSecond: 30_000 } as const;
-/** Nearby, and at another site. */
+/** Latency to a nearby node and to another site. */
 const CALLS_MS = [2, 30];
-/** V8 compiles for the first ten thousand messages of a process. */
+/** V8 optimizes code during the first ten thousand messages of a process. */
 const WARM_UPS = 2;
 const ROUNDS_MAX = 3;
 const CORPUS_EVENTS = 20_000;
@@ -40,7 +40,7 @@ const noContents: Contents = { put: async () => {}, get: async () => new Map(), 
 
 type Log = NonNullable<ServiceOptions['log']>;
 
-/** Sends to a process that has the role `api` alone, while nothing delivers. @returns requests a second, by round. */
+/** Sends to a process with only the role `api`, while nothing is delivered. @returns requests per second, by round. */
 const acceptAlone = async (bench: Bench, log?: Log): Promise<readonly number[]> => {
   const api = await openApi(bench, log?.url);
   const { baseUrl } = await api.start('durable');
@@ -59,13 +59,13 @@ const openLog = async ({ closers }: Bench, callMs: number): Promise<Log> => {
   return { url: child.facts.url, outcomesAfter: (position) => child.ask<number>('outcomesAfter', position) };
 };
 
-interface Passed {
+interface PassageResult {
   readonly passages: readonly Passage[];
-  /** Of the service, for a message. */
+  /** Processor time of the service per message. */
   readonly serviceMicros: number;
 }
 
-const passThrough = async (bench: Bench, log: Log | undefined): Promise<Passed> => {
+const passThrough = async (bench: Bench, log: Log | undefined): Promise<PassageResult> => {
   const way = await openWay(bench, log === undefined ? {} : { log });
   const rounds = Math.min(bench.rounds, ROUNDS_MAX);
   const passages: Passage[] = [];
@@ -79,7 +79,7 @@ const perSecond = async (work: () => Promise<number>): Promise<number> => {
   return (events * SECOND_MS) / (performance.now() - beganMs);
 };
 
-/** Copying a log there, and making the read models anew from it. */
+/** Copies a log there and rebuilds the read models from it. */
 const measureLog = async (bench: Bench, callMs: number): Promise<readonly Line[]> => {
   const { closers, logger, system, postgres } = bench;
   const { url } = await openLog(bench, callMs);
@@ -102,7 +102,10 @@ const measureLog = async (bench: Bench, callMs: number): Promise<readonly Line[]
   ];
 };
 
-/** The whole program with its log in a server whose calls, reads and scans take time, beside the log in PostgreSQL. */
+/**
+ * The whole program with its log on a server whose calls, reads and scans take time, compared with the log in
+ * PostgreSQL.
+ */
 export const eventStoreDb: Measure = {
   name: 'eventstoredb',
   run: async (bench) => {

@@ -14,25 +14,25 @@ const LARGE_EVENTS = 1_000_000;
 const HUGE_EVENTS = 10_000_000;
 const FLAT = { of: 'ratio', atMost: 1.3 } as const;
 const ROUNDS_MAX = 3;
-/** Made one by one; the others are copies of these. */
-const TOLD_EVENTS = 10_000;
+/** Events generated individually. All others are copies of these. */
+const GENERATED_EVENTS = 10_000;
 const COPIED_MS_MAX = 3_600_000;
-/** As soon as the service has read what it was not there for. */
+/** Time limit for the service to catch up with the prepared log. */
 const LEVEL_MS_MAX = 7_200_000;
 
-/** @returns the URL of a database whose log has about so many events. */
+/** @returns the URL of a database whose log has about this many events. */
 const growLog = async (bench: Bench, events: number): Promise<string> => {
   const { closers, postgres, logger, system } = bench;
   const url = await postgres.migratedDatabase(closers);
   const store = await openStore(bench, closers, url);
-  await fillLog(store, system, TOLD_EVENTS);
+  await fillLog(store, system, GENERATED_EVENTS);
   const pool = createPool({ url, name: 'bench', logger, max: 1, statementTimeoutMs: COPIED_MS_MAX });
   closers.add('pool', () => pool.end());
   await repeatLog(pool, events);
   return url;
 };
 
-/** The whole program on such a log, its read models level with it. */
+/** The whole program on such a log, with up-to-date read models. */
 const openGrown = async (bench: Bench, events: number): Promise<Way> => {
   const url = await growLog(bench, events);
   const way = await openWay(bench, { variables: { DATABASE_URL: url, SECRET_KEY: newSecretKey(bench.system) } });
@@ -42,7 +42,7 @@ const openGrown = async (bench: Bench, events: number): Promise<Way> => {
   return way;
 };
 
-/** Processor time of service and database for one message, in µs. */
+/** Processor time of service and database per message, in microseconds. */
 const microsOf = (way: Way) => async (): Promise<number> => {
   await way.pass();
   const { service = 0, PostgreSQL = 0 } = way.cpu.lastMicros(1);
@@ -67,7 +67,7 @@ const growthTo = (name: string, largeEvents: number, smallEvents: number): Measu
   },
 });
 
-/** Whether a message costs the same however long the log is. */
+/** Tests whether the cost of a message is independent of the log's length. */
 export const growth = growthTo('growth', LARGE_EVENTS, SMALL_EVENTS);
 /** Takes half an hour and 40 GB. */
 export const growthLarge = growthTo('growth-large', HUGE_EVENTS, LARGE_EVENTS);

@@ -12,15 +12,15 @@ import type { MailExchanges, MailExchangesFacts } from '../processes/mail-exchan
 
 const FLOOR = { of: 'ratio', atMost: 1.3 } as const;
 const DESTINATIONS = 1_000;
-/** For each destination. */
+/** Messages per destination. */
 const MESSAGES_EACH = 20;
-/** 200,000 in all: a round takes some minutes. */
+/** 200,000 messages in total, so that a round takes some minutes. */
 const MESSAGES_EACH_OF_MANY = 200;
-/** What a round of many may take. */
+/** Time limit of a round with many messages. */
 const PATIENCE_MS = 1_200_000;
 const CONNECTIONS = 2;
 const ACCEPTED = 202;
-/** Asks to be asked again. */
+/** Status that asks the client to retry. */
 const UNAVAILABLE = 503;
 const AGAIN_MS = 200;
 const SECOND_MS = 1_000;
@@ -39,7 +39,7 @@ interface Turn {
   readonly messagesEach: number;
 }
 
-/** Bodies of batches, in which each destination has its turn. */
+/** Batches in which the destinations alternate. */
 const batchesTo = ({ destinations, messagesEach }: Turn): readonly string[] => {
   const all = Array.from({ length: messagesEach }, () => destinations).flat();
   return Array.from({ length: Math.ceil(all.length / BATCH_MESSAGES) }, (_, at) => {
@@ -51,7 +51,7 @@ const batchesTo = ({ destinations, messagesEach }: Turn): readonly string[] => {
 const ALL = Array.from({ length: DESTINATIONS }, (_, number) => number);
 const HEALTHY = ALL.filter((destination) => conductOf(destination) === 'healthy');
 
-/** As a client does that is told to come back: under the same key nothing is sent twice. */
+/** Retries when asked to, like a real client. The idempotency key prevents duplicates. */
 const poster =
   (baseUrl: string, key: string) =>
   async (body: string, number: number): Promise<void> => {
@@ -69,7 +69,7 @@ const poster =
     }
   };
 
-/** A service of its own each time: what bad destinations leave behind is not to weigh on the next turn. */
+/** Uses a new service per round, so that bad destinations do not affect the next one. */
 const openTurn = async (bench: Bench) => {
   const input: MailExchanges = { destinations: DESTINATIONS };
   const exchanges = await openChild<MailExchangesFacts>(bench.closers, { name: 'mail-exchanges', input });
@@ -84,7 +84,7 @@ const openTurn = async (bench: Bench) => {
   return { post: poster(baseUrl, key), healthy: () => exchanges.ask<number>('healthy') };
 };
 
-/** @returns seconds until every message to a healthy destination is with it. */
+/** @returns seconds until every message to a healthy destination has arrived. */
 const take = async (bench: Bench, turn: Turn): Promise<number> => {
   const closers = createClosers(bench.logger);
   bench.closers.add('turn', closers.closeAll);
@@ -107,7 +107,7 @@ const take = async (bench: Bench, turn: Turn): Promise<number> => {
   }
 };
 
-/** Mail straight to its recipients' servers, of which some are slow, refuse or are dead, beside the run without those. */
+/** Direct delivery to many servers, some slow, rejecting or dead, compared with a run without those. */
 const isolationOf = (name: string, messagesEach: number): Measure => ({
   name,
   run: async (bench) => {

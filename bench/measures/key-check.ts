@@ -18,7 +18,7 @@ const FLOOR = { of: 'figure', atMost: 10 } as const;
 const CHECKS = 20_000;
 const MICROSECONDS = 1_000;
 
-/** Whose key it is, from the `Authorization` header; nothing is asked of the database. */
+/** Authentication from the `Authorization` header, without a database query. */
 export const keyCheck: Measure = {
   name: 'key-check',
   run: async (bench) => {

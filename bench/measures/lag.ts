@@ -14,14 +14,14 @@ const DRAIN_FLOOR = { of: 'figure', atLeast: 10_000 } as const;
 const PER_SECOND = 1_000;
 const SECONDS = 60;
 const CONNECTIONS = 64;
-/** More than can be delivered, as fast as answers come. */
+/** More load than can be delivered. */
 const OVERLOAD = { connections: 8, extent: { seconds: 10 } } as const;
-/** With less to do it is the deliveries that take the time. */
+/** With a smaller backlog the deliveries dominate the time. */
 const BACKLOG_MIN = 10_000;
 const LOOK_EVERY_MS = 100;
 const SECOND_MS = 1_000;
 
-/** The most that read models were behind while something went on. */
+/** Maximum lag of the read models during work. */
 const worstLag = async <T>(service: Service, work: Promise<T>): Promise<{ result: T; seconds: number }> => {
   const end = new AbortController();
   let seconds = 0;
@@ -37,7 +37,7 @@ const worstLag = async <T>(service: Service, work: Promise<T>): Promise<{ result
   return { result, seconds };
 };
 
-/** How many events the slowest read model takes a second until it is level with a log that still grows by deliveries. */
+/** Events per second of the slowest read model until it has caught up with a log that deliveries still extend. */
 const drainPerSecond = async (service: Service): Promise<{ perSecond: number; backlog: number }> => {
   const from = Number(await service.projected());
   const backlog = Number(await service.head()) - from;
@@ -47,7 +47,7 @@ const drainPerSecond = async (service: Service): Promise<{ perSecond: number; ba
   return { perSecond: (drained * SECOND_MS) / (performance.now() - beganMs), backlog };
 };
 
-/** How far read models are behind while the whole program is kept at a constant rate, and how they recover from too much. */
+/** Lag of the read models at a constant rate, and their recovery from an overload. */
 export const lag: Measure = {
   name: 'lag',
   run: async (bench) => {

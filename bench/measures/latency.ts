@@ -7,16 +7,16 @@ import { openService, type Service } from '../harness/open-service.ts';
 import { openSmtpSink } from '../harness/open-smtp-sink.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 
-/** From the answer to the request, 202, until the mail server has taken the message. */
+/** Maximum time from the 202 until the mail server has the message. */
 const FLOOR = { of: 'figure', atMost: 8 } as const;
 const MESSAGES = 20;
-/** Nothing of the message before is in flight any more. */
+/** Long enough that nothing of the previous message is in flight. */
 const PAUSE_MS = 100;
 const ACCEPTED = 202;
 
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
-/** Resolves with the time at which it was answered. */
+/** Resolves with the time of the response. */
 const send = ({ baseUrl, key }: Service, agent: Agent): Promise<number> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -30,7 +30,7 @@ const send = ({ baseUrl, key }: Service, agent: Agent): Promise<number> =>
     sending.end(SAMPLE_REQUESTS[0]);
   });
 
-/** How long a lone message takes from the request until the other side has answered 250, on an idle system. */
+/** Time from a single request on an idle system until the mail server has answered 250. */
 export const latency: Measure = {
   name: 'latency',
   run: async (bench) => {

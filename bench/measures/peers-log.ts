@@ -10,7 +10,7 @@ const FLOOR = { of: 'ratio', atLeast: 3.5 } as const;
 const CONCURRENCY = 32;
 const ROUND_MS = 1_000;
 
-/** Appends of one event to new streams, beside another event store on the same server. */
+/** Appends of one event to new streams, compared with another event store on the same server. */
 export const logBesideEmmett = async (bench: Bench): Promise<readonly Line[]> => {
   const { postgres, closers, system, rounds } = bench;
   const store = await openStore(bench, closers, await postgres.migratedDatabase(closers));

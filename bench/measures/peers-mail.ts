@@ -14,7 +14,7 @@ import { rsaKey } from '../peers/rsa-key.ts';
 
 const MESSAGES = 3_000;
 const SECOND_MS = 1_000;
-/** V8 compiles for the first ten thousand messages of a process. */
+/** V8 optimizes code during the first ten thousand messages of a process. */
 const WARM_UPS = 2;
 
 interface Peer {
@@ -23,7 +23,10 @@ interface Peer {
   /** Why it cannot be measured here. */
   readonly missing: string | null;
   readonly floor?: Floor;
-  /** @returns a turn, which says how many messages a second were at the other side, or could be. */
+  /**
+   * @returns a function that runs one round. It returns the messages per second that reached the other side, or could
+   * have.
+   */
   open(): Promise<() => Promise<number>>;
 }
 
@@ -50,7 +53,7 @@ const openPool = async ({ closers }: Bench, signed: boolean): Promise<() => Prom
   };
 };
 
-/** Its own SMTP in, its own queue, SMTP out; each message is synced before it is answered for. */
+/** A relay with its own SMTP input, queue and SMTP output. It syncs each message before it confirms it. */
 const openRelay = async ({ closers, folder }: Bench, name: string, signed: boolean): Promise<() => Promise<number>> => {
   const sink = await openSmtpSink(closers);
   const milter = signed ? await openOpendkim(closers, join(folder, `${name}-opendkim`)) : null;
@@ -111,7 +114,7 @@ const signedPeers = async (bench: Bench): Promise<readonly Peer[]> => {
   ];
 };
 
-/** Ours and all of them in turns. */
+/** Measures ours and all peers alternately. */
 const besideEach = async (bench: Bench, peers: readonly Peer[], signs: boolean): Promise<readonly Line[]> => {
   const way = await openWay(bench, { signs });
   const present = peers.filter(({ missing }) => missing === null);
@@ -129,7 +132,10 @@ const besideEach = async (bench: Bench, peers: readonly Peer[], signs: boolean):
   });
 };
 
-/** Messages from the request to the outcome in the log, beside what others need to hand them on. */
+/**
+ * Messages per second from the request to the outcome in the log, compared with the time that peers need to pass them
+ * on.
+ */
 export const mailBesidePeers = async (bench: Bench): Promise<readonly Line[]> => [
   ...(await besideEach(bench, await signedPeers(bench), true)),
   ...(await besideEach(bench, await unsignedPeers(bench), false)),

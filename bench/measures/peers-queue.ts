@@ -10,12 +10,12 @@ import { openRedis, WITHOUT_REDIS } from '../harness/redis.ts';
 import { openBullmqOnRedis } from '../peers/bullmq-on-redis.ts';
 
 const MESSAGES = 5_000;
-/** What one page of the log brings when messages come in quickly. */
+/** Messages in one page of the log at a high rate. */
 const PAGE_MESSAGES = 100;
 const CONCURRENCY = 64;
 const SECOND_MS = 1_000;
 
-/** Puts messages into a queue as the dispatch does, and waits until its jobs are worked. */
+/** Enqueues messages like the dispatcher and waits until their jobs are done. */
 const openOurs = (queues: Queues, { system, closers }: Bench): (() => Promise<void>) => {
   closers.add('queues', queues.close);
   const queue = queues.open<DeliveryJob>('bench');
@@ -51,7 +51,7 @@ const perSecond = (work: () => Promise<void>) => async (): Promise<number> => {
   return (MESSAGES * SECOND_MS) / (performance.now() - beganMs);
 };
 
-/** Messages through our queue, several to a job, beside BullMQ with a job for each. */
+/** Our queue with several messages per job, compared with BullMQ with a job per message. */
 export const queueBesidePeers = async (bench: Bench): Promise<readonly Line[]> => {
   const { postgres, closers, system, logger, rounds } = bench;
   const measure = 'messages through the queue';

@@ -3,7 +3,7 @@ import { logBesideEmmett } from './peers-log.ts';
 import { mailBesidePeers } from './peers-mail.ts';
 import { queueBesidePeers } from './peers-queue.ts';
 
-/** Programs of the same kind that this machine has, side by side with ours; what it has not is named. */
+/** Compares peers installed on this machine with ours, and names those that are missing. */
 export const peers: Measure = {
   name: 'peers',
   run: async (bench) => [

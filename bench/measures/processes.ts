@@ -10,20 +10,22 @@ import { openHttpLoad } from '../harness/open-http-load.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 
 const COUNTS = [1, 2, 4];
-/** Of all processes together. */
+/** Total over all processes. */
 const CONNECTIONS = 128;
 const SECONDS = 3;
 const SAMPLE_MS = 10;
 const SECOND_MICROS = 1_000_000;
 
 interface LockFigures {
-  /** Appends are serialized by the lock: a commit each, of all appends that wait in a process. */
+  /**
+   * Number of commits. The lock serializes appends, and each commit holds all appends that were waiting in a process.
+   */
   readonly commits: number;
-  /** From 0 to 1. */
+  /** Share of the time that the lock was held, 0 to 1. */
   readonly heldShare: number;
 }
 
-/** Watches the lock of appends: how often it was released, and for how much of the time it was held. */
+/** Watches the append lock: the number of releases and the share of time it was held. */
 const openLockWatch = async (closers: Closers, databaseUrl: string) => {
   const [listener, sampler] = [new Client(databaseUrl), new Client(databaseUrl)];
   let commits = 0;
@@ -54,7 +56,7 @@ const openLockWatch = async (closers: Closers, databaseUrl: string) => {
   };
 };
 
-/** Accepting by several processes on one PostgreSQL, whose log has one lock. */
+/** Accepting with several processes on one PostgreSQL, whose log has a single lock. */
 export const processes: Measure = {
   name: 'processes',
   run: async (bench) => {

@@ -4,9 +4,9 @@ import { interleave } from '../harness/interleave.ts';
 import { median } from '../harness/line.ts';
 
 const JOBS = 2_000;
-/** Jobs of one call, as when messages come in quickly. */
+/** Jobs per call at a high rate. */
 const CALL_JOBS = 20;
-/** As the service works them. */
+/** Same concurrency as the service. */
 const CONCURRENCY = 64;
 const LONE_JOBS = 50;
 const SECOND_MS = 1_000;
@@ -17,7 +17,7 @@ interface Job {
   readonly messageIds: readonly string[];
 }
 
-/** Adding jobs of the size that deliveries have, and working them, in one process on PostgreSQL. */
+/** Adding and processing jobs of the size of deliveries, in one process on PostgreSQL. */
 export const queue: Measure = {
   name: 'queue',
   run: async ({ postgres, closers, system, logger, rounds }) => {

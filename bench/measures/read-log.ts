@@ -6,11 +6,13 @@ import type { Line } from '../harness/line.ts';
 import { openStore } from '../harness/open-store.ts';
 
 const FLOOR = { of: 'ratio', atLeast: 0.6 } as const;
-/** As subscriptions read: larger pages are collected as garbage later and dearer. */
+/** Page size of subscriptions. Larger pages live longer and cost more garbage collection. */
 const PAGE_EVENTS = 1_000;
 const SECOND_MS = 1_000;
 
-/** The same rows by the same index, parsed and not looked at: neither schema nor upcast, positions and metadata. */
+/**
+ * Selects the same rows by the same index. They are parsed but not inspected: no schema, upcast, positions or metadata.
+ */
 const PAGE = {
   name: 'page',
   rowMode: 'array',
@@ -40,7 +42,7 @@ const openRawReading = (bench: Bench, url: string): (() => Promise<number>) => {
   };
 };
 
-/** Reading and decoding all of a log, by pages and by a subscription, beside the same rows through `pg`. */
+/** Reading and decoding a whole log, by pages and by subscription, compared with the same rows through `pg`. */
 export const readLog: Measure = {
   name: 'read-log',
   run: async (bench): Promise<readonly Line[]> => {

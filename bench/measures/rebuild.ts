@@ -11,12 +11,12 @@ import { interleave } from '../harness/interleave.ts';
 import { openStore } from '../harness/open-store.ts';
 
 const FLOOR = { of: 'figure', atLeast: 20_000 } as const;
-/** Each takes long enough to be steady. */
+/** Each round is long enough for a steady figure. */
 const ROUNDS_MAX = 3;
 const PAGE_EVENTS = 10_000;
 const SECOND_MS = 1_000;
 const LARGE_EVENTS = 1_000_000;
-/** What an event costs in a log of a million, to what it costs in one of a hundred thousand. */
+/** Maximum cost of an event in a log of a million, relative to a log of a hundred thousand. */
 const FLAT = { of: 'ratio', atMost: 1.3 } as const;
 const MICROSECONDS = 1_000;
 
@@ -49,7 +49,7 @@ const msOf = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - beganMs;
 };
 
-/** Making all read models anew from a log that tells of tens of thousands of messages, beside reading that log alone. */
+/** Rebuilding all read models from a log of tens of thousands of messages, compared with only reading that log. */
 export const rebuildAll: Measure = {
   name: 'rebuild',
   run: async (bench) => {
@@ -84,7 +84,7 @@ export const rebuildAll: Measure = {
   },
 };
 
-/** What the audit trees cost: processor time of this process, of which reading is taken off, and bytes in the database. */
+/** Cost of the audit trees: processor time of this process without reading, and bytes in the database. */
 export const auditTrees: Measure = {
   name: 'audit',
   run: async (bench) => {
@@ -108,7 +108,8 @@ export const auditTrees: Measure = {
         trees: () => cpuMicrosOf(() => rebuild({ pool, store, logger }, [auditProjection])),
       },
     );
-    // Some hundred rows of the tail live. The space of others is used again, however long the log is.
+    // Compacts the table first: only some hundred rows of the tail are live, and their space is reused however long the
+    // log is.
     await pool.query('vacuum full read_models.audit_tail');
     const { rows } = await pool.query<{ bytes: number }>(
       "select sum(pg_total_relation_size('read_models.' || t))::float8 as bytes from unnest($1::text[]) t",
@@ -127,7 +128,7 @@ export const auditTrees: Measure = {
   },
 };
 
-/** Whether an event costs the same however long the log is. */
+/** Tests whether the cost of an event is independent of the log's length. */
 export const rebuildLarge: Measure = {
   name: 'rebuild-large',
   run: async (bench) => {

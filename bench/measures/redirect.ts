@@ -16,7 +16,7 @@ const REDIRECT = 302;
 const SECOND_MS = 1_000;
 const USER_AGENT = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 
-/** `GET /c/:token`, each of another recipient, answered by one process without a query. */
+/** `GET /c/:token`, each for another recipient, answered by one process without a query. */
 export const redirect: Measure = {
   name: 'redirect',
   run: async (bench) => {

@@ -9,11 +9,11 @@ import { interleave } from '../harness/interleave.ts';
 import { openApi } from '../harness/open-api.ts';
 import { SAMPLE_REQUESTS } from '../harness/sample-requests.ts';
 
-/** Of the 95th percentile of accepting beside an expiry, to that without one. */
+/** Maximum ratio of the 95th percentile of accepting during an expiry to that without one. */
 const FLOOR = { of: 'ratio', atMost: 1.5 } as const;
 const SENDS = 400;
 const CONNECTIONS = 8;
-/** Ten batches, for as long as the sends take. */
+/** Ten batches, enough to last as long as the sends. */
 const OLD = 5_000;
 const ACCEPTED = 202;
 
@@ -24,7 +24,7 @@ const FILL = `
     now() - interval '31 days'
   from generate_series(1, ${OLD}) n`;
 
-/** How long a send takes to be accepted while thousands of old contents expire. */
+/** Time to accept a send while thousands of old contents expire. */
 export const retention: Measure = {
   name: 'retention',
   run: async (bench) => {

@@ -5,10 +5,10 @@ import { openWay, type Way } from '../harness/send-through.ts';
 import { slopePerMinute } from '../harness/slope.ts';
 
 const MEMORY_FLOOR = { of: 'figure', atMost: 400 } as const;
-/** Collecting garbage moves memory by tens of megabytes; a leak that matters moves it by more, and on. */
+/** Garbage collection moves memory by tens of megabytes, but a relevant leak grows beyond that. */
 const FLAT = { of: 'figure', atMost: 5 } as const;
 const CHUNK_MESSAGES = 1_000;
-/** Enough for the workers to be busy while the next are accepted. */
+/** Keeps the workers busy while further messages are accepted. */
 const BEHIND_MAX = 2_000;
 const SAMPLE_EVERY_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -19,7 +19,7 @@ interface Sample {
   readonly mb: number;
 }
 
-/** Sends as fast as it goes, again and again: what waits is bounded, so that what grows is not the backlog. */
+/** Sends at full speed with a bounded backlog, so that any growth is not the backlog. */
 const sendFor = async (way: Way, ms: number): Promise<number> => {
   const beganMs = performance.now();
   let messages = 0;
@@ -38,7 +38,7 @@ const sampled = async <T>(pid: number, work: Promise<T>): Promise<{ result: T; s
   return { result, samples };
 };
 
-/** Memory of the whole program in one process, kept at full load. */
+/** Memory of the whole program in one process under full load. */
 export const soak: Measure = {
   name: 'soak',
   run: async (bench) => {

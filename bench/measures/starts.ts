@@ -23,16 +23,16 @@ const SECONDS_MAX = { of: 'figure', atMost: 5 } as const;
 const ROUNDS_MAX = 3;
 const SECOND_MS = 1_000;
 const SECRET_KEY = 'a secret of nothing, 32 characters or more';
-/** Reading the larger log to its end takes ten seconds. */
+/** Costs at which reading the larger log to its end takes ten seconds. */
 const COSTS: DoubleInput = { callMs: 2, readsAtOnce: 8, scannedPerSecond: 30_000 };
 
 const noContents: Contents = { put: async () => {}, get: async () => new Map(), heads: async () => new Map() };
 
 /** A service with its log. */
 interface Service {
-  /** Starts the whole program and stops it. @returns seconds until it was ready. */
+  /** Starts and stops the whole program. @returns seconds until it was ready. */
   start(): Promise<number>;
-  /** Adds messages to the log, until it holds so many events. */
+  /** Adds messages until the log holds this many events. */
   grow(events: number): Promise<void>;
 }
 
@@ -43,7 +43,10 @@ const growPostgres = async (bench: Bench, pool: Pool, store: EventStore, events:
   await repeatLog(pool, events);
 };
 
-/** As if all that was added had been read. Rows of the messages are left out: only the log is large. */
+/**
+ * Moves the read models to a position as if they had read everything before it. Message rows are missing: only the log
+ * is large.
+ */
 const passOver = async (pool: Pool, position: string): Promise<void> => {
   await pool.query('update read_models.checkpoints set position = $1', [position]);
   await pool.query('update vault.webhook_recording set position = $1', [position]);
@@ -107,7 +110,7 @@ const grown = async (bench: Bench, engine: Engine, events: number): Promise<Serv
   return service;
 };
 
-/** Whether a start takes the same time however long the log is. */
+/** Tests whether the time of a start is independent of the log's length. */
 export const starts: Measure = {
   name: 'starts',
   run: async (bench) => {

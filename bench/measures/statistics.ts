@@ -11,7 +11,7 @@ import { lifeOf } from '../harness/realistic-log.ts';
 const MS_MAX = 300;
 const ORGANIZATION = 'org_busy';
 const YEAR = { from: '2025-01-01T00:00:00.000Z', to: '2026-01-01T00:00:00.000Z' };
-/** What one hour counts: 2 domains, 12 recipient domains, 480 recipients in each; 100 million recipients in a year. */
+/** One hour of counts: 2 domains, 12 recipient domains, 480 recipients in each; 100 million recipients in a year. */
 const FILL = `
   insert into read_models.stats_buckets (organization_id, environment, split, bucket, domain_id, stream, key_id,
     template_id, split_value, accepted, delivered, deferred, bounced, latency_bins, latency_counts)
@@ -20,7 +20,7 @@ const FILL = `
   from generate_series($2::timestamptz, $3::timestamptz - interval '1 hour', interval '1 hour') hour,
     generate_series(1, 2) d, generate_series(1, 12) r
   order by 4`;
-/** Adds up the rows of another split. */
+/** Sums the rows of another split. */
 const SUM = (split: string, bucket: string, value: string): string => `
   insert into read_models.stats_buckets (organization_id, environment, split, bucket, domain_id, stream, key_id,
     template_id, split_value, accepted, delivered, deferred, bounced, latency_bins, latency_counts)
@@ -50,7 +50,7 @@ const walBytes = async (client: PoolClient): Promise<number> => {
   return Number(rows[0]?.bytes);
 };
 
-/** What it takes to count messages of a busy day, one batch in each round. */
+/** Time to count messages of a busy day, one batch per round. */
 const writing = async (client: PoolClient, system: System, rounds: number) => {
   const bytes: number[] = [];
   const micros: number[] = [];
@@ -71,7 +71,7 @@ const writing = async (client: PoolClient, system: System, rounds: number) => {
   ];
 };
 
-/** A year of a busy organization, as `GET /v1/stats` asks for it. */
+/** Queries a year of a busy organization like `GET /v1/stats`. */
 export const statistics: Measure = {
   name: 'statistics',
   run: async ({ closers, postgres, rounds, system }) => {

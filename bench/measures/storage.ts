@@ -3,12 +3,12 @@ import type { Line } from '../harness/line.ts';
 import type { TableBytes } from '../harness/open-service.ts';
 import { openWay } from '../harness/send-through.ts';
 
-/** Tables that hold less of a message are left out: they stay as they are. */
+/** Smaller tables are left out, because they do not grow with messages. */
 const BYTES_MIN = 2;
 
 type Sizes = ReadonlyMap<string, TableBytes>;
 
-/** What a delivered message leaves in each table of the database, with 1.3 kB of html, one recipient and one tag. */
+/** Bytes that a delivered message leaves in each table, with 1.3 kB of HTML, one recipient and one tag. */
 export const storage: Measure = {
   name: 'storage',
   run: async (bench) => {

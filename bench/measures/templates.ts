@@ -9,7 +9,7 @@ import { BATCH_PATH, batchOf, READY_REQUESTS, SAMPLE_TEMPLATE, TEMPLATE_REQUESTS
 const SEND_FLOOR = { of: 'ratio', atMost: 1.15 } as const;
 const BATCH_FLOOR = { of: 'ratio', atMost: 1 } as const;
 const BATCH_MESSAGES = 500;
-/** The key may send this often; more would take longer than it says anything. */
+/** Bounded by the key's rate limit. Longer rounds add no information. */
 const SECONDS = 3;
 
 const post = async (url: URL, key: string, body?: object): Promise<void> => {
@@ -21,7 +21,7 @@ const post = async (url: URL, key: string, body?: object): Promise<void> => {
   if (!answer.ok) throw new Error(`${url.pathname}: ${answer.status} ${await answer.text()}`);
 };
 
-/** What a send by template takes of the processor, beside the same mail sent as ready html. */
+/** Processor time of a send by template, compared with the same mail sent as ready HTML. */
 export const templates: Measure = {
   name: 'templates',
   run: async (bench) => {

@@ -10,9 +10,12 @@ import { registerWebhook } from '../harness/register-webhook.ts';
 import { until } from '../harness/until.ts';
 
 const FLOOR = { of: 'ratio', atMost: 1.3 } as const;
-/** The webhooks of an organization, less the one that works. */
+/** The webhook limit of an organization minus the healthy one. */
 const DEAD = 49;
-/** One after the other, longer than a dead endpoint is waited for: each of them has all of its posts in flight by then. */
+/**
+ * Sent one after another for longer than the time-out of a dead endpoint, so that each of those has all its posts in
+ * flight.
+ */
 const EVENTS = 400;
 const EVENT_EVERY_MS = 75;
 const ACCEPTED = 202;
@@ -25,7 +28,7 @@ const MESSAGE = JSON.stringify({
   text: 'It is on its way, and will be with you tomorrow.',
 });
 
-/** Takes connections at every address of this machine, and says nothing. @returns its port. */
+/** Accepts connections on every address of this machine and stays silent. @returns its port. */
 const openBlackHole = async (closers: Closers): Promise<number> => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -40,7 +43,7 @@ const openBlackHole = async (closers: Closers): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** Each at an address of its own, as endpoints have them. */
+/** A different address for each endpoint, as in production. */
 const deadUrls = (port: number): readonly string[] =>
   Array.from({ length: DEAD }, (_, number) => `http://127.0.${1 + (number >> 8)}.${number & 255}:${port}/`);
 
@@ -51,7 +54,7 @@ const send = async (baseUrl: string, key: string): Promise<void> => {
   await response.body?.cancel();
 };
 
-/** A service of its own each time. @returns seconds until the healthy endpoint has every event, which come steadily. */
+/** Uses a new service each time. @returns seconds until the healthy endpoint has every event of a steady sequence. */
 const take = async (bench: Bench, hasDead: boolean): Promise<number> => {
   const closers = createClosers(bench.logger);
   bench.closers.add('turn', closers.closeAll);
@@ -74,7 +77,7 @@ const take = async (bench: Bench, hasDead: boolean): Promise<number> => {
   }
 };
 
-/** A healthy endpoint beside dead ones of the same organization, and alone. */
+/** A healthy endpoint among dead ones of the same organization, compared with the endpoint alone. */
 export const webhookFairness: Measure = {
   name: 'webhook-fairness',
   run: async (bench) => {

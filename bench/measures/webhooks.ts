@@ -15,7 +15,7 @@ import { openBarePosts } from '../peers/bare-posts.ts';
 
 const FLOOR = { of: 'figure', atLeast: 1_500 } as const;
 const ENDPOINTS = 4;
-/** Of one round. */
+/** Posts per round. */
 const POSTS = 8_000;
 const CONNECTIONS = 64;
 const BARE_MS = 1_000;
@@ -32,7 +32,7 @@ const openCount = async ({ closers }: Bench, url: string): Promise<() => Promise
   return async () => (await client.query<{ count: number }>(RECORDED)).rows[0]?.count ?? 0;
 };
 
-/** The program with the role `workers`, which finds everything owed when it starts. */
+/** Starts the program with the role `workers`, which finds all pending deliveries at its start. */
 const startWorker = async ({ closers, folder, profiling }: Bench, api: Api) => {
   const env = {
     DATABASE_URL: api.databaseUrl,
@@ -82,7 +82,7 @@ const measureWith = async (bench: Bench, endpoints: number) => {
   return { ...(await interleave({ rounds, warmUps: 0 }, { ours, limit })), cpuMicros: cpus.at(-1) ?? {} };
 };
 
-/** What was accepted before is posted and recorded by the worker role, from the first post to the last record. */
+/** Posting and recording a backlog by the worker role, from the first post to the last record. */
 export const webhooks: Measure = {
   name: 'webhooks',
   run: async (bench) => {

@@ -5,10 +5,10 @@ import type { System } from '../../src/lib/async/async.ts';
 
 const CONNECTIONS = 32;
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-/** As long as the post of an event about a message. */
+/** Same length as the post of a message event. */
 const BODY = JSON.stringify({ type: 'message.accepted', data: 'x'.repeat(600) });
 
-/** Posts with the client that the service uses, signed as it signs: no log, no claim, no record. */
+/** Posts with the service's HTTP client and signatures, but without log, claims and records. */
 export const openBarePosts = (closers: Closers, { url, system }: { readonly url: string; readonly system: System }) => {
   const agent = new Agent({ connections: CONNECTIONS, pipelining: 1 });
   closers.add('bare posts', () => agent.close());

@@ -3,13 +3,16 @@ import { availableParallelism } from 'node:os';
 import { rsaKey } from './rsa-key.ts';
 
 const SIGNATURES = 3_000;
-/** Always one at hand for each core. */
+/** Enough to keep each core busy. */
 const IN_FLIGHT = 4 * availableParallelism();
-/** As long as the headers that a signature of ours covers. */
+/** Same length as the headers covered by the service's signature. */
 const DATA = Buffer.alloc(600, 'x');
 const SECOND_MS = 1_000;
 
-/** RSA-2048 on the threads that the service signs on, and nothing else: the bound of any service that signs each message. */
+/**
+ * RSA-2048 signing on the same threads as the service and nothing else: an upper bound for any service that signs each
+ * message.
+ */
 export const openBareSignatures = (): (() => Promise<number>) => {
   const key = rsaKey();
   const signOne = (): Promise<void> =>

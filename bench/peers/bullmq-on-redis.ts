@@ -2,15 +2,15 @@ import { Queue, Worker } from 'bullmq';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 
 export interface PlainQueue {
-  /** Adds so many jobs and waits until all are worked. */
+  /** Adds jobs and waits until all are done. */
   addAndWork(jobs: number): Promise<void>;
 }
 
 const CONCURRENCY = 64;
-/** Callers that add at the same time, each one job at a time, as a service without batches does. */
+/** Concurrent callers that each add one job at a time, like a service without batches. */
 const ADDERS = 32;
 
-/** BullMQ as its documentation shows it, on a Redis with an append-only file: a job for each message. */
+/** BullMQ as documented, on a Redis with an append-only file and one job per message. */
 export const openBullmqOnRedis = async (closers: Closers, redisUrl: string): Promise<PlainQueue> => {
   const connection = { url: redisUrl, maxRetriesPerRequest: null };
   const options = { removeOnComplete: true, removeOnFail: true };

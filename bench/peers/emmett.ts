@@ -3,11 +3,11 @@ import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Append } from '../../src/domain/ports/event-store.ts';
 
 export interface Emmett {
-  /** To a new stream. @returns how many events. */
+  /** Appends to a new stream. @returns the number of events. */
   append(append: Append): Promise<number>;
 }
 
-/** A store of the same kind on the same server. */
+/** A comparable event store on the same server. */
 export const openEmmett = async (closers: Closers, url: string): Promise<Emmett> => {
   const store = getPostgreSQLEventStore(url);
   closers.add('emmett', () => store.close());

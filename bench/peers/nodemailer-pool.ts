@@ -2,7 +2,7 @@ import { createTransport } from 'nodemailer';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 import { SENDING_DOMAIN } from '../harness/provision.ts';
 
-/** As many as the service keeps. */
+/** Same number as the service uses. */
 const SESSIONS = 20;
 
 interface Sample {
@@ -14,11 +14,11 @@ interface Sample {
 
 export interface NodemailerPoolOptions {
   readonly port: number;
-  /** PEM of the RSA key that its own signer takes; null: nothing is signed. */
+  /** RSA key in PEM for nodemailer's own signer; null: no signatures. */
   readonly privateKey: string | null;
 }
 
-/** Sends samples over kept sessions: no HTTP, no queue, no log, nothing that survives a crash. */
+/** Sends samples over kept sessions, without HTTP, queue or log. Nothing survives a crash. */
 export const openNodemailerPool = (
   closers: Closers,
   { port, privateKey }: NodemailerPoolOptions,

@@ -7,7 +7,7 @@ import { SENDING_DOMAIN } from '../harness/provision.ts';
 import { until } from '../harness/until.ts';
 import { rsaKey } from './rsa-key.ts';
 
-/** A signer of its own for the sending domain, RSA-2048. @returns its socket. */
+/** Starts an OpenDKIM signer with an RSA-2048 key for the sending domain. @returns its socket. */
 export const openOpendkim = async (closers: Closers, folder: string): Promise<string> => {
   await mkdir(folder, { mode: 0o755 });
   const socket = join(folder, 'socket');

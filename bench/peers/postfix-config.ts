@@ -1,15 +1,15 @@
 export interface PostfixPlaces {
   /** Holds `spool` and `data`. */
   readonly folder: string;
-  /** On loopback, where it takes mail. */
+  /** Loopback port that accepts mail. */
   readonly port: number;
-  /** On loopback, where it hands mail on. */
+  /** Loopback port that mail is forwarded to. */
   readonly relayPort: number;
   /** Socket of a signing milter. */
   readonly milter: string | null;
 }
 
-/** Sessions and processes are as many as the service keeps; what is signed has to be. */
+/** Uses as many sessions and processes as the service. If a milter is given, unsigned mail is not accepted. */
 export const mainCf = ({ folder, relayPort, milter }: PostfixPlaces): string => `compatibility_level = 3.6
 queue_directory = ${folder}/spool
 data_directory = ${folder}/data

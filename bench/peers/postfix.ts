@@ -10,24 +10,24 @@ import { mainCf, masterCf } from './postfix-config.ts';
 
 const run = promisify(execFile);
 
-/** As many as the service has in flight. */
+/** Same number as the service has in flight. */
 const SESSIONS = 64;
 const MESSAGE_BYTES = 1_500;
 
 export interface Postfix {
-  /** Hands in so many messages over kept sessions; they are on disk when this resolves, and at the other side later. */
+  /** Submits messages over kept sessions. When it resolves they are on disk, and they reach the other side later. */
   handIn(messages: number): Promise<void>;
 }
 
 export interface PostfixOptions {
-  /** Does not exist yet; on a disk. */
+  /** Must not exist yet and must be on a disk. */
   readonly folder: string;
   readonly relayPort: number;
   /** Socket of a signing milter; null: none. */
   readonly milter: string | null;
 }
 
-/** @returns whether all programs are there. */
+/** @returns true if all programs are installed. */
 export const isInstalled = (...programs: readonly string[]): Promise<boolean> =>
   Promise.all(programs.map((program) => run('sh', ['-c', `command -v ${program}`]))).then(
     () => true,
@@ -44,7 +44,7 @@ const freePort = async (): Promise<number> => {
   return typeof address === 'object' ? (address?.port ?? 0) : 0;
 };
 
-/** An instance of its own with its own configuration, queue and port: what the machine has set up is not touched. */
+/** An instance with its own configuration, queue and port. The machine's own setup is not touched. */
 export const openPostfix = async (
   closers: Closers,
   { folder, relayPort, milter }: PostfixOptions,

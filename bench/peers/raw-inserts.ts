@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import type { Closers } from '../../src/composition/lifecycle.ts';
 import type { Append } from '../../src/domain/ports/event-store.ts';
 
-/** The columns and indexes of the log, and nothing else of it: no order of commits, no expected revision, no contents. */
+/** Columns and indexes of the log without its guarantees: no commit order, expected revision or contents. */
 const TABLE = `
   create table events (
     position bigint generated always as identity primary key,
@@ -22,13 +22,13 @@ const MANY = {
   text: `insert into events (${COLUMNS}) select * from unnest(
     $1::text[], $2::integer[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[])`,
 };
-/** More than this is slower; the server allows 100 in all. */
+/** More are slower; the server allows 100 connections in total. */
 const CONNECTIONS_MAX = 64;
 
 export interface RawInserts {
-  /** In a commit of its own. @returns 1. */
+  /** Inserts in its own commit. @returns 1. */
   insertOne(append: Append): Promise<number>;
-  /** In one statement and commit. @returns how many. */
+  /** Inserts in one statement and commit. @returns the number of rows. */
   insertMany(append: Append): Promise<number>;
 }
 
@@ -39,10 +39,10 @@ const rowsOf = ({ stream, events, context }: Append): readonly (readonly unknown
   });
 };
 
-/** What `pg` itself can do: the bound of any log that commits each append by itself. */
+/** The maximum rate of `pg` itself: an upper bound for any log that commits each append separately. */
 export const openRawInserts = async (closers: Closers, url: string): Promise<RawInserts> => {
   const pool = new Pool({ connectionString: url, max: CONNECTIONS_MAX, application_name: 'raw inserts' });
-  pool.on('error', () => undefined); // the next query tells
+  pool.on('error', () => undefined); // the next query reports it
   closers.add('raw inserts', () => pool.end());
   await pool.query(TABLE);
   return {

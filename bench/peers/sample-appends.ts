@@ -5,11 +5,11 @@ import type { System } from '../../src/lib/async/async.ts';
 import { lifeOf } from '../harness/realistic-log.ts';
 
 export interface SampleAppends {
-  /** So many `MessageAccepted` events under new ids, to a stream that does not exist. */
+  /** An append of `MessageAccepted` events with new ids to a new stream. */
   next(events: number): Append;
 }
 
-/** The same events for every contender: only ids are made while the time runs. */
+/** Supplies the same events to every contender. Only ids are generated during the measurement. */
 export const sampleAppends = (system: System): SampleAppends => {
   const [sample] = lifeOf(system, 0);
   const event = sample?.events[0];

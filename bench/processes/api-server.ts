@@ -11,13 +11,13 @@ import { serveParent } from '../harness/serve-parent.ts';
 export interface ApiServer {
   readonly databaseUrl: string;
   readonly secretKey: string;
-  /** In place of the log in PostgreSQL. */
+  /** Replaces the log in PostgreSQL. */
   readonly eventStoreUrl?: string;
-  /** `none`: what would be written is dropped, and all else is as it is. */
+  /** `none`: writes are dropped, everything else is unchanged. */
   readonly storage: 'durable' | 'none';
 }
 
-/** Not from a log, and unread: `SendMessage` answers from its decision. */
+/** A dummy position, which nothing reads: `SendMessage` responds from its decision. */
 const POSITION = '0000000000000001';
 
 const withoutStorage = (context: CommandContext): CommandContext => ({
@@ -30,7 +30,7 @@ const withoutStorage = (context: CommandContext): CommandContext => ({
 });
 
 let queries = 0;
-/** Counts what every connection sends. */
+/** Counts the queries of all connections. */
 const countQueries = (): void => {
   const { query } = Client.prototype;
   Client.prototype.query = function counted(this: Client, ...given: unknown[]) {
@@ -39,7 +39,7 @@ const countQueries = (): void => {
   } as typeof query;
 };
 
-/** The API as `ROLES=api` starts it. */
+/** The API as started with `ROLES=api`. */
 await serveParent(async ({ databaseUrl, secretKey, eventStoreUrl = '', storage }: ApiServer) => {
   countQueries();
   const config = readConfig({

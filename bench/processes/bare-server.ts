@@ -22,8 +22,8 @@ const body = z.strictObject({
 const hashOf = (key: string): Buffer => createHmac('sha256', PEPPER).update(key).digest();
 
 /**
- * The least that a server in JavaScript does for a send: Fastify as it comes, the body's schema by zod, and a key by its
- * HMAC. It keeps nothing, and judges neither addresses nor html.
+ * The minimum work of a JavaScript server for a send: plain Fastify, validation of the body with zod, and an HMAC of
+ * the key. It stores nothing and checks neither addresses nor HTML.
  */
 await serveParent(async ({ key }: BareServer) => {
   const known = hashOf(key);

@@ -10,7 +10,7 @@ const OUTCOMES: ReadonlySet<string> = new Set([
   'RecipientFailed',
   'RecipientExpired',
 ]);
-/** Hexadecimal digits of the commit position, which stands first. */
+/** Number of hexadecimal digits of the commit position, which comes first. */
 const COMMIT_DIGITS = 16;
 
 export interface DoubleInput {
@@ -19,7 +19,7 @@ export interface DoubleInput {
   readonly scannedPerSecond: number;
 }
 
-/** Events are written directly, as many as asked for: lives of messages, one after another. */
+/** Writes events of message lives directly, until there are enough. */
 const fill = ({ log }: EventStoreDbDouble, eventsMin: number): number => {
   const system = createSystem();
   let events = 0;
@@ -39,7 +39,7 @@ const fill = ({ log }: EventStoreDbDouble, eventsMin: number): number => {
   return events;
 };
 
-/** An EventStoreDB whose work costs what it did on a real node. */
+/** An EventStoreDB double with the costs of a real node. */
 await serveParent(async (costs: DoubleInput) => {
   const double = await startEventStoreDbDouble('24.6.0');
   Object.assign(double.costs, costs);

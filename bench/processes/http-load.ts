@@ -3,28 +3,28 @@ import { drive } from '../load/drive.ts';
 import type { Extent } from '../load/pace.ts';
 
 export interface HttpLoad {
-  /** Of the API. */
+  /** URL of the API. */
   readonly baseUrl: string;
   readonly key: string;
-  /** Where to. Default: single sends. */
+  /** Path of the requests. Default: single sends. */
   readonly path?: string;
-  /** Sent in turns. */
+  /** Sent in rotation. */
   readonly bodies: readonly string[];
   readonly connections: number;
   readonly extent: Extent;
 }
 
 export interface HttpLoadResult {
-  /** Answered 202. */
+  /** Number of 202 responses. */
   readonly accepted: number;
-  /** Answered otherwise: their number must be 0 for the figures to mean anything. */
+  /** Number of other responses, which must be 0 for the figures to be meaningful. */
   readonly failed: number;
-  /** How many answers had which status. */
+  /** Number of responses by status. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** What an answer took of this process, in µs of processor time. */
+  /** Processor time of this process per response, in microseconds. */
   readonly cpuMicros: number;
 }
 

@@ -11,9 +11,9 @@ export interface MailExchanges {
 }
 
 export interface MailExchangesFacts {
-  /** Of all mail servers. */
+  /** Port of all mail servers. */
   readonly port: number;
-  /** As `DNS_SERVERS` takes it. */
+  /** Value for `DNS_SERVERS`. */
   readonly nameServer: string;
 }
 
@@ -22,7 +22,7 @@ const GREETINGS = { closing: '421 4.3.2 come back later\r\n', refusing: '554 5.7
 
 let healthy = 0;
 
-/** Replies in order, those to one command or to the end of messages late. */
+/** Replies in order, and delays those to one command or to the end of messages. */
 const slowly = (socket: Socket, late: string) => {
   let last = Promise.resolve();
   return (to: string, text: string): void => {
@@ -58,7 +58,7 @@ const SERVE: Readonly<Record<Exclude<Conduct, 'gone'>, (socket: Socket) => void>
 
 const open: Server[] = [];
 
-/** @param port 0: any. @returns the port. */
+/** @param port 0: any free port. @returns the port. */
 const listen = async (destination: number, port: number): Promise<number> => {
   const conduct = conductOf(destination);
   if (conduct === 'gone') return port;
@@ -77,7 +77,7 @@ const zoneOf = (destination: number) => {
   ] as const;
 };
 
-/** The mail servers of many domains, some of them bad ones, and the name server that knows them. */
+/** Mail servers of many domains, some of them bad, and a name server with their records. */
 await serveParent(async ({ destinations }: MailExchanges) => {
   const numbers = Array.from({ length: destinations }, (_, number) => number);
   const dns = await startNameServer(Object.fromEntries(numbers.flatMap(zoneOf)));

@@ -8,7 +8,7 @@ let received = 0;
 let signed = 0;
 let awaited: ((at: number) => void)[] = [];
 
-/** Milliseconds since the epoch with their fraction: the same clock in every process of the machine. */
+/** Unix time in milliseconds with a fraction, from the same clock in every process of the machine. */
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
 const tellWaiting = (): void => {
@@ -29,7 +29,7 @@ const serve = (socket: Socket): void =>
     },
   });
 
-/** Takes every message at once and keeps none: the fastest other side there is. */
+/** Accepts every message at once and keeps none: the fastest possible receiver. */
 await serveParent(async () => {
   const server = createServer(serve);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -42,7 +42,7 @@ await serveParent(async () => {
         signed = 0;
         return taken;
       },
-      /** When the answer to the next message leaves. */
+      /** When the response to the next message is sent. */
       next: () => new Promise<number>((resolve) => awaited.push(resolve)),
     },
     close: async () => {

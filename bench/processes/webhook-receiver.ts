@@ -6,10 +6,10 @@ const LENGTH = /\r\ncontent-length: *(\d+)/i;
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 let received = 0;
-/** Milliseconds since the epoch, of the first post since it was last asked about. */
+/** Unix time in milliseconds of the first post since the last question. */
 let firstMs: number | null = null;
 
-/** @returns where the post at the beginning ends; -1: it has not come whole. */
+/** @returns the offset of the end of the first post; -1 if it is incomplete. */
 const endOfPost = (buffer: Buffer): number => {
   const headEnd = buffer.indexOf(HEAD_END);
   if (headEnd === -1) return -1;
@@ -33,7 +33,7 @@ const serve = (socket: Socket): void => {
   });
 };
 
-/** Takes every post at once and keeps none. */
+/** Accepts every post at once and keeps none. */
 await serveParent(async () => {
   const server = createServer(serve);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

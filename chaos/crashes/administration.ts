@@ -1,4 +1,4 @@
-import { type Answered, type Ask, type Asked, askIn, untilAnswered } from '../harness/asking.ts';
+import { type ApiAnswer, type ApiRequest, type Ask, askIn, untilAnswered } from '../harness/asking.ts';
 import type { Judging } from '../harness/oracle.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { World } from '../harness/world.ts';
@@ -6,22 +6,22 @@ import { inWorld } from './in-world.ts';
 import type { Passing } from './passing.ts';
 import { sendAll } from './send-all.ts';
 
-export interface Deed {
+export interface RequestScenario {
   readonly name: string;
-  /** Something that goes on by itself passes the same points, perhaps before the request comes. */
+  /** True if the service passes the same points without a request, possibly before the request arrives. */
   readonly isDoneUnasked?: true;
-  /** @returns the request that the process dies of, and what a repeat is answered. */
-  prepare(world: World, ask: Ask): Promise<Asked & { isWanted(answer: Answered): boolean }>;
+  /** @returns the request during which the process dies, and a check of the response to a repeat. */
+  prepare(world: World, ask: Ask): Promise<ApiRequest & { isWanted(answer: ApiAnswer): boolean }>;
   readonly more?: Judging['more'];
 }
 
 export const oneOf =
   (...statuses: readonly number[]) =>
-  ({ status }: Answered): boolean =>
+  ({ status }: ApiAnswer): boolean =>
     statuses.includes(status);
 
-/** A message for later that its sender calls off: its repeat may find it done. */
-const cancellation: Deed = {
+/** Cancels a scheduled message. A repeat may find it cancelled already. */
+const cancellation: RequestScenario = {
   name: 'a cancellation',
   prepare: async ({ load }) => {
     await load.scheduled(3600);
@@ -30,7 +30,7 @@ const cancellation: Deed = {
   },
 };
 
-const registration: Deed = {
+const registration: RequestScenario = {
   name: 'the registration of a webhook',
   prepare: async ({ receiver }) => ({
     path: '/v1/webhooks',
@@ -42,7 +42,7 @@ const registration: Deed = {
 const domainsIn = async (ask: Ask): Promise<readonly { readonly id: string }[]> =>
   (JSON.parse((await ask('/v1/domains'))?.text ?? '') as { readonly data: readonly { id: string }[] }).data;
 
-const newKey: Deed = {
+const newKey: RequestScenario = {
   name: 'the making of a key',
   prepare: async (_world, ask) => {
     const [domain] = await domainsIn(ask);
@@ -51,8 +51,8 @@ const newKey: Deed = {
   },
 };
 
-/** Keys of a request that failed belong to no domain: the repeat makes others. */
-const rotation: Deed = {
+/** A failed rotation leaves keys without a domain, so a repeat creates new ones. */
+const rotation: RequestScenario = {
   name: 'the rotation of DKIM keys',
   prepare: async (_world, ask) => {
     const [domain] = await domainsIn(ask);
@@ -63,8 +63,8 @@ const rotation: Deed = {
 const ROWS = 40;
 const LIST = Array.from({ length: ROWS }, (_, row) => `gone-${row}@example.org`);
 
-/** Each address is an append of its own: what is missing comes with the repeat, and what is there is not added again. */
-const importation: Deed = {
+/** Each address is a separate append. A repeat adds the missing ones and leaves existing ones alone. */
+const importation: RequestScenario = {
   name: 'the import of a list',
   prepare: async () => ({
     path: '/v1/suppressions/import',
@@ -81,18 +81,18 @@ const importation: Deed = {
   },
 };
 
-interface Registered {
+interface RegisteredDomain {
   readonly id: string;
   readonly records: readonly { readonly type: string; readonly name: string; readonly value: string }[];
 }
 
-/** What was seen in the DNS, the name and the domain are three writes. */
-const verification: Deed = {
+/** Verification makes three writes: the DNS observation, the name and the domain. */
+const verification: RequestScenario = {
   name: 'the verification of a domain',
   isDoneUnasked: true,
   prepare: async ({ dns }, ask) => {
     const answer = await ask('/v1/domains', { name: 'other.example' });
-    const { id, records } = JSON.parse(answer?.text ?? '') as Registered;
+    const { id, records } = JSON.parse(answer?.text ?? '') as RegisteredDomain;
     const texts = records.filter(({ type }) => type === 'TXT');
     dns.change(Object.fromEntries(texts.map(({ name, value }) => [name, { TXT: [value] }])));
     return {
@@ -103,31 +103,31 @@ const verification: Deed = {
   },
 };
 
-export const diesOf = (deed: Deed, point: Passing): Scenario => ({
-  name: `killed ${point} by ${deed.name}`,
+export const diesOf = (scenario: RequestScenario, point: Passing): Scenario => ({
+  name: `killed ${point} by ${scenario.name}`,
   run: () =>
     inWorld(
       {},
       async (world) => {
         const { programs, load } = world;
         const ask = askIn(world);
-        await programs.start(); // the first start appends things of its own
-        const { isWanted, ...request } = await deed.prepare(world, ask);
+        await programs.start(); // the first start appends events of its own
+        const { isWanted, ...request } = await scenario.prepare(world, ask);
         programs.kill();
         await programs.died();
         const isReady = await programs.startToDie({ OUTBOX_FAIL_POINT: point });
-        if (!isReady && deed.isDoneUnasked !== true) throw new Error('the process died before it was asked');
+        if (!isReady && scenario.isDoneUnasked !== true) throw new Error('the process died before it was asked');
         await ask(request.path, request.body, request.method);
         await programs.died();
         await programs.start();
         await untilAnswered(ask, request, isWanted);
         await sendAll(load);
       },
-      deed.more === undefined ? {} : { more: deed.more },
+      scenario.more === undefined ? {} : { more: scenario.more },
     ),
 });
 
-const DEEDS: readonly (readonly [Deed, Passing])[] = [
+const REQUEST_SCENARIOS: readonly (readonly [RequestScenario, Passing])[] = [
   [registration, 'before-secret-put'],
   [registration, 'after-secret-put'],
   [registration, 'before-append-other'],
@@ -149,4 +149,6 @@ const DEEDS: readonly (readonly [Deed, Passing])[] = [
   [verification, 'after-append-check#3'],
 ];
 
-export const ADMINISTRATION_CRASHES: readonly Scenario[] = DEEDS.map(([deed, point]) => diesOf(deed, point));
+export const ADMINISTRATION_CRASHES: readonly Scenario[] = REQUEST_SCENARIOS.map(([scenario, point]) =>
+  diesOf(scenario, point),
+);

@@ -3,7 +3,7 @@ import type { Scenario } from '../harness/scenario.ts';
 import { inWorld } from './in-world.ts';
 import { sendAll } from './send-all.ts';
 
-/** A process that dies in the middle of an attempt, and its successor while it notes that the attempt was lost. */
+/** A process dies during an attempt, and its successor dies while it records that attempt as lost. */
 const diesOfTheLoss = (point: FailPointName): Scenario => ({
   name: `killed in the middle of an attempt, and again ${point}`,
   run: () =>
@@ -19,7 +19,7 @@ const diesOfTheLoss = (point: FailPointName): Scenario => ({
 
 const STARTS = 5;
 
-/** Starts that are cut off one after the other, or soon after. */
+/** Several starts in a row are interrupted, or soon after. */
 const diesAtEveryStart: Scenario = {
   name: 'killed in five starts in a row',
   run: () =>
@@ -30,7 +30,7 @@ const diesAtEveryStart: Scenario = {
       await programs.died();
       for (let time = 1; time <= STARTS; time += 1) {
         await programs.startToDie({ OUTBOX_FAIL_POINT: `after-checkpoint#${time}` });
-        await load.singles(4); // where it did not die before it could be asked
+        await load.singles(4); // sends if the process lived until it was ready
         await programs.died();
       }
       await sending;

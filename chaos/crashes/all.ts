@@ -25,7 +25,7 @@ import { WARM_UP_CRASHES } from './warm-ups.ts';
 import { WEBHOOK_REPLAY_CRASHES } from './webhook-replays.ts';
 import { WINDOW } from './window.ts';
 
-/** Processes that die: where, which, and what with them. */
+/** Crash scenarios: processes killed at every fault injection point, alone or with the database. */
 export const CRASHES: readonly Scenario[] = [
   ...FAIL_POINT_CRASHES,
   ...SMTP_CRASHES,

@@ -5,7 +5,7 @@ import { readLog } from '../harness/evidence.ts';
 import { type Observer, openObserver } from '../harness/observer.ts';
 import type { World } from '../harness/world.ts';
 
-/** The domain that the load is sent from. */
+/** The domain from which the load is sent. */
 export interface OwnDomain {
   readonly domainId: string;
   readonly organizationId: string;
@@ -27,7 +27,7 @@ const ownDomain = async (operator: Observer): Promise<OwnDomain> => {
   return { domainId: registered.data.domainId, organizationId, origin };
 };
 
-/** Lets the operator do something beside the programs, or before the first of them is started. */
+/** Runs an operator's action next to the programs, or before the first one starts. */
 export const asOperator = async <Result>(
   world: Pick<World, 'observed'>,
   work: (operator: Observer, own: OwnDomain) => Promise<Result>,
@@ -44,11 +44,11 @@ const LOOK_MS = 200;
 
 interface Looking {
   readonly looksMax: number;
-  /** What is said when it never is. */
+  /** Error message if it never happens. */
   readonly never: string;
 }
 
-/** Waits for what goes on by itself. @throws {Error} it is not in the log after so many looks. */
+/** Waits for background work. @throws {Error} if the log still lacks it after the maximum number of looks. */
 export const untilInLog = (
   world: Pick<World, 'observed'>,
   isSo: (log: readonly RecordedEvent[]) => boolean,

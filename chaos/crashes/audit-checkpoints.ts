@@ -13,7 +13,7 @@ import { sendAll } from './send-all.ts';
 const EVERY_SECOND = { AUDIT_INTERVAL: '1' };
 const LOOKS_MAX = 150;
 
-/** Whether the load's organization has a checkpoint about all that is not about checkpoints itself. */
+/** True if a checkpoint of the load's organization covers every event that is not about checkpoints itself. */
 const isAllSigned = (log: readonly RecordedEvent[]): boolean => {
   const sent = log.findLast(({ type }) => type === 'MessageAccepted');
   const own = log.filter((event) => sent !== undefined && treeOf(event) === treeOf(sent));
@@ -22,7 +22,7 @@ const isAllSigned = (log: readonly RecordedEvent[]): boolean => {
   return last?.type === 'CheckpointSigned' && last.data.size >= grownTo;
 };
 
-/** Every checkpoint of the log has the root of as many leaves as it says, and those of a tree rise. */
+/** Every checkpoint must have the root of the leaves it covers, and the sizes within a tree must increase. */
 const eachIsOfTheLog = ({ events }: Pick<Evidence, 'events'>): readonly Violation[] => {
   const trees = new Map<string, { range: CompactRange; roots: string[]; signed: number }>();
   const violations: Violation[] = [];
@@ -61,7 +61,10 @@ const diesOfSigning = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** A checkpoint is one append at the revision read: a crash leaves it or not, and only what was appended is released. */
+/**
+ * A checkpoint is one append at an expected revision, so a crash leaves it complete or absent. Only appended
+ * checkpoints are published.
+ */
 export const AUDIT_CRASHES: readonly Scenario[] = [
   diesOfSigning('before-append-checkpoint'),
   diesOfSigning('after-append-checkpoint'),

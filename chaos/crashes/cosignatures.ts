@@ -29,11 +29,11 @@ import { sendAll } from './send-all.ts';
 const EVERY_SECOND = { AUDIT_INTERVAL: '1' };
 const LOOKS_MAX = 150;
 
-/** A witness outside the programs, which their crashes leave alone. */
+/** Starts a witness outside the programs, so that their crashes do not affect it. */
 const startWitness = async () => {
   const folder = await newFolder();
   const signer = createCosigner('witness.example', randomBytes(32));
-  /** Those that it knows; more can be added. */
+  /** Keys of the logs that the witness knows. Tests may add more. */
   const logs: VerifierKey[] = [];
   const server = createWitnessServer({
     logs,
@@ -64,7 +64,7 @@ const signedIn = (log: readonly RecordedEvent[]) =>
 const cosignedIn = (log: readonly RecordedEvent[]) =>
   log.flatMap((event) => (event.type === 'CheckpointCosigned' ? [{ tree: treeOf(event), ...event.data }] : []));
 
-/** Whether the newest checkpoints of logs that the witness knows are cosigned. */
+/** True if the newest checkpoints of the logs known to the witness are cosigned. */
 const isAllCosigned = (log: readonly RecordedEvent[], logs: readonly VerifierKey[]): boolean => {
   const known = signedIn(log).filter(({ vkey }) => logs.some(({ text }) => text === vkey));
   const newest = new Map(known.map(({ tree, size }) => [tree, size]));
@@ -72,7 +72,7 @@ const isAllCosigned = (log: readonly RecordedEvent[], logs: readonly VerifierKey
   return newest.size > 0 && [...newest].every(([tree, size]) => cosigned.get(tree) === size);
 };
 
-/** Every line on record is the witness's, of a checkpoint that was signed, and stands there once. */
+/** Every recorded cosignature must be the witness's, match a signed checkpoint and appear once. */
 const eachIsOfTheWitness =
   (key: VerifierKey) =>
   ({ events }: Pick<Evidence, 'events'>): readonly Violation[] => {
@@ -123,7 +123,7 @@ const diesOfCosigning = (point: FailPointName): Scenario => ({
   },
 });
 
-/** What a witness has answered and the log does not have is asked for again: the witness gives it to the same tree alone. */
+/** A cosignature missing from the log is requested again. The witness returns one only for the same tree. */
 export const COSIGNATURE_CRASHES: readonly Scenario[] = [
   diesOfCosigning('before-append-cosignature'),
   diesOfCosigning('after-append-cosignature'),

@@ -5,7 +5,7 @@ import type { Scenario } from '../harness/scenario.ts';
 import type { World, WorldOptions } from '../harness/world.ts';
 import { inWorld } from './in-world.ts';
 
-/** Mail goes to the recipients' own server, which is the sink. */
+/** Mail goes directly to the recipients' server, which is the sink. */
 const DIRECT: WorldOptions = {
   env: ({ mailUrl }) => ({
     MAIL_URL: 'direct:',
@@ -15,16 +15,16 @@ const DIRECT: WorldOptions = {
   }),
 };
 
-/** More than a destination gets at once: some wait when it turns out to be away. */
+/** Exceeds the concurrency of a destination, so that some messages wait when it turns out to be down. */
 const MESSAGES = 8;
-/** Several sweeps. */
+/** Spans several sweeps. */
 const QUIET_MS = 3000;
-/** A deferred recipient waits a minute, which comes on top. */
+/** Adds the minute that a deferred recipient waits. */
 const REST_MS = 150_000;
 
 const isSuspended = ({ text }: { readonly text: string }): boolean => JSON.parse(text).data.length > 0;
 
-/** Dies of the first try at a server that is away. */
+/** Dies during the first attempt at a server that is down. */
 const dieOfSilence = async (world: World, point: FailPointName): Promise<void> => {
   const { programs, sink, dns, load } = world;
   dns.change({ 'example.net': { MX: [[10, 'mx.example.net']] }, 'mx.example.net': { A: ['127.0.0.1'] } });
@@ -41,7 +41,7 @@ const forgotten: Scenario = {
   run: () => inWorld(DIRECT, (world) => dieOfSilence(world, 'before-append-suspension'), { restMs: REST_MS }),
 };
 
-/** What one process found out, the next one knows. */
+/** A process must know what the previous one learned about a destination. */
 const remembered: Scenario = {
   name: 'killed after-append-suspension by a server that is away',
   run: () =>

@@ -12,10 +12,13 @@ import { inWorld } from './in-world.ts';
 import { sendAll } from './send-all.ts';
 
 const DAY_MS = 86_400_000;
-/** Records of keys that were given up are needed for less than this. */
+/** Records of retired keys must stay published for less than this. */
 const AGO_MS = 8 * DAY_MS;
 
-/** The second key pair took over so long ago that the first is unused; a third waits for its DNS record. */
+/**
+ * Rotates twice: the second key pair has been active long enough that the first is unused, and a third waits for its
+ * DNS record.
+ */
 const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
   asOperator(world, async ({ context }, { origin, domainId }) => {
     const now = (): Date => new Date(Date.now() - AGO_MS);
@@ -28,12 +31,12 @@ const rotateTwice = ({ dns, ...world }: World): Promise<void> =>
     await rotateDkim(context, origin, { domainId });
   });
 
-/** Nobody asks for it: it is done soon after a start. */
+/** Key destruction needs no request: it happens soon after a start. */
 const isOnRecord = (log: readonly RecordedEvent[]): boolean => log.some(({ type }) => type === 'DkimKeysDestroyed');
 
 const ON_RECORD = { looksMax: 100, never: 'the unused keys are still there' };
 
-/** The oldest of all keys. That those are gone, and no other is, holds of any world. */
+/** Checks the oldest key pair. Other rules check that destroyed keys are gone and no others are. */
 const firstPairOnce = ({ events, keys }: Evidence): readonly Violation[] => {
   const said = events.filter(({ type }) => type === 'DkimKeysDestroyed').length;
   const gone = keys.flatMap(({ isDestroyed }, age) => (isDestroyed ? [age] : []));
@@ -59,7 +62,10 @@ const diesAt = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** Destroyed, then put on record: in between it is done again, and neither the keys that sign nor those to come are touched. */
+/**
+ * Keys are destroyed before that is recorded. A crash in between repeats the destruction, which must not touch active
+ * or future keys.
+ */
 export const DESTROYED_KEY_CRASHES: readonly Scenario[] = (
   ['before-secret-destroy', 'after-secret-destroy', 'before-append-destroyed', 'after-append-destroyed'] as const
 ).map(diesAt);

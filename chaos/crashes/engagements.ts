@@ -10,7 +10,7 @@ const MESSAGE = {
   tracking: { opens: true },
 };
 
-/** An opening is answered before it is recorded: the crash loses it, or comes after; another one is recorded. */
+/** An open is answered before it is recorded. A crash in between loses it, but the next open is recorded. */
 const diesOfOpening = (point: FailPointName, recorded: number): Scenario => ({
   name: `killed ${point} by an opening`,
   run: () =>

@@ -5,7 +5,7 @@ import { inWorld } from './in-world.ts';
 import { passingOf } from './passing.ts';
 import { sendAll } from './send-all.ts';
 
-/** There the vault is another server than the log: contents come first, in a commit of their own. */
+/** With EventStoreDB, vault and log are on different servers: contents are committed first, separately. */
 const POINTS: readonly FailPointName[] = [
   'before-contents-put',
   'after-contents-put',

@@ -4,7 +4,7 @@ import { inWorld } from './in-world.ts';
 import { passingOf } from './passing.ts';
 import { sendAll } from './send-all.ts';
 
-/** Not passed by mere sending on PostgreSQL: these have scenarios of their own. */
+/** Points that plain sending on PostgreSQL does not pass. Other scenarios cover them. */
 const ELSEWHERE = [
   ...['append-held', 'append-lost', 'append-unsent', 'append-report', 'append-unsubscription', 'append-suppression'],
   ...['append-engagement', 'append-suspension', 'append-places', 'append-reputation', 'append-release'],
@@ -28,5 +28,5 @@ const diesAt = (point: FailPointName): Scenario => ({
     }),
 });
 
-/** Each point that sending passes, in one process with all roles. */
+/** Kills a process with all roles at each point that sending passes. */
 export const FAIL_POINT_CRASHES: readonly Scenario[] = FAIL_POINTS.filter(isPassedBySending).map(diesAt);

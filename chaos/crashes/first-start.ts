@@ -6,12 +6,14 @@ import { inWorld } from './in-world.ts';
 import type { Passing } from './passing.ts';
 import { sendAll } from './send-all.ts';
 
-/** What the first start appends: an organization, a domain and two keys. (Where mail is captured it also verifies.) */
+/**
+ * Appends of the first start: an organization, a domain and two keys. (With captured mail it also verifies the domain.)
+ */
 const FIRST_APPENDS = 4;
-/** It notes how it sends, that keys are to be made, and that they were shown. */
+/** The first start records how it sends, that keys must be created, and that they were printed. */
 const FIRST_NOTES = [1, 2, 3] as const;
 
-/** The next start completes it, and the keys that it prints work. */
+/** The next start must complete the first one, and the keys it prints must work. */
 const dieAtFirstStart = (point: Passing): Promise<readonly Violation[]> =>
   inWorld({}, async ({ programs, load }) => {
     await programs.startToDie({ OUTBOX_FAIL_POINT: point });

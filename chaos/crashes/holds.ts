@@ -18,8 +18,8 @@ const isDone = ({ status }: { readonly status: number }): boolean => status === 
 const PATH = '/v1/organization/release';
 
 /**
- * For rates that are made up: nothing has been sent yet. An organization of one domain is not judged, so that nothing
- * but the release ends it.
+ * Pauses the organization for invented rates, because nothing has been sent yet. An organization with one domain is not
+ * evaluated, so only the release ends the pause.
  */
 const pauseOrganization = (world: World): Promise<void> =>
   asOperator(world, ({ context }, { organizationId }) => {
@@ -28,7 +28,7 @@ const pauseOrganization = (world: World): Promise<void> =>
     return evaluateReputation(context, { domainId: null, organizationId, counts, limits });
   });
 
-/** Whoever asks why is told so, of each message. */
+/** Waits until the explanation of every message says that it is held. */
 const untilKeptBack = async (world: World): Promise<void> => {
   const { load, sink } = world;
   for (const { id } of load.accepted) {
@@ -37,7 +37,7 @@ const untilKeptBack = async (world: World): Promise<void> => {
   if (sink.mails.length > 0) throw new Error('mail of an organization that is paused has left');
 };
 
-/** Each waited, by one event, until the organization was released, which happened once. */
+/** Each message must have been held by one event until the organization's single release. */
 const eachWaitedOnce = ({ events }: Evidence): readonly Violation[] => {
   const kept = events.flatMap(({ type, stream }) => (type === 'RecipientsHeld' ? [stream] : []));
   const released = events.flatMap(({ type }, index) => (type === 'OrganizationSendingReleased' ? [index] : []));
@@ -76,7 +76,7 @@ const diesOfHolding = (point: FailPointName): Scenario => ({
 
 interface Releasing {
   readonly point: FailPointName;
-  /** What was not said is said again. */
+  /** True if the next process completes the release without another request. */
   readonly isSaid: boolean;
 }
 
@@ -106,7 +106,7 @@ const diesOfReleasing = ({ point, isSaid }: Releasing): Scenario => ({
     ),
 });
 
-/** Held mail is held once, however often it is looked at, and leaves on release. */
+/** A held message is held once however often it is looked at, and is sent after the release. */
 export const HOLD_CRASHES: readonly Scenario[] = [
   ...(['before-append-held', 'after-append-held'] as const).map(diesOfHolding),
   diesOfReleasing({ point: 'before-append-release', isSaid: false }),

@@ -3,9 +3,8 @@ import type { Violation } from '../harness/violation.ts';
 import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
 
 /**
- * Opens a world, lets something happen in it, and judges it once clients have asked again for what they were not
- * answered.
- * @param act everything up to where all roles run again.
+ * Opens a world, runs a scenario in it, and judges the outcome after clients have repeated their unanswered requests.
+ * @param act the scenario up to the point where all roles run again.
  */
 export const inWorld = async (
   options: WorldOptions,

@@ -7,7 +7,7 @@ import { inWorld } from './in-world.ts';
 
 const LISTENING = /"port":(\d+)[^\n]*receiving bounces and complaints/g;
 
-/** Another server's report (RFC 3464) that a mailbox is gone after all. */
+/** A report (RFC 3464) by another server that a mailbox no longer exists. */
 const report = (address: string): string =>
   [
     'From: MAILER-DAEMON@mx.example.net',
@@ -29,14 +29,16 @@ const report = (address: string): string =>
     '',
   ].join('\r\n');
 
-/** Brings the report of the first mail, as a server does that keeps it until it is answered 250. @returns whether it was. */
+/**
+ * Delivers a report about the first mail, like a server that retries until it gets a 250. @returns true if it got one.
+ */
 const bring = ({ programs, sink }: World): Promise<boolean> => {
   const [mail] = sink.mails;
   const port = Number([...programs.running().output().matchAll(LISTENING)].at(-1)?.[1]);
   return handIn({ port }, { envelope: { from: '', to: [mail?.from ?? ''] }, raw: report(mail?.to[0] ?? '') });
 };
 
-/** Nobody was answered 250, so the report comes again. */
+/** No 250 was sent, so the report is delivered again. */
 const diesAt = (point: FailPointName): Scenario => ({
   name: `killed ${point} by a report`,
   run: () =>
@@ -72,7 +74,7 @@ const diesAt = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** A report is in the log before its sender is answered, and once however often it comes. */
+/** A report must be in the log before its sender is answered, and only once however often it arrives. */
 export const RETURNED_MAIL_CRASHES: readonly Scenario[] = (
   ['before-append-report', 'after-append-report'] as const
 ).map(diesAt);

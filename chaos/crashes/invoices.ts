@@ -18,7 +18,9 @@ import { asOperator, untilInLog } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 import { sendAll } from './send-all.ts';
 
-/** Recipients of the message of each month, the earliest first. One of each fails, which is free; the others are cancelled. */
+/**
+ * Recipients of each month's message, oldest month first. One of each fails, which is free; the others are cancelled.
+ */
 const RECIPIENTS = [3, 5, 9];
 const LOOKS_MAX = 150;
 
@@ -28,7 +30,7 @@ interface Sending {
   readonly domain: Caller['domain'];
 }
 
-/** A message that has ended before the programs start, so that no mail of it leaves. */
+/** Sends a message that ends before the programs start, so that none of its mail leaves. */
 const sendAndEnd = async ({ context, organizationId, domain }: Sending, recipients: number): Promise<void> => {
   const origin = internalOrigin({ actor: 'operator', organizationId, environment: 'live', causeId: organizationId });
   const caller: Caller = {
@@ -66,7 +68,9 @@ const sendAndEnd = async ({ context, organizationId, domain }: Sending, recipien
   await cancelMessage(context, origin, { messageId });
 };
 
-/** An organization of three months ago that has sent in each, and whose months were not closed. @returns them. */
+/**
+ * Creates an organization that is three months old, sent in every month and has no closed month. @returns those months.
+ */
 const makeOldOrganization = (world: World): Promise<readonly string[]> =>
   asOperator(world, async ({ context }) => {
     const last = previousMonth(monthOf(context.system.now().toISOString()));
@@ -74,7 +78,7 @@ const makeOldOrganization = (world: World): Promise<readonly string[]> =>
     const at = (time: string): CommandContext => ({
       ...context,
       system: { ...context.system, now: () => new Date(time) },
-      // The receiver is on this machine, where no customer's would be.
+      // The receiver is on this machine, which is not allowed for customers.
       webhookTarget: { ...context.webhookTarget, problemWith: async () => null },
     });
     const first = at(`${months[0]}-15T00:00:00.000Z`);
@@ -96,15 +100,15 @@ const makeOldOrganization = (world: World): Promise<readonly string[]> =>
     return months;
   });
 
-type Closed = Extract<Evidence['events'][number], { readonly type: 'InvoiceClosed' }>;
+type ClosingEvent = Extract<Evidence['events'][number], { readonly type: 'InvoiceClosed' }>;
 
-const closedIn = ({ events }: Pick<Evidence, 'events'>): readonly Closed[] =>
+const closedIn = ({ events }: Pick<Evidence, 'events'>): readonly ClosingEvent[] =>
   events.flatMap((event) => (event.type === 'InvoiceClosed' ? [event] : []));
 
-const statedBy = ({ data: { month, lines } }: Closed): string =>
+const statedBy = ({ data: { month, lines } }: ClosingEvent): string =>
   [month, ...lines.flatMap(({ kind, quantity }) => (kind === 'plan' ? [] : [`${kind} ${quantity}`]))].join(' ');
 
-/** Each month by one invoice, the earlier first, which counts each of its recipients once. */
+/** Each month must have one invoice, in order, that counts each of its recipients once. */
 const eachClosedOnce =
   (months: readonly string[]) =>
   (evidence: Evidence): readonly Violation[] => {
@@ -138,7 +142,10 @@ const diesOfClosing = (point: FailPointName): Scenario => {
   };
 };
 
-/** An invoice is one append at the revision read: a crash leaves it or not, and the next process goes on from there. */
+/**
+ * An invoice is one append at an expected revision, so a crash leaves it complete or absent, and the next process
+ * continues.
+ */
 export const INVOICE_CRASHES: readonly Scenario[] = [
   diesOfClosing('before-append-invoice'),
   diesOfClosing('after-append-invoice'),

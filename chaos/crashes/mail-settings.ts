@@ -6,7 +6,7 @@ import { sendAll } from './send-all.ts';
 
 const OTHERWISE = { EHLO_NAME: 'other.example' };
 
-/** How the service sends is noted anew where that has changed: between the old note and the new one there is none. */
+/** Changed mail settings are stored again. Between removing the old value and storing the new one, no settings are stored. */
 const diesAt = (point: FailPointName): Scenario => ({
   name: `killed ${point} by a start that sends otherwise`,
   run: () =>

@@ -2,10 +2,10 @@ import type { FailPointName } from '../harness/fault-points.ts';
 import { chosenFor } from '../harness/order.ts';
 import { ALL } from './send-all.ts';
 
-/** A point, and which of its passings where it is not the first. */
+/** A point, with the pass number unless it is the first. */
 export type Passing = FailPointName | `${FailPointName}#${number}`;
 
-/** How often a step is taken at least while `sendAll` is worked off: requests, groups that share a write, and so on. */
+/** Minimum number of passes of each step during `sendAll`. Several messages may share a write. */
 const TAKEN: Readonly<Record<string, number>> = {
   'append-accepted': ALL,
   'append-started': ALL - 1,
@@ -15,7 +15,7 @@ const TAKEN: Readonly<Record<string, number>> = {
   'webhook-post': 30,
 };
 
-/** Which of a point's passings a scenario's process dies at: the value of `OUTBOX_FAIL_POINT`. */
+/** The pass at which a scenario's process dies, as a value for `OUTBOX_FAIL_POINT`. */
 export const passingOf = (point: FailPointName, seed: number): string => {
   const step = point.replace(/^(?:before|after)-/, '');
   return `${point}#${chosenFor(seed, point, TAKEN[step] ?? 1)}`;

@@ -13,7 +13,9 @@ const POINTS: readonly FailPointName[] = [
   'after-webhook-finish',
 ];
 
-/** What was committed a moment ago must be there when the server comes back, and what was not waited for must fit it. */
+/**
+ * Recent commits must survive a crash of the server, and writes that were not waited for must be consistent with them.
+ */
 const bothDie = (point: FailPointName): Scenario => ({
   name: `killed ${point}, and the built-in database with it`,
   run: (seed) =>
@@ -27,7 +29,7 @@ const bothDie = (point: FailPointName): Scenario => ({
     }),
 });
 
-/** The database that a killed service leaves behind is adopted. */
+/** A start adopts the database that a killed service left behind. */
 const adopted: Scenario = {
   name: 'killed under load, and started again on the built-in database that was left',
   run: () =>

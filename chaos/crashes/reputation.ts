@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answered, askIn, untilAnswered } from '../harness/asking.ts';
+import { type ApiAnswer, askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
@@ -7,21 +7,24 @@ import type { Violation } from '../harness/violation.ts';
 import { asOperator } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 
-/** Fewer are not judged. */
+/** Smaller numbers are not evaluated. */
 const MESSAGES = 208;
-/** The first of them: from the moment that they are judged it is too many. */
+/** The first messages bounce, enough to be too many as soon as the domain is evaluated. */
 const BOUNCES = 12;
 const LATER = 4;
-/** By then reputation has been evaluated once more. */
+/** Reputation has been evaluated again by then. */
 const JUDGED_MS = 6_000;
 
 const violation = (what: string): Violation => ({ promise: 'scenario', what });
 
-const isPaused = ({ status, text }: Answered): boolean => status === 200 && JSON.parse(text).level === 'paused';
-const isKeptBack = ({ text }: Answered): boolean => text.includes('bulk mail of its sending domain is paused');
-const isDone = ({ status }: Answered): boolean => status === 200;
+const isPaused = ({ status, text }: ApiAnswer): boolean => status === 200 && JSON.parse(text).level === 'paused';
+const isKeptBack = ({ text }: ApiAnswer): boolean => text.includes('bulk mail of its sending domain is paused');
+const isDone = ({ status }: ApiAnswer): boolean => status === 200;
 
-/** One event there and one back, nothing in between, and no mail either. (An organization of one domain stands as that does.) */
+/**
+ * One event must pause the domain and one release it, with nothing and no mail in between. (An organization with one
+ * domain gets no level of its own.)
+ */
 const pausedOnce = ({ events }: Evidence, later: readonly string[]): readonly Violation[] => {
   const said = events.flatMap(({ type, stream }) => (stream.startsWith('reputation-') ? [type] : []));
   const released = events.findIndex(({ type }) => type === 'SendingReleased');
@@ -68,7 +71,10 @@ const diesAt = (point: FailPointName): Scenario => {
   };
 };
 
-/** Whoever judges again after a crash finds what was said, and says it once; a pause outlives who said it. */
+/**
+ * After a crash the evaluation finds what was recorded and records it once. A pause outlives the process that decided
+ * it.
+ */
 export const REPUTATION_CRASHES: readonly Scenario[] = (
   ['before-append-reputation', 'after-append-reputation'] as const
 ).map(diesAt);

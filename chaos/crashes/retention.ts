@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answered, askIn, untilAnswered } from '../harness/asking.ts';
+import { type ApiAnswer, askIn, untilAnswered } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { FailPointName } from '../harness/fault-points.ts';
 import type { Scenario } from '../harness/scenario.ts';
@@ -9,13 +9,13 @@ import { asOperator, untilInLog } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 import { sendAll } from './send-all.ts';
 
-/** More than one batch. */
+/** Exceeds one batch. */
 const OLD = 700;
 const LOOKS_MAX = 100;
 const LOOK_MS = 200;
 const DAY_MS = 86_400_000;
 
-/** Replies of long ago, and one of today. */
+/** Stores expired replies and one of today. */
 const storeReplies = (world: World): Promise<void> =>
   asOperator(world, async ({ pool }, { organizationId }) => {
     const text = `
@@ -31,7 +31,7 @@ const COUNT = `
     count(*) filter (where message_id = 'msg_old')::int as kept
   from vault.contents`;
 
-/** Neither lost nor kept: each old content ends as a record, and the young one stays. */
+/** Waits until each expired content is replaced by a record and the recent one remains. */
 const untilExpired = (world: World): Promise<void> =>
   asOperator(world, async ({ pool }) => {
     for (let look = 0; look < LOOKS_MAX; look += 1) {
@@ -58,10 +58,10 @@ const diesAt = (point: FailPointName): Scenario => ({
 
 const PERSON = 'gone@person.example.net';
 
-/** A suppression and a message that is not sent yet: mail that arrives is judged by its contents. */
+/** Writes a suppression and a message that is not sent yet, because mail that arrives is judged by its contents. */
 const writeAbout = async (world: World): Promise<void> => {
   const ask = askIn(world);
-  const isDone = ({ status }: Answered): boolean => status < 300;
+  const isDone = ({ status }: ApiAnswer): boolean => status < 300;
   await untilAnswered(
     ask,
     { path: '/v1/suppressions', body: { address: PERSON, scope: 'bulk', note: PERSON } },
@@ -74,7 +74,7 @@ const writeAbout = async (world: World): Promise<void> => {
   await untilAnswered(ask, { path: '/v1/messages/send', body }, isDone);
 };
 
-/** Each thing was removed and counted once, and it is said once. */
+/** Everything must have been removed and counted once, with one event. */
 const erasedOnce = ({ events, contents }: Evidence): readonly Violation[] => {
   const counts = events.flatMap(({ type, data }) => (type === 'PersonErased' ? [data.counts] : []));
   const [first] = counts;
@@ -106,8 +106,8 @@ const diesOfErasing = (point: FailPointName): Scenario => ({
 });
 
 /**
- * Contents go in one step with the record that they went: a crash leaves either, and the next process goes on. What an
- * erasure removes is counted in the same step.
+ * Contents are deleted and the deletion is recorded in one transaction. A crash leaves either state, and the next
+ * process continues. What an erasure removes is counted in the same transaction.
  */
 export const RETENTION_CRASHES: readonly Scenario[] = [
   ...(['before-content-expire', 'after-content-expire'] as const).map(diesAt),

@@ -39,7 +39,7 @@ interface Pair {
   readonly point: FailPointName;
 }
 
-/** Nothing is started again: the other one goes on with what the dead one had claimed. */
+/** Nothing is restarted: the other process takes over the claims of the dead one. */
 const oneOfTwo = ({ role, point }: Pair): Scenario => ({
   name: `two ${role} processes, one killed ${point} and never started again`,
   run: (seed) => {

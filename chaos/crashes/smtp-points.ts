@@ -5,14 +5,14 @@ import type { World } from '../harness/world.ts';
 import { inWorld } from './in-world.ts';
 import { ALL, sendAll } from './send-all.ts';
 
-/** The client is dead for certain when the server goes on: it never sees the reply that was still to come. */
+/** Waits until the client is dead before the server continues, so that it never sees the next reply. */
 const killClient = async ({ programs }: World): Promise<void> => {
   programs.kill();
   await programs.died();
 };
 
 interface Point extends SmtpMoment {
-  /** Over all sessions, at least so often. */
+  /** Minimum number of occurrences over all sessions. */
   readonly comes: number;
   readonly answer?: SmtpAnswer;
 }
@@ -29,7 +29,7 @@ const POINTS: readonly Point[] = [
   ...bothAt('RCPT', ALL),
   ...bothAt('DATA', ALL),
   ...bothAt('DOT', ALL),
-  // The server dies of the same power cut: the message arrived there, and was never taken.
+  // The server dies in the same power cut: it has received the message but never accepted it.
   { command: 'DOT', when: 'arrived', comes: ALL, answer: 'hang up' },
 ];
 
@@ -52,7 +52,7 @@ const diesAt = (point: Point): Scenario => ({
     }),
 });
 
-/** A session on which a message was refused is put right before it is used again. */
+/** After a rejected message a session is reset before it is reused. */
 const diesAtReset = (when: SmtpMoment['when']): Scenario => ({
   name: `killed when RSET ${when === 'arrived' ? 'had arrived' : 'was answered'}`,
   run: () =>
@@ -68,7 +68,7 @@ const diesAtReset = (when: SmtpMoment['when']): Scenario => ({
     }),
 });
 
-/** Sessions end when the service is told to end. */
+/** Sessions end when the service shuts down. */
 const diesAtQuit = (when: SmtpMoment['when']): Scenario => ({
   name: `killed when QUIT ${when === 'arrived' ? 'had arrived' : 'was answered'}`,
   run: () =>
@@ -88,7 +88,7 @@ const diesAtQuit = (when: SmtpMoment['when']): Scenario => ({
     }),
 });
 
-/** The mail server kills the program right before or right after each of its replies. */
+/** The mail server kills the program immediately before or after each of its replies. */
 export const SMTP_CRASHES: readonly Scenario[] = [
   ...POINTS.map(diesAt),
   ...[diesAtReset('arrived'), diesAtReset('replied'), diesAtQuit('arrived'), diesAtQuit('replied')],

@@ -9,7 +9,7 @@ import { inWorld } from './in-world.ts';
 const LISTENING = /SMTP submission at [\d.]+:(\d+)/;
 const MARKER = 'by-smtp';
 
-/** What any client does: the same message until it is answered 250. @returns whether it was. */
+/** Submits the same message until it gets a 250, like any client. @returns true if it got one. */
 const submit = ({ programs, key }: World): Promise<boolean> => {
   const port = Number(LISTENING.exec(programs.running().output())?.[1]);
   return handIn(
@@ -51,7 +51,7 @@ const diesAt = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** Who submits by SMTP and names the message by its Message-ID may ask again, too. */
+/** SMTP clients that identify a message by its Message-ID may repeat the submission too. */
 export const SUBMISSION_CRASHES: readonly Scenario[] = (
   ['before-append-accepted', 'after-append-accepted'] as const
 ).map(diesAt);

@@ -22,7 +22,7 @@ const countIs = ({ events }: Evidence, type: string, wanted: number): readonly V
   return found === wanted ? [] : [{ promise: 'suppressions', what: `${type} is ${found} times in the log` }];
 };
 
-/** Whoever reads the log again after a crash reads the bounce again. */
+/** After a crash the reader processes the bounce again. */
 const diesAt = (point: FailPointName): Scenario => ({
   name: `killed ${point} by a bounce`,
   run: () =>
@@ -53,7 +53,7 @@ const diesAt = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** A message to a suppressed address: nothing is sent, and one event says so. */
+/** A message to a suppressed address is not sent, and one event records that. */
 const diesOfNotSending = (point: FailPointName): Scenario => ({
   name: `killed ${point} by mail to a suppressed address`,
   run: () =>
@@ -80,7 +80,10 @@ const diesOfNotSending = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** As mail programs do it (RFC 8058 §3.2), by the first mail that arrived. @returns the answer's status; null: there was none. */
+/**
+ * Follows the link of the first delivered mail like a mail program does (RFC 8058 §3.2). @returns the status; null: no
+ * response.
+ */
 const unsubscribe = async ({ programs, sink }: World): Promise<number | null> => {
   const [path] = sink.mails.map(unsubscribePathOf);
   const body = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
@@ -91,7 +94,7 @@ const unsubscribe = async ({ programs, sink }: World): Promise<number | null> =>
   }
 };
 
-/** Nobody was answered, so it is asked again. */
+/** The request was not answered, so it is repeated. */
 const diesOfUnsubscribing = (point: FailPointName): Scenario => ({
   name: `killed ${point} by an unsubscription`,
   run: () =>
@@ -124,7 +127,10 @@ const diesOfUnsubscribing = (point: FailPointName): Scenario => ({
     ),
 });
 
-/** The addition is made before the checkpoint moves past its reason: between the two it is made again. */
+/**
+ * A suppression is added before the checkpoint moves past the event that caused it. After a crash in between it is
+ * added again.
+ */
 export const SUPPRESSION_CRASHES: readonly Scenario[] = [
   ...(['before-append-suppression', 'after-append-suppression'] as const).map(diesAt),
   ...(['before-append-unsent', 'after-append-unsent'] as const).map(diesOfNotSending),

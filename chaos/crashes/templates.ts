@@ -2,9 +2,9 @@ import type { Ask } from '../harness/asking.ts';
 import type { Evidence } from '../harness/evidence.ts';
 import type { Scenario } from '../harness/scenario.ts';
 import type { Violation } from '../harness/violation.ts';
-import { type Deed, diesOf, oneOf } from './administration.ts';
+import { diesOf, oneOf, type RequestScenario } from './administration.ts';
 
-/** Templates and topics: what a process dies of is in the log once, or comes with the repeat. */
+/** Template and topic requests: an interrupted request is recorded once, either the first time or when it is repeated. */
 
 const CONTENT = {
   name: 'Sale',
@@ -34,17 +34,17 @@ const publishTemplate = async (ask: Ask): Promise<void> => {
   await ask(`${TEMPLATE}/publish`, {});
 };
 
-/** Its alias is taken where the first request was recorded. */
-const creation: Deed = {
+/** If the first request was recorded, the repeat finds the alias in use. */
+const creation: RequestScenario = {
   name: 'the making of a template',
   prepare: async (_world, ask) => {
-    await makeTopic(ask); // what the first start appends is in the log by then
+    await makeTopic(ask); // the appends of the first start are complete after this
     return { path: '/v1/templates', body: { ...CONTENT, alias: 'sale' }, isWanted: oneOf(201, 409) };
   },
   more: once('TemplateCreated'),
 };
 
-const draft: Deed = {
+const draft: RequestScenario = {
   name: 'a change of a draft',
   prepare: async (_world, ask) => {
     await createTemplate(ask);
@@ -53,8 +53,8 @@ const draft: Deed = {
   more: once('TemplateCreated', 'TemplateDraftChanged'),
 };
 
-/** There is no draft any more where the first request was recorded. */
-const publication: Deed = {
+/** If the first request was recorded, the repeat finds no draft. */
+const publication: RequestScenario = {
   name: 'the publication of a template',
   prepare: async (_world, ask) => {
     await createTemplate(ask);
@@ -63,7 +63,7 @@ const publication: Deed = {
   more: once('TemplatePublished'),
 };
 
-const rollback: Deed = {
+const rollback: RequestScenario = {
   name: 'a rollback of a template',
   prepare: async (_world, ask) => {
     await publishTemplate(ask);
@@ -74,7 +74,7 @@ const rollback: Deed = {
   more: once('TemplateRolledBack'),
 };
 
-const deletion: Deed = {
+const deletion: RequestScenario = {
   name: 'the deletion of a template',
   prepare: async (_world, ask) => {
     await publishTemplate(ask);
@@ -83,8 +83,8 @@ const deletion: Deed = {
   more: once('TemplateDeleted'),
 };
 
-/** Two of a name are allowed: the repeat makes another where the first was recorded. */
-const topic: Deed = {
+/** Names need not be unique, so a repeat creates a second topic if the first was recorded. */
+const topic: RequestScenario = {
   name: 'the making of a topic',
   prepare: async (_world, ask) => {
     await createTemplate(ask);
@@ -92,7 +92,7 @@ const topic: Deed = {
   },
 };
 
-const renaming: Deed = {
+const renaming: RequestScenario = {
   name: 'a change of a topic',
   prepare: async (_world, ask) => ({
     path: await makeTopic(ask),
@@ -103,7 +103,7 @@ const renaming: Deed = {
   more: once('TopicCreated', 'TopicChanged'),
 };
 
-const ending: Deed = {
+const ending: RequestScenario = {
   name: 'the deletion of a topic',
   prepare: async (_world, ask) => ({
     path: await makeTopic(ask),
@@ -114,7 +114,7 @@ const ending: Deed = {
   more: once('TopicDeleted'),
 };
 
-const optIn: Deed = {
+const optIn: RequestScenario = {
   name: 'an opt-in to a topic',
   prepare: async (_world, ask) => ({
     path: `${await makeTopic(ask)}/opt-ins`,
@@ -124,8 +124,18 @@ const optIn: Deed = {
   more: once('AddressResubscribed'),
 };
 
-const DEEDS: readonly Deed[] = [creation, draft, publication, rollback, deletion, topic, renaming, ending, optIn];
+const REQUEST_SCENARIOS: readonly RequestScenario[] = [
+  creation,
+  draft,
+  publication,
+  rollback,
+  deletion,
+  topic,
+  renaming,
+  ending,
+  optIn,
+];
 
-export const TEMPLATE_CRASHES: readonly Scenario[] = DEEDS.flatMap((deed) =>
-  (['before-append-other', 'after-append-other'] as const).map((point) => diesOf(deed, point)),
+export const TEMPLATE_CRASHES: readonly Scenario[] = REQUEST_SCENARIOS.flatMap((scenario) =>
+  (['before-append-other', 'after-append-other'] as const).map((point) => diesOf(scenario, point)),
 );

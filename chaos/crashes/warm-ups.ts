@@ -11,25 +11,25 @@ import type { Violation } from '../harness/violation.ts';
 import { asOperator, untilInLog } from './as-operator.ts';
 import { inWorld } from './in-world.ts';
 
-/** Places are taken two at a time at least. */
+/** The daily cap. It is reserved in portions of at least two. */
 const CAP = 40;
-/** All that want a place tomorrow get one. */
+/** Above the cap, and few enough that the rest fits into tomorrow. */
 const MESSAGES = 60;
-/** Messages at a time, and the pause after them: one burst would take all places by one or two appends. */
+/** Messages per portion and the pause after it. One burst would reserve the whole cap in one or two appends. */
 const PORTION = 6;
 const PORTION_MS = 150;
 
-type Taken = Extract<RecordedEvent<DailyQuotaEvent>, { type: 'WarmUpPlacesTaken' }>;
-type Held = Extract<RecordedEvent<MessageEvent>, { type: 'RecipientsHeld' }>;
+type ReservationEvent = Extract<RecordedEvent<DailyQuotaEvent>, { type: 'WarmUpPlacesTaken' }>;
+type HoldEvent = Extract<RecordedEvent<MessageEvent>, { type: 'RecipientsHeld' }>;
 
 interface Counts {
   readonly taken: number;
-  /** Recipients, however often each was tried. */
+  /** Number of distinct recipients with at least one attempt. */
   readonly sent: number;
 }
 
 const countsOf = (events: readonly RecordedEvent[]): Counts => {
-  const taken = events.filter((event): event is Taken => event.type === 'WarmUpPlacesTaken');
+  const taken = events.filter((event): event is ReservationEvent => event.type === 'WarmUpPlacesTaken');
   const sent = events.flatMap(({ type, data }) => (type === 'AttemptStarted' ? data.recipientIds : []));
   const places = taken.flatMap(({ data }) => data.taken.map(({ places: some }) => some));
   return { taken: places.reduce((sum, some) => sum + some, 0), sent: new Set(sent).size };
@@ -39,16 +39,16 @@ const dayOfEvent = ({ metadata }: RecordedEvent): string => metadata.occurredAt.
 
 const violation = (what: string): Violation => ({ promise: 'scenario', what });
 
-/** @param lost places that the dead process had taken and not used. */
+/** @param lost quota that the dead process had reserved and not used. */
 const problemsIn = ({ events }: Evidence, lost: number): readonly Violation[] => {
   const ended = events.findIndex(({ type }) => type === 'WarmUpEnded');
   const during = events.slice(0, ended);
-  const held = during.filter((event): event is Held => event.type === 'RecipientsHeld');
+  const held = during.filter((event): event is HoldEvent => event.type === 'RecipientsHeld');
   const late = held.filter(
     (event) => event.data.until.slice(0, 'YYYY-MM-DD'.length) !== dayAfter(dayOfEvent(event), 1),
   );
   const { taken, sent } = countsOf(during);
-  // At midnight there are new ones.
+  // The quota is renewed at midnight.
   const isOneDay = new Set(during.filter(({ type }) => type === 'WarmUpPlacesTaken').map(dayOfEvent)).size === 1;
   return [
     ...(isOneDay && taken !== CAP ? [violation(`${taken} places were taken of ${CAP}`)] : []),
@@ -59,7 +59,7 @@ const problemsIn = ({ events }: Evidence, lost: number): readonly Violation[] =>
   ];
 };
 
-/** Every message has left, or is told when its turn is. */
+/** True if every message has been delivered or has a scheduled turn. */
 const isNoneDue = (log: readonly RecordedEvent[]): boolean => {
   const recipients = messagesOf(log).flatMap((message) => message.recipients);
   return (
@@ -69,7 +69,7 @@ const isNoneDue = (log: readonly RecordedEvent[]): boolean => {
 
 const NONE_DUE = { looksMax: 150, never: 'some messages neither leave nor are told to wait' };
 
-/** @param passing which of the appends by which places are taken. */
+/** @param passing number of the quota reservation to die at. */
 const diesAt = (point: FailPointName, passing: number): Scenario => {
   let lost = 0;
   return {

@@ -9,7 +9,7 @@ import { sendAll } from './send-all.ts';
 
 const parsed = async (ask: Ask, path: string, body?: unknown) => JSON.parse((await ask(path, body))?.text ?? '');
 
-/** The process dies while it turns the past into deliveries: each event is posted again, under its id. */
+/** The process dies while it turns past events into deliveries. Each event is posted again under its id. */
 const diesOfReplay = (point: FailPointName): Scenario => {
   let owed: readonly string[] = [];
   return {

@@ -5,13 +5,13 @@ import type { SinkMail } from '../harness/smtp-sink.ts';
 import type { World } from '../harness/world.ts';
 import { inWorld } from './in-world.ts';
 
-/** How many copies of the one message there are at the end. */
+/** Expected number of copies of the message. */
 type Copies = 1 | 2;
 
 interface Moment {
   readonly name: string;
   readonly copies: Copies;
-  /** Starts the program and sends; it dies on the way. */
+  /** Starts the program and sends; the program dies on the way. */
   die(world: World): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ const when = (moment: SmtpMoment, copies: Copies, answer?: SmtpAnswer): Moment =
   },
 });
 
-/** From the final dot until the outcome is in the log there are two copies, at every other moment there is one. */
+/** Between the final dot and the recorded outcome a crash causes a second copy; at any other moment it does not. */
 const MOMENTS: readonly Moment[] = [
   ...[at('before-append-started', 1), at('after-append-started', 1), at('before-mail-send', 1)],
   ...[when({ command: 'MAIL', when: 'arrived' }, 1), when({ command: 'RCPT', when: 'replied' }, 1)],
@@ -66,5 +66,5 @@ const scenarioOf = ({ name, copies, die }: Moment): Scenario => ({
   },
 });
 
-/** The one window in which a recipient can get a mail twice, and that it is no larger. */
+/** Verifies the one window in which a recipient can get a mail twice, and its bounds. */
 export const WINDOW: readonly Scenario[] = MOMENTS.map(scenarioOf);

@@ -6,7 +6,7 @@ import { QUEUE_SCENARIOS } from './queue-scenarios.ts';
 import { SEVERAL_PROCESSES } from './several-processes.ts';
 import { ZOMBIES } from './zombies.ts';
 
-/** What befalls the service from outside. */
+/** Faults of everything outside the service. */
 export const FAULTS: readonly Scenario[] = [
   ...NETWORK_SCENARIOS,
   ...DATABASE_SCENARIOS,

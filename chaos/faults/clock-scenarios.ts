@@ -5,7 +5,7 @@ import { play } from './stage.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** The database keeps its own time, as another machine would. */
+/** The database's clock does not jump, as if it were on another machine. */
 const jump = (name: string, jumpsMs: readonly number[]): Scenario => ({
   name: `the clock ${name} under load`,
   run: () =>
@@ -16,7 +16,7 @@ const jump = (name: string, jumpsMs: readonly number[]): Scenario => ({
           await world.load.scheduled(1);
           for (const ms of jumpsMs) {
             await sleep(1_000);
-            // What was in flight when an hour went by has lost its lease; what is begun after that has not.
+            // Attempts in flight lost their leases when the clock jumped. Later attempts have no excuse.
             const end = world.disturbances.begin(name);
             await clock.jump(ms);
             end();

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url';
 import { newFolder } from '../harness/folder.ts';
 import type { Environment, Programs } from '../harness/programs.ts';
 
-/** The clock on the wall, as programs see it: timers and whatever else counts monotonically go on. */
+/** The programs' wall clock. Timers and other monotonic clocks are not affected. */
 export interface Clock {
-  /** Settings of the programs that go by it, whenever they are started. */
+  /** Environment for programs that use this clock, at any start. */
   readonly env: Environment;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** @param ms from where it stands; may be negative. */
+  /** @param ms change relative to the current time; may be negative. */
   jump(ms: number): Promise<void>;
   remove(): Promise<void>;
 }
@@ -20,7 +20,7 @@ const PRELOAD = fileURLToPath(new URL('shifting-clock.ts', import.meta.url));
 const isUp = ({ child }: ReturnType<Programs['running']>): boolean =>
   child.exitCode === null && child.signalCode === null;
 
-/** @param programs that go by it, once there are any. */
+/** @param programs the programs that use it, once they exist. */
 export const createClock = async (programs: () => Programs | undefined): Promise<Clock> => {
   const folder = await newFolder();
   const file = join(folder.path, 'shift');

@@ -9,7 +9,7 @@ import { play } from './stage.ts';
 
 const builtIn = async () => ({ builtIn: true }) as const;
 
-/** The program's own database is started again by it, at its address. */
+/** The program restarts its own database at the same address. */
 const killed = (name: string, kill: (world: World) => Promise<void>): Scenario => ({
   name,
   run: (seed) =>
@@ -28,14 +28,14 @@ const killed = (name: string, kill: (world: World) => Promise<void>): Scenario =
     }),
 });
 
-/** Everybody misses it at once, and no process is left to clean up. */
+/** Kills the postmaster: all connections fail at once, and no process remains to clean up. */
 const killPostmaster = async (world: World): Promise<void> => {
   process.kill(await world.postmasterPid(), 'SIGKILL');
 };
 
 const killAll = async (world: World): Promise<void> => killPostgres(await world.postmasterPid());
 
-/** Enough to be in the middle of writes, and for those that wait for a connection to give up. */
+/** Long enough to interrupt writes and to time out requests that wait for a connection. */
 const FULL_MS = 4_000;
 
 const diskFull: Scenario = {

@@ -3,13 +3,13 @@ import { redisIsMissing, startRedis } from '../../test/support/redis.ts';
 import type { WorldOptions } from '../harness/world.ts';
 import type { Undo } from './stage.ts';
 
-/** Answers the URL by which the program reaches the given one through the proxy. */
+/** Maps a URL to one that leads through the proxy. */
 type Through = (url: string) => Promise<string>;
 
-/** Something the program depends on, which it reaches by way of a proxy. */
+/** A dependency of the program, reached through a proxy. */
 export interface Dependency {
   readonly name: string;
-  /** Outcomes of attempts go this way: where replies get lost on it, an attempt can be in doubt. */
+  /** True if outcomes of attempts travel this way, so that lost replies can leave an attempt in doubt. */
   readonly bearsOutcomes: boolean;
   readonly skipped?: string;
   place(through: Through, undo: Undo): Promise<WorldOptions>;

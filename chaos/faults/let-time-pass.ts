@@ -3,12 +3,12 @@ import { openObserver } from '../harness/observer.ts';
 import type { Stage } from './stage.ts';
 
 interface Timetable {
-  /** Accepted messages that the read models know. */
+  /** Number of accepted messages in the read models. */
   readonly known: number;
   readonly open: number;
-  /** In hand, or due before long. */
+  /** Number of items in flight or due soon. */
   readonly busy: number;
-  /** Of what waits for its time, the last (milliseconds since the epoch). */
+  /** When the last pending item is due, Unix time in milliseconds. */
   readonly last: number;
 }
 
@@ -23,11 +23,11 @@ const TIMETABLE = `
   from waiting`;
 
 const LOOK_MS = 200;
-/** What is due within this time is waited for. */
+/** Items due within this time are waited for instead of jumping. */
 const SOON_MS = 2_000;
-/** The timetable must stand still for so many looks: it is a little behind, and a jump must not meet a lease. */
+/** Number of unchanged looks before a jump. The timetable lags a little, and a jump during a lease would end it. */
 const QUIET_LOOKS = 10;
-/** How long work in flight may take before the rest is the oracle's. */
+/** Maximum wait for work in flight. After that the oracle judges what is there. */
 const PATIENCE_MS = 60_000;
 
 const isOver = ({ known, open }: Timetable, accepted: number): boolean => known === accepted && open === 0;
@@ -35,9 +35,9 @@ const onlyWaits = ({ open, busy }: Timetable): boolean => open > 0 && busy === 0
 const isSame = (one: Timetable, other: Timetable): boolean => one.open === other.open && one.last === other.last;
 
 /**
- * Waits until nothing is left to be sent or posted. Where all that is left waits for a retry's time, the programs' clock
- * jumps there: never while an attempt is in flight, whose lease would end with that.
- * @returns whether nothing is left.
+ * Waits until nothing remains to be sent or posted. If everything left waits for a retry, the programs' clock jumps to
+ * it. It never jumps during an attempt, whose lease would expire.
+ * @returns true if nothing remains.
  */
 export const letTimePass = async ({ world, clock }: Stage): Promise<boolean> => {
   const { pool, close } = await openObserver(world);

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Load } from '../harness/load.ts';
 
-/** Of a wave; with the pause below it is a load that a small machine carries with ease, and a fault always meets some. */
+/**
+ * Messages per wave. With the pause below, even a small machine carries this load, and every fault meets some messages.
+ */
 const SINGLES = 4;
 const PAUSE_MS = 100;
-/** In all: more only takes longer to be judged. */
+/** Maximum number of waves. More would only take longer to judge. */
 const WAVES_MAX = 40;
 
-/** Sends single messages, some to several recipients and some in batches, for as long as the work goes on. */
+/** Sends single messages, batches and messages to several recipients until the work ends. */
 export const loadWhile = async (load: Load, work: () => Promise<void>): Promise<void> => {
   let isOver = false;
   const waves = async (): Promise<void> => {

@@ -2,21 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TcpProxy } from '../../test/support/tcp-proxy.ts';
 import type { Random } from '../simulation/random.ts';
 
-/** What a network does to one dependency. */
+/** A fault of the network to one dependency. */
 export interface NetworkFault {
   readonly name: string;
-  /** Whether replies get lost, so that a program cannot know what became of what it sent. */
+  /** True if replies get lost, so that a program cannot know the outcome of a request. */
   readonly losesReplies: boolean;
-  /** Does it for some seconds, and mends it. */
+  /** Applies the fault for some seconds and then repairs it. */
   befall(proxy: TcpProxy, random: Random): Promise<void>;
 }
 
-/** Longer than any time-out for a lone packet, shorter than those for whole commands: the usual bad minute, condensed. */
+/**
+ * Longer than any time-out for a single packet and shorter than those for whole commands: a typical outage, shortened.
+ */
 const LASTS_MS = 3_000;
-/** Longer than what programs wait for an answer on this machine (`chaos/service-with-faults.ts`), SMTP included. */
+/** Longer than the programs wait for a response here (`chaos/service-with-faults.ts`), SMTP included. */
 const SILENCE_MS = 6_000;
 
-/** Each way. */
+/** Delay in each direction. */
 const latency: NetworkFault = {
   name: 'slow by a quarter of a second',
   losesReplies: false,
@@ -40,7 +42,7 @@ const cut: NetworkFault = {
   },
 };
 
-/** One direction is silent; what was sent that way is lost in the end. */
+/** One direction is silent, and its data is eventually lost. */
 const halfOpen: NetworkFault = {
   name: 'silent one way',
   losesReplies: true,
@@ -74,10 +76,10 @@ const reset: NetworkFault = {
   },
 };
 
-/** After which a server's system gives a connection up on which its signs of life get no answer, where it gives any. */
+/** Time after which a server's operating system closes a connection whose keep-alives, if any, get no answer. */
 const NOTICED_MS = 20_000;
 
-/** Nobody is told that a connection is of no use any more. */
+/** The connection is dropped without notice to either side. */
 const forgetful: NetworkFault = {
   name: 'forgetful of connections',
   losesReplies: true,

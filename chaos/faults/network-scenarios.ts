@@ -34,7 +34,7 @@ const scenario = (dependency: Dependency, fault: NetworkFault): Scenario => {
   };
 };
 
-/** Every fault of every dependency's network, under load. */
+/** Every network fault of every dependency, under load. */
 export const NETWORK_SCENARIOS: readonly Scenario[] = DEPENDENCIES.flatMap((dependency) =>
   NETWORK_FAULTS.map((fault) => scenario(dependency, fault)),
 );

@@ -6,7 +6,7 @@ import { REDIS_SKIPPED } from './dependencies.ts';
 import { loadWhile } from './load-while.ts';
 import { play } from './stage.ts';
 
-/** What befalls the queue brings no attempt in doubt: the queue knows nothing that is true. */
+/** Faults of the queue never leave an attempt in doubt, because the queue holds no authoritative state. */
 const scenario = (name: string, befall: (redis: RedisServer, random: Random) => Promise<void>): Scenario => ({
   name,
   ...REDIS_SKIPPED,

@@ -26,7 +26,7 @@ const onRedis: Options = async (undo) => {
   return { programs: PROGRAMS, env: () => ({ REDIS_URL: redis.url }) };
 };
 
-/** Nothing bad happens: then there is no excuse for any doubt either. */
+/** No fault occurs, so there is no excuse for an attempt in doubt. */
 const sideBySide = (queue: string, options: Options, skipped: object = {}): Scenario => ({
   name: `two workers and two projection runners at once, the queue on ${queue}`,
   ...skipped,

@@ -1,6 +1,6 @@
 /**
- * Loaded into a program before it starts (`NODE_OPTIONS=--import`): its clock is as many milliseconds from the machine's
- * as the file says that `CHAOS_CLOCK` names, read at the start and at SIGUSR2. What counts monotonically goes on.
+ * Preloaded into a program (`NODE_OPTIONS=--import`). It shifts the wall clock by the milliseconds in the file named by
+ * `CHAOS_CLOCK`, read at start and on SIGUSR2. Monotonic clocks are unaffected.
  */
 import { readFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';

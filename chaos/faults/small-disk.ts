@@ -8,23 +8,23 @@ import { openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../../test/support/logger.ts';
 import { newFolder } from '../harness/folder.ts';
 
-/** A PostgreSQL on a disk of its own. */
+/** A PostgreSQL server on its own small disk. */
 export interface SmallDisk {
-  /** Administrator's URL. */
+  /** Administrator URL. */
   readonly url: string;
-  /** Leaves no room on the disk. @returns makes room again. */
+  /** Fills the disk. @returns a function that frees the space. */
   fill(): Promise<() => Promise<void>>;
   close(): Promise<void>;
 }
 
-/** An empty cluster, its log and some thousand messages take less than half of it. */
+/** An empty cluster, its log and some thousand messages use less than half of this. */
 const DISK_BYTES = 256 * 1024 * 1024;
 const SETTINGS = { max_connections: '200', fsync: 'off', min_wal_size: '32MB', max_wal_size: '64MB' };
 
 const mount = (folder: string): void => {
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'pipe' });
 };
-/** Lazily: a process that still has a file open there keeps it. */
+/** Unmounts lazily, because a process may still have files open there. */
 const unmount = (folder: string): void => {
   execFileSync('umount', ['-l', folder], { stdio: 'pipe' });
 };
@@ -42,10 +42,10 @@ const whyNot = async (): Promise<string | undefined> => {
   }
 };
 
-/** Why there can be no small disk here; undefined: there can. */
+/** Why this machine cannot provide a small disk; undefined: it can. */
 export const NO_SMALL_DISK = await whyNot();
 
-/** A segment that is asked for now has no room either: the server itself falls, not only statements. */
+/** Requests a new WAL segment, which no longer fits: the server itself crashes, not only statements. */
 const switchWal = async (url: string): Promise<void> => {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
@@ -55,7 +55,7 @@ const switchWal = async (url: string): Promise<void> => {
       await client.query("select pg_logical_emit_message(true, 'chaos', repeat('x', 100000)), pg_switch_wal()");
     }
   } catch {
-    // that is what a full disk does
+    // expected on a full disk
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -79,7 +79,7 @@ export const openOnSmallDisk = async (): Promise<SmallDisk> => {
     url: server.url,
     fill: async () => {
       const { bavail, bsize } = await statfs(folder.path);
-      await writeFile(filler, Buffer.alloc(bavail * bsize)).catch(() => undefined); // full is full
+      await writeFile(filler, Buffer.alloc(bavail * bsize)).catch(() => undefined); // fails once the disk is full
       await switchWal(server.url);
       return () => truncate(filler, 0);
     },

@@ -4,13 +4,13 @@ import { openWorld, type World, type WorldOptions } from '../harness/world.ts';
 import { type Clock, createClock } from './clock.ts';
 import { letTimePass } from './let-time-pass.ts';
 
-/** A world whose programs run, by a clock of their own. */
+/** A world with running programs and their clock. */
 export interface Stage {
   readonly world: World;
   readonly clock: Clock;
 }
 
-/** Closes what a scenario opened, in reverse. */
+/** Registers a cleanup. Cleanups run in reverse order. */
 export type Undo = (close: () => Promise<unknown>) => void;
 
 const withUndo = async <T>(work: (undo: Undo) => Promise<T>): Promise<T> => {
@@ -35,23 +35,22 @@ const openStage = async (options: StageOptions, undo: Undo): Promise<Stage> => {
 };
 
 export interface StageOptions extends WorldOptions {
-  /** Programs that start before the others, in this order: they have what only one can have. */
+  /** Programs to start before the others, in this order, because they must get something that only one can hold. */
   readonly firstStarted?: readonly string[];
 }
 
 export interface Play extends Judging {
-  /** Engines of the scenario's own are undone after the world that uses them. */
+  /** Engines opened here are closed after the world that uses them. */
   options(undo: Undo): Promise<StageOptions>;
   /**
-   * Everything bad that happens; at its end nothing bad goes on, and programs of all roles run.
-   * @throws {Error} the scenario itself has seen what must not be.
+   * Runs the scenario. When it ends, no fault is active and programs of all roles run.
+   * @throws {Error} if the scenario itself observes a violation.
    */
   act(stage: Stage): Promise<void>;
 }
 
 /**
- * Opens a world, lets it come to the worst, and judges it once clients have got their 202 and retries have had their
- * time.
+ * Opens a world, runs the scenario, and judges the outcome after clients have got their 202 and retries have had time.
  */
 export const play = ({ options, act, ...judging }: Play): Promise<readonly Violation[]> =>
   withUndo(async (undo) => {

@@ -19,16 +19,16 @@ const RUNNERS: Readonly<Record<string, Environment>> = {
   other: { ROLES: 'projections' },
 };
 
-/** How long one that came back is watched: it finds its timers due and its connections closed, and says so at once. */
+/** How long a resumed process is watched. It finds its timers due and its connections closed, and reacts at once. */
 const WATCHED_MS = 3_000;
-/** Of the mail server, for each message: so that many attempts are in every state when the worker freezes. */
+/** Reply delay of the mail server, so that attempts are in every state when the worker freezes. */
 const REPLY_MS = 250;
 
 interface Traces {
   readonly mails: number;
   readonly position: string;
   readonly doubts: number;
-  /** In the order of the log. */
+  /** Events in log order. */
   readonly written: readonly { readonly type: string; readonly actor: string }[];
 }
 
@@ -49,7 +49,7 @@ const tracesOf = async (world: World): Promise<Traces> => {
 
 const signal = (programs: Programs, name: NodeJS.Signals): boolean => programs.running('frozen').child.kill(name);
 
-/** Freezes it under load until the others have done everything. */
+/** Freezes a process under load until the others have done all the work. */
 const freeze = async ({ world, clock }: Stage): Promise<void> => {
   const { load, programs } = world;
   await loadWhile(load, async () => {
@@ -72,7 +72,7 @@ const slowReplies = ({ sink }: World): void => {
   }
 };
 
-/** All is done when it wakes up: whatever comes from then on comes from an attempt that is not its own any more. */
+/** All work is done when the process resumes, so anything it does then belongs to an attempt it no longer owns. */
 const frozenWorker: Scenario = {
   name: 'a worker is frozen for longer than its lease and comes back',
   run: () =>

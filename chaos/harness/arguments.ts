@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 
-/** What `npm run chaos -- …` was asked for. */
-export interface Asked {
-  /** Parts of scenarios' names; none: all. */
+/** Parsed arguments of `npm run chaos -- …`. */
+export interface RunOptions {
+  /** Substrings of scenario names; none: all scenarios. */
   readonly names: readonly string[];
-  /** As many scenarios, in an order of chance, as fit; absent: all, in their own order. */
+  /** Time limit. Runs as many scenarios as fit, in random order; absent: all, in their own order. */
   readonly sliceMs?: number;
   readonly seed: number;
 }
@@ -23,8 +23,8 @@ const seedOf = (text: string): number => {
   return Number(text);
 };
 
-/** @throws {Error} a sentence about what is wrong. */
-export const readArguments = (words: readonly string[]): Asked => {
+/** @throws {Error} with a sentence about the problem. */
+export const readArguments = (words: readonly string[]): RunOptions => {
   const options = { slice: { type: 'string' }, seed: { type: 'string' } } as const;
   const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
   return {

@@ -1,17 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { World } from './world.ts';
 
-export interface Answered {
+export interface ApiAnswer {
   readonly status: number;
   readonly text: string;
 }
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** One request of an administrator: a GET, or a POST where there is a body, unless said otherwise. @returns null: nothing was answered. */
-export type Ask = (path: string, body?: unknown, method?: Method) => Promise<Answered | null>;
+/**
+ * A request by an administrator: GET, or POST if there is a body, unless a method is given. @returns null if there was
+ * no response.
+ */
+export type Ask = (path: string, body?: unknown, method?: Method) => Promise<ApiAnswer | null>;
 
-export interface Asked {
+export interface ApiRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly method?: Method;
@@ -21,7 +24,7 @@ const REQUEST_MS = 10_000;
 const AGAIN_MS = 200;
 const TIMES_MAX = 100;
 
-/** Of the world's API, with its key unless another is given. */
+/** Sends requests to the world's API, with its key by default. */
 export const askIn =
   ({ programs, key }: Pick<World, 'programs' | 'key'>): Ask =>
   async (path, body, method = body === undefined ? 'GET' : 'POST') => {
@@ -38,11 +41,11 @@ export const askIn =
     }
   };
 
-/** What a patient administrator does. @throws {Error} it was never answered so. */
+/** Repeats a request until the response is as wanted. @throws {Error} if it never is. */
 export const untilAnswered = async (
   ask: Ask,
-  { path, body, method }: Asked,
-  isWanted: (answer: Answered) => boolean,
+  { path, body, method }: ApiRequest,
+  isWanted: (answer: ApiAnswer) => boolean,
 ): Promise<string> => {
   let last = '';
   for (let time = 0; time < TIMES_MAX; time += 1) {

@@ -1,17 +1,17 @@
-/** When something bad happened (milliseconds since the epoch), and what. */
+/** Kind and time of a fault, Unix time in milliseconds. */
 export interface Disturbance {
   readonly what: string;
   readonly fromMs: number;
-  /** As long as it lasts: infinity. */
+  /** Infinity while it lasts. */
   toMs: number;
 }
 
-/** What may excuse an attempt in doubt: nothing else does. */
+/** Recorded faults. Only these excuse an attempt in doubt. */
 export interface Disturbances {
   readonly all: readonly Disturbance[];
-  /** It begins now. @returns ends it. */
+  /** Records that a fault starts now. @returns a function that ends it. */
   begin(what: string): () => void;
-  /** It began and ended a moment ago: a kill. */
+  /** Records an instantaneous fault, such as a kill. */
   now(what: string): void;
 }
 

@@ -3,16 +3,16 @@ import type { RecordedEvent } from '../../src/domain/ports/event-store.ts';
 import type { DkimKey } from '../../src/domain/sending-domain/events.ts';
 import type { Observer } from './observer.ts';
 
-/** A key that the log tells of. */
+/** A DKIM key mentioned in the log. */
 export interface DkimKeyFound {
   readonly selector: string;
-  /** Its private half is in the vault, and is that of the public one. */
+  /** True if the vault has the matching private key. */
   readonly fits: boolean;
-  /** By the log. */
+  /** True if the log says so. */
   readonly isDestroyed: boolean;
 }
 
-/** An Ed25519 key is published bare: it is the end of its SubjectPublicKeyInfo (RFC 8410 §4). */
+/** An Ed25519 key is published raw, which is the end of its SubjectPublicKeyInfo (RFC 8410 §4). */
 const isHalfOf = (privateKey: string, { publicKey }: DkimKey): boolean =>
   createPublicKey(privateKey)
     .export({ type: 'spki', format: 'der' })
@@ -27,7 +27,7 @@ const keysIn = ({ type, data }: RecordedEvent): readonly DkimKey[] => {
 const destroyedIn = ({ type, data }: RecordedEvent): readonly string[] =>
   type === 'DkimKeysDestroyed' ? data.keys.map(({ secretId }) => secretId) : [];
 
-/** Every DKIM key of the log, looked up in the vault. */
+/** Looks up every DKIM key of the log in the vault. */
 export const dkimKeysFound = (
   { context }: Pick<Observer, 'context'>,
   events: readonly RecordedEvent[],

@@ -11,22 +11,22 @@ import type { SinkMail } from './smtp-sink.ts';
 import type { ReceivedPost } from './webhook-receiver.ts';
 import type { World } from './world.ts';
 
-/** All that is known at the end, from sources that do not know of each other. */
+/** Everything observed by the end, from independent sources. */
 export interface Evidence {
-  /** What clients were told. */
+  /** Messages for which a client got a 202. */
   readonly accepted: readonly AcceptedMessage[];
-  /** Markers of what clients were told is refused. */
+  /** Markers of messages for which a client got a rejection. */
   readonly refused: readonly string[];
-  /** What the mail server took. */
+  /** Mail that the mail server accepted. */
   readonly mails: readonly SinkMail[];
-  /** What the webhook receiver took. */
+  /** Posts that the webhook receiver accepted. */
   readonly posts: readonly ReceivedPost[];
   readonly disturbances: readonly Disturbance[];
   /** The whole log, in order. */
   readonly events: readonly RecordedEvent[];
-  /** The vault's contents by id. */
+  /** Contents in the vault, by id. */
   readonly contents: ReadonlyMap<string, StoredHead>;
-  /** The log's DKIM keys. */
+  /** DKIM keys mentioned in the log. */
   readonly keys: readonly DkimKeyFound[];
   readonly readModels: { readonly live: ReadModelRows; readonly rebuilt: ReadModelRows; readonly parked: number };
 }
@@ -49,10 +49,10 @@ export const readLog = async ({ store }: Pick<Observer, 'store'>): Promise<reado
 const parkedEvents = async (pool: Pool): Promise<number> =>
   (await pool.query<{ count: number }>(PARKED)).rows[0]?.count ?? 0;
 
-/** Of looks at domains, which come in their own time; nothing else is written at rest. */
-const GATHERINGS_MAX = 3;
-/** By then read models have what was written meanwhile. */
-const GATHER_AGAIN_MS = 2000;
+/** Attempts to read a consistent state. At rest only domain checks still write, at their own times. */
+const READS_MAX = 3;
+/** Read models have caught up with such writes by then. */
+const READ_AGAIN_MS = 2000;
 
 const readOnce = async (world: World, observer: Observer): Promise<Evidence> => {
   const { load, sink, receiver, disturbances } = world;
@@ -76,14 +76,15 @@ const readOnce = async (world: World, observer: Observer): Promise<Evidence> => 
 };
 
 /**
- * What was written to the log meanwhile would be in the read models made anew, and not in those read before.
- * @param observer of a world that is at rest.
+ * Reads the evidence. It starts over if an event was appended while reading, which would be in the rebuilt read models
+ * but not in the live ones.
+ * @param observer observer of a world at rest.
  */
 export const readEvidence = async (world: World, observer: Observer): Promise<Evidence> => {
-  for (let left = GATHERINGS_MAX; ; left -= 1) {
+  for (let left = READS_MAX; ; left -= 1) {
     const evidence = await readOnce(world, observer);
     const isWhole = (await observer.store.head()) === evidence.events.at(-1)?.position;
     if (isWhole || left <= 1) return evidence;
-    await sleep(GATHER_AGAIN_MS);
+    await sleep(READ_AGAIN_MS);
   }
 };

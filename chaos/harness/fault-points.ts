@@ -1,65 +1,71 @@
 import type { EventType } from '../../src/domain/events.ts';
 import { StartRefused } from '../../src/lib/async/async.ts';
 
-/** Steps whose effect outlives the process or is seen outside it. A process can be killed right before and after each. */
+/**
+ * Steps whose effect outlives the process or is visible outside it. A process can be killed immediately before and
+ * after each.
+ */
 const STEPS = [
   'append-accepted',
-  /** Mail of a domain that is paused or warmed up waits. */
+  /** Holds mail of a domain that is paused or in warm-up. */
   'append-held',
   'append-started',
   'append-outcome',
   'append-lost',
-  /** Recipients that end without an attempt. */
+  /** Ends recipients without an attempt. */
   'append-unsent',
-  /** What a mail that came back says, before its sender is answered. */
+  /** Records an inbound report before its sender is answered. */
   'append-report',
-  /** By the link in a mail. */
+  /** Records an unsubscription through the link in a mail. */
   'append-unsubscription',
-  /** By the image or a link in a mail. */
+  /** Records an open or click. */
   'append-engagement',
   'append-suppression',
-  /** A destination gets nothing for a while. */
+  /** Suspends a destination. */
   'append-suspension',
-  /** A share of what a domain that is warmed up may send today. */
+  /** Reserves part of a domain's daily quota during warm-up. */
   'append-places',
-  /** What follows from bounces and complaints. */
+  /** Records a change of reputation after bounces and complaints. */
   'append-reputation',
-  /** What waits goes on: for a destination, of a domain or an organization, or a warm-up that is ended. */
+  /** Releases waiting mail of a destination, a domain or an organization, or ends a warm-up. */
   'append-release',
-  /** New keys of a domain, whose private halves are in the vault. */
+  /** Adds keys to a domain whose private halves are in the vault. */
   'append-keys',
-  /** What was seen of a domain in the DNS, and each of its consequences. */
+  /** Records a DNS check of a domain and each of its consequences. */
   'append-check',
-  /** Former keys of a domain, whose private halves the vault holds no more. */
+  /** Records that the vault no longer has the private halves of retired keys. */
   'append-destroyed',
-  /** What an organization owes for a month. */
+  /** Records an organization's invoice for a month. */
   'append-invoice',
-  /** A signed checkpoint of an audit tree. */
+  /** Records a signed checkpoint of an audit tree. */
   'append-checkpoint',
-  /** What a witness has answered. */
+  /** Records a witness's cosignature. */
   'append-cosignature',
-  /** Nothing is left of a person. */
+  /** Records that a person's data was erased. */
   'append-erased',
   'append-other',
   'contents-put',
-  /** Of an organization. Rows of the service itself are `note-put`: a start writes some, and would die of the first. */
+  /**
+   * Stores an organization's secret. Rows of the service itself use `note-put`: every start writes some, and the
+   * process would die at the first.
+   */
   'secret-put',
   'secret-destroy',
   'note-put',
   'queue-add',
-  /** From a job's arrival until its handler ends, which is before the queue is told. */
+  /** Starts when a job arrives and ends when its handler ends, before the queue is notified. */
   'queue-work',
   'mail-send',
-  /** The commit of a read model's batch with its checkpoint. */
+  /** Commits a read model's batch together with its checkpoint. */
   'checkpoint',
   'webhook-record',
   'webhook-claim',
   'webhook-post',
   'webhook-finish',
   'content-expire',
-  /** What is stored about a person. */
+  /** Erases stored data about a person. */
   'content-erase',
-  /** That an erasure is done, or waits. */
+  /** Records that an erasure is complete or pending. */
   'erasure-note',
   'webhook-replay',
 ] as const;
@@ -72,8 +78,8 @@ export const FAIL_POINTS: readonly FailPointName[] = STEPS.flatMap(
 );
 
 /**
- * Which step an append is, by the first of its events. Those of one step are written by one piece of work, and a process
- * that dies there leaves the same behind; a family with a consequence of its own has a step of its own.
+ * The step of an append, by the type of its first event. Events written by the same code share a step, because a crash
+ * there has the same effect. Event families with consequences of their own have their own step.
  */
 export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   OrganizationCreated: 'append-other',
@@ -202,7 +208,7 @@ export const APPEND_STEPS: Readonly<Record<EventType, FailStep>> = {
   WebhookDeleted: 'append-other',
 };
 
-/** Where a process dies, and on which pass (1-based). */
+/** The point at which a process dies, and on which pass (1-based). */
 export interface FailPoint {
   readonly name: FailPointName;
   readonly passing: number;
@@ -210,7 +216,7 @@ export interface FailPoint {
 
 const isName = (name: string): name is FailPointName => FAIL_POINTS.some((each) => each === name);
 
-/** `<name>` or `<name>#<passing>`. @throws {StartRefused} there is no such point. */
+/** Parses `<name>` or `<name>#<passing>`. @throws {StartRefused} if the point does not exist. */
 export const readFailPoint = (text: string | undefined): FailPoint | null => {
   if (text === undefined || text === '') return null;
   const [, name = '', passing = '1'] = /^([^#]*)(?:#([1-9]\d{0,8}))?$/.exec(text) ?? [];
@@ -223,7 +229,7 @@ export const readFailPoint = (text: string | undefined): FailPoint | null => {
 /** Called at each point on each pass. */
 export type PassPoint = (name: FailPointName) => void;
 
-/** Counts passes, and ends this process on the given one as a power cut would: nothing is closed or logged. */
+/** Counts passes and kills this process on the given one like a power cut: nothing is closed or logged. */
 export const createPassPoint = ({ name, passing }: FailPoint): PassPoint => {
   let left = passing;
   return (passed) => {

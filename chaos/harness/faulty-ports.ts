@@ -21,7 +21,7 @@ const around =
   (...args) =>
     through(pass, step, () => work(...args));
 
-/** Its events are those of attempts. */
+/** Actor whose events belong to attempts. */
 const REPORTER = 'worker:returned-mail';
 
 const stepOf = ({ events: [first], context }: Append): FailStep => {
@@ -38,14 +38,14 @@ const failingQueue = <Job>(pass: PassPoint, queue: Queue<Job>): Queue<Job> => ({
   },
 });
 
-/** What belongs to no organization is the service's own. */
+/** Secrets without an organization belong to the service itself. */
 const failingSecrets = (pass: PassPoint, secrets: Secrets): Secrets => ({
   ...secrets,
   put: (...row) => through(pass, row[1] === '' ? 'note-put' : 'secret-put', () => secrets.put(...row)),
   destroy: around(pass, 'secret-destroy', secrets.destroy),
 });
 
-/** A transaction's last word is a query like any other: it is told by its text. */
+/** A commit is an ordinary query, recognized by its text. */
 const failAtCommit = (pass: PassPoint, client: PoolClient): void => {
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
   const failing = (...args: unknown[]): Promise<unknown> =>

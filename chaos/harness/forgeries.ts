@@ -3,10 +3,10 @@ import type { Evidence } from './evidence.ts';
 import { messageIdOf } from './received-mail.ts';
 import type { Violation } from './violation.ts';
 
-/** Evidence of a world in which nothing went wrong, made to look as if something had. */
+/** Honest evidence changed to look as if one thing had gone wrong. */
 export interface Forgery {
   readonly name: string;
-  /** Whose breach it must be found to be. */
+  /** The promise that the oracle must report as broken. */
   readonly promise: Violation['promise'];
   forge(honest: Evidence): Evidence;
 }
@@ -21,7 +21,7 @@ const again = <Item>(items: readonly Item[], change: (item: Item) => Item = (ite
   ...items.slice(0, 1).map(change),
 ];
 
-/** Whoever got mail is said to have bounced for good, and nothing followed. */
+/** Forges permanent bounces for delivered mail, without their consequences. */
 const withBounces = (honest: Evidence): Evidence => ({
   ...honest,
   events: honest.events.map((event) =>
@@ -36,7 +36,7 @@ const withoutType = ({ events, ...rest }: Evidence, type: string): Evidence => (
   events: events.filter((event) => event.type !== type),
 });
 
-/** The message whose mail arrived first is forgotten by the log. */
+/** Removes the message whose mail arrived first from the log. */
 const withoutFirstMessage = (honest: Evidence): Evidence => {
   const name = honest.mails.slice(0, 1).map(messageIdOf)[0];
   const accepted = honest.events.find(
@@ -50,7 +50,7 @@ const withRows = (honest: Evidence, change: (rows: readonly string[]) => readonl
   return { ...honest, readModels: { ...honest.readModels, live: { ...live, messages: change(live.messages ?? []) } } };
 };
 
-/** Each is one thing that must never happen. */
+/** Each forgery is one thing that must never happen. */
 export const FORGERIES: readonly Forgery[] = [
   {
     name: 'a message that was answered 202 is not in the log',

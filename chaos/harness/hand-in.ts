@@ -1,6 +1,6 @@
 import { createTransport, type SendMailOptions } from 'nodemailer';
 
-/** What any server or client does with a mail that it keeps until it is answered 250. @returns whether it was. */
+/** Submits a mail once, like a client that keeps it until it gets a 250. @returns true if it got one. */
 export const handIn = async (
   server: { readonly port: number; readonly auth?: { readonly user: string; readonly pass: string } },
   mail: SendMailOptions,

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** The parent's number stands second behind the name in parentheses (proc(5), `stat`). */
+/** The parent's process id is the second field after the name in parentheses (proc(5), `stat`). */
 const parentOf = async (pid: string): Promise<number> => {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
@@ -12,13 +12,13 @@ const childrenOf = async (parent: number): Promise<readonly number[]> => {
   return pids.filter((_, index) => parents[index] === parent).map(Number);
 };
 
-/** As a power cut: the server and all its processes at once. */
+/** Kills the server and all its processes at once, like a power cut. */
 export const killPostgres = async (postmasterPid: number): Promise<void> => {
   for (const pid of [...(await childrenOf(postmasterPid)), postmasterPid]) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // it was gone already
+      // the process has already ended
     }
   }
 };

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Reads folders until our end of its standard input closes, which a kill of this process does too. Then whatever names
- * one of them in its settings or arguments is ended, twice, because what was just starting may have started more.
+ * Reads folder names until the parent's end of standard input closes, which also happens when the parent is killed.
+ * Then it ends every process that names one of the folders in its environment or arguments. It does so twice, because a
+ * starting process may have started others.
  */
 const SCRIPT = `
   folders= patterns=
@@ -25,7 +26,7 @@ const start = () => {
 
 let tidying: ReturnType<typeof start> | undefined;
 
-/** Sees to it that a folder and all processes that work in it are gone soon after this process is, however it ends. */
+/** Ensures that a folder and all processes that use it are gone soon after this process ends, even if it is killed. */
 export const tidyUpLater = (folder: string): void => {
   tidying ??= start();
   tidying.write(`${folder}\n`);

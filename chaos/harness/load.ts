@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A message that a client was told is accepted. */
+/** A message for which a client got a 202. */
 export interface AcceptedMessage {
   readonly id: string;
-  /** RFC 5322, with its angle brackets. */
+  /** RFC 5322 Message-ID with angle brackets. */
   readonly internetMessageId: string;
-  /** What it was asked with: the value of `X-Load` in the mail, the same however often it was asked. */
+  /** Value of `X-Load` in the mail, the same for every repetition of the request. */
   readonly marker: string;
   readonly recipients: readonly string[];
 }
 
-/** A request that a client makes until it is answered 202. */
+/** A request that a client repeats until it gets a 202. */
 interface Request {
   readonly path: string;
   readonly idempotencyKey: string;
@@ -24,34 +24,38 @@ interface Answer {
   readonly message_id: string;
 }
 
-/** A client that sends, keeps what it was told is accepted, and asks again for the rest with the same Idempotency-Key. */
+/**
+ * A client that sends messages, records which were accepted, and repeats other requests with the same Idempotency-Key.
+ */
 export interface Load {
   readonly accepted: readonly AcceptedMessage[];
-  /** Markers of what was refused for good: the time that it was to be sent at had passed when it was asked again. */
+  /** Markers of permanently rejected messages: their scheduled time had passed by the repetition. */
   readonly refused: readonly string[];
-  /** Messages to one recipient each, some at a time. @returns when all requests have ended, one way or the other. */
+  /**
+   * Sends messages to one recipient each, several at a time. @returns when every request has ended, accepted or not.
+   */
   singles(count: number): Promise<void>;
-  /** As `singles`, of the bulk stream. */
+  /** Like `singles`, in the bulk stream. */
   bulk(count: number): Promise<void>;
-  /** One message to several. */
+  /** Sends one message to several recipients. */
   toMany(recipients: number): Promise<void>;
   batch(count: number): Promise<void>;
-  /** One message to be sent so many seconds from now. */
+  /** Sends one message scheduled this many seconds from now. */
   scheduled(seconds: number): Promise<void>;
-  /** Requests that were neither accepted nor refused yet. */
+  /** Number of requests that were neither accepted nor rejected yet. */
   pending(): number;
-  /** Asks again for what is pending until all is answered. @throws {Error} not in time, with the last answer. */
+  /** Repeats pending requests until all have a response. @throws {Error} on time-out, with the last response. */
   settle(timeoutMs?: number): Promise<void>;
 }
 
 export interface LoadOptions {
-  /** Asked before every request: a service that was started again is somewhere else. */
+  /** Called before every request, because a restarted service has another address. */
   baseUrl(): string;
   readonly key: string;
   readonly from: string;
 }
 
-/** Longer waits for a process that is frozen, shorter takes a busy machine for a dead one. */
+/** Longer: waits for frozen processes. Shorter: mistakes a busy machine for a dead one. */
 const REQUEST_MS = 10_000;
 const SETTLE_MS = 60_000;
 const AGAIN_MS = 200;

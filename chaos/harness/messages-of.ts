@@ -7,7 +7,7 @@ import { messageStream } from '../../src/domain/streams.ts';
 const isMessageEvent = (event: RecordedEvent): event is RecordedEvent<MessageEvent> =>
   event.stream.startsWith(messageStream(''));
 
-/** Every message of a log, as its events leave it. */
+/** Replays a log into the current state of each message. */
 export const messagesOf = (events: readonly RecordedEvent[]): readonly ExistingMessage[] => {
   const byStream = Map.groupBy(events.filter(isMessageEvent), ({ stream }) => stream);
   return [...byStream.values()].flatMap((own) => {

@@ -2,9 +2,9 @@ import { type Operator, openOperator } from '../../src/composition/open-operator
 import { readConfig } from '../../src/config.ts';
 import type { World } from './world.ts';
 
-/** The log and the database as an operator sees them, beside the programs and past any fault. */
+/** Access to the log and database like an operator's, independent of the programs and unaffected by faults. */
 export type Observer = Operator;
 
-/** Close it. */
+/** The caller must close it. */
 export const openObserver = ({ observed }: Pick<World, 'observed'>): Promise<Observer> =>
   openOperator(readConfig(observed));

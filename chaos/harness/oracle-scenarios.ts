@@ -27,7 +27,7 @@ const overlooked = (honest: Evidence, { name, promise, forge }: Forgery): readon
   return found ? [] : [{ promise: 'scenario', what: `the oracle overlooks that ${name}` }];
 };
 
-/** An oracle that finds nothing is worth nothing: what a real run left behind is forged in every way it looks for. */
+/** Tests the oracle itself: evidence of a real run is forged in every way that it must detect. */
 const findsForgeries: Scenario = {
   name: 'the oracle finds every forgery, and nothing else',
   run: async () => {

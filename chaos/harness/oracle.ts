@@ -12,16 +12,16 @@ import type { Violation } from './violation.ts';
 import type { World } from './world.ts';
 
 export interface Judging {
-  /** How long everything may take to come to rest: leases, the five seconds after a lost attempt, and webhooks' leases. */
+  /** Time for everything to come to rest: leases, the five seconds after a lost attempt, and webhook leases. */
   readonly restMs?: number;
   readonly doubles?: Doubles;
-  /** What the scenario knows beyond what must hold of any. */
+  /** Checks beyond those that apply to every scenario. */
   readonly more?: (evidence: Evidence) => readonly Violation[];
 }
 
 const REST_MS = 90_000;
 
-/** What the evidence says was promised and not kept. */
+/** Promises that the evidence shows to be broken. */
 export const violationsIn = (evidence: Evidence, doubles: Doubles = 'in the window'): readonly Violation[] => [
   ...acceptedIsSettled(evidence),
   ...noStrangeMail(evidence),
@@ -32,7 +32,7 @@ export const violationsIn = (evidence: Evidence, doubles: Doubles = 'in the wind
   ...domainsAreWhole(evidence),
 ];
 
-/** Waits until all is at rest, and compares what everybody saw. Programs of all roles must be running. */
+/** Waits for rest and compares all observations. Programs of all roles must be running. */
 export const judge = async (world: World, judging: Judging = {}): Promise<readonly Violation[]> => {
   const { restMs = REST_MS, doubles = 'in the window', more = () => [] } = judging;
   const observer = await openObserver(world);

@@ -5,20 +5,26 @@ import { openEmbeddedPostgres } from '../../src/lib/postgres/postgres.ts';
 import { silentLogger } from '../../test/support/logger.ts';
 import { newFolder } from './folder.ts';
 
-/** A PostgreSQL that outlives the programs of a world. */
+/** A PostgreSQL server that outlives the programs of a world. */
 export interface PostgresServer {
-  /** Administrator's URL. */
+  /** Administrator URL. */
   readonly url: string;
-  /** The postmaster. */
+  /** Process id of the postmaster. */
   readonly pid: number;
   readonly folder: string;
   close(): Promise<void>;
 }
 
-/** Several worlds at a time, each with up to three processes and a rebuild that judges them: two connections a projection. */
+/**
+ * Fits several concurrent worlds, each with up to three processes and a rebuild to judge them, at two connections per
+ * projection.
+ */
 const SETTINGS = { max_connections: '700', fsync: 'off', full_page_writes: 'off' };
 
-/** Kills of programs lose nothing that the server has: it need not wait for the disk, unless it is itself to be killed. */
+/**
+ * Opens a server without fsync: killing programs loses nothing that the server has. Servers that are killed themselves
+ * need other settings.
+ */
 export const openPostgresServer = async (settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> => {
   const folder = await newFolder();
   const options = { dataDir: folder.path, system: createSystem(), logger: silentLogger };
@@ -36,7 +42,7 @@ export const openPostgresServer = async (settings: Readonly<Record<string, strin
 
 let shared: Promise<PostgresServer> | undefined;
 
-/** The one that all worlds share which do not harm it. */
+/** The server shared by all worlds that do not harm it. */
 export const sharedPostgres = (): Promise<PostgresServer> => {
   shared ??= openPostgresServer();
   return shared;
@@ -59,11 +65,11 @@ const withAdministrator = async <T>(url: string, work: (client: Client) => Promi
 
 export interface OwnDatabase {
   readonly url: string;
-  /** Whoever is still connected to it. */
+  /** Drops the database and disconnects all clients. */
   drop(): Promise<void>;
 }
 
-/** A new, empty database on the server that the URL names. */
+/** Creates an empty database on the server at the URL. */
 export const newDatabase = async (serverUrl: string): Promise<OwnDatabase> => {
   const name = `chaos_${randomBytes(8).toString('hex')}`;
   await withAdministrator(serverUrl, (client) => client.query(`create database ${name}`));

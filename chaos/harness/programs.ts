@@ -4,42 +4,42 @@ import type { Disturbances } from './disturbances.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** The program under test: one process with all roles, or several with some each, by name. */
+/** The programs under test by name: one process with all roles, or several with some each. */
 export interface Programs {
   readonly names: readonly string[];
-  /** Starts the named ones, or all that do not run. @param more settings for this run of them. */
+  /** Starts the named programs, or all that are not running. @param more extra settings for this run. */
   start(more?: Environment, ...names: readonly string[]): Promise<void>;
-  /** As `start`, of one that is to die on its way or later. @returns whether it became ready. */
+  /** Starts a program that is meant to die. @returns true if it became ready first. */
   startToDie(more: Environment, name?: string): Promise<boolean>;
-  /** The one that runs. @throws {Error} none does. */
+  /** The running program. @throws {Error} if it is not running. */
   running(name?: string): Program;
-  /** SIGKILL. @returns at once: call `died` to wait. */
+  /** Sends SIGKILL and returns at once; `died` waits for the end. */
   kill(name?: string): void;
-  /** Waits until it has ended by SIGKILL. @throws {Error} not in time, or otherwise. */
+  /** Waits until the program has died of SIGKILL. @throws {Error} on time-out or any other end. */
   died(name?: string, timeoutMs?: number): Promise<void>;
-  /** Where the API listens. @throws {Error} none runs, or it ended by itself: with what it printed last. */
+  /** Address of the API. @throws {Error} with the program's last output if none is running. */
   baseUrl(): string;
-  /** Everything printed by all runs. */
+  /** The output of all runs. */
   output(): string;
-  /** Ends all, and waits. */
+  /** Ends all programs and waits for them. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
 export interface ProgramsOptions {
   readonly dataDir: string;
-  /** Settings of each by its name. */
+  /** Settings by program name. */
   readonly environments: Readonly<Record<string, Environment>>;
   readonly disturbances: Disturbances;
 }
 
 const DIED_MS = 60_000;
 const LOOK_MS = 10;
-/** Characters of what a program printed that tell why it ended. */
+/** Length of the output shown when a program ends unexpectedly. */
 const OUTPUT_TAIL = 4_000;
 
 const hasEnded = ({ child }: Program): boolean => child.exitCode !== null || child.signalCode !== null;
 
-/** `ended with null`: a signal ended it before it was ready. */
+/** `ended with null` means that a signal ended the program before it was ready. */
 const diedEarly = (error: unknown): boolean => error instanceof Error && /^ended with null /.test(error.message);
 
 export const createPrograms = ({ dataDir, environments, disturbances }: ProgramsOptions): Programs => {

@@ -6,19 +6,19 @@ import { registerWebhook } from '../../src/commands/webhook.ts';
 import { recordsToPublish } from '../../src/domain/sending-domain/records-to-publish.ts';
 import type { TestNameServer } from '../../test/support/name-server.ts';
 
-/** As high as a key's limits can be. */
+/** The highest limit that a key can have. */
 const PER_MINUTE = 10_000_000;
 
-/** The address that every message is sent from. */
+/** Sender address of every message. */
 export const SENDER = 'shop@chaos.example';
 
 interface Around {
   readonly webhookUrl: string;
-  /** The one that the context asks. */
+  /** The name server that the context queries. */
   readonly dns: TestNameServer;
 }
 
-/** Makes an organization that may send, and be told of everything that becomes of its messages. @returns a live key. */
+/** Creates an organization that may send and has a webhook for every event of its messages. @returns a live key. */
 export const provision = async (given: CommandContext, { webhookUrl, dns }: Around): Promise<string> => {
   const context: CommandContext = { ...given, capturing: false };
   const organizationId = await createOrganization(context, { name: 'Chaos', ceilings: null });
@@ -36,7 +36,7 @@ export const provision = async (given: CommandContext, { webhookUrl, dns }: Arou
   const texts = records.filter(({ type }) => type === 'TXT');
   dns.change(Object.fromEntries(texts.map(({ host, value }) => [host, { TXT: [value] }])));
   await verifyDomain(context, origin, { domainId });
-  // The receiver is on this machine, where no customer's would be.
+  // The receiver is on this machine, which is not allowed for customers.
   const webhookTarget = { ...context.webhookTarget, problemWith: async () => null };
   const endpoint = { url: webhookUrl, events: ['message.*'], environment: 'live', description: null } as const;
   await registerWebhook({ ...context, webhookTarget }, origin, endpoint);

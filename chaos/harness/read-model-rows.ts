@@ -8,7 +8,7 @@ import { silentLogger } from '../../test/support/logger.ts';
 import type { Observer } from './observer.ts';
 import { newDatabase } from './postgres-server.ts';
 
-/** Rows as text in an order of their own, by table. */
+/** Sorted rows as text, by table. */
 export type ReadModelRows = Readonly<Record<string, readonly string[]>>;
 
 export const readModelRows = async (pool: Pool): Promise<ReadModelRows> => {
@@ -16,7 +16,7 @@ export const readModelRows = async (pool: Pool): Promise<ReadModelRows> => {
   return Object.assign({}, ...all);
 };
 
-/** What the read models must be: made from the whole log in a database that has never seen anything. */
+/** Rebuilds the read models from the whole log in an empty database, as the reference for the live ones. */
 export const makeReadModelsAnew = async ({ store, databaseUrl }: Observer): Promise<ReadModelRows> => {
   const database = await newDatabase(databaseUrl);
   const pool = new Pool({ connectionString: database.url, max: RUNNER_CONNECTIONS });

@@ -14,11 +14,13 @@ const OWED = `
 
 interface Rest {
   readonly isReached: boolean;
-  /** What still moves, or has not come to an end. */
+  /** Describes what is still active or unfinished. */
   readonly what: string;
 }
 
-/** What worlds' endpoints ask for. Where nothing is owed the checkpoint may stay behind until something is. */
+/**
+ * True for events that the worlds' endpoints subscribe to. The checkpoint may lag behind events that cause no delivery.
+ */
 const isOwed = (event: RecordedEvent): boolean => customerEvents(event).some(({ type }) => type.startsWith('message.'));
 
 const webhooksRest = async ({ pool }: Observer, last: RecordedEvent | undefined): Promise<string[]> => {
@@ -47,8 +49,8 @@ const look = async (observer: Observer, log: readonly RecordedEvent[]): Promise<
 };
 
 /**
- * Waits until every message has ended, every read model has seen the whole log, and no webhook is owed.
- * @returns null, or what had not come to rest in time: that is no violation by itself, but becomes several.
+ * Waits until every message has ended, every read model has processed the whole log, and no webhook is pending.
+ * @returns null, or what did not come to rest in time. That alone is no violation, but usually leads to several.
  */
 export const comeToRest = async (observer: Observer, timeoutMs: number): Promise<string | null> => {
   const endMs = performance.now() + timeoutMs;

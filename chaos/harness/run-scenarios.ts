@@ -1,19 +1,19 @@
-import type { Asked } from './arguments.ts';
+import type { RunOptions } from './arguments.ts';
 import { interleaved, shuffled } from './order.ts';
 import type { Scenario } from './scenario.ts';
 import type { Violation } from './violation.ts';
 
-/** Most of a scenario is waiting for leases: more at a time make each other late on two cores, fewer wait longer. */
+/** Scenarios mostly wait for leases. More at a time delay each other on two cores; fewer take longer overall. */
 const AT_ONCE = 6;
-/** Of a slice's end: what begins now takes about so long. */
+/** Typical duration of a scenario. None is started later than this before the end of a slice. */
 const SCENARIO_MS = 50_000;
 
-interface Ran {
+interface ScenarioResult {
   readonly name: string;
   readonly violations: readonly Violation[];
 }
 
-const attempt = async ({ name, run }: Scenario, seed: number): Promise<Ran> => {
+const attempt = async ({ name, run }: Scenario, seed: number): Promise<ScenarioResult> => {
   const beganMs = performance.now();
   const violations = await run(seed).catch((error: unknown): readonly Violation[] => [
     { promise: 'scenario', what: error instanceof Error ? (error.stack ?? error.message) : String(error) },
@@ -24,17 +24,20 @@ const attempt = async ({ name, run }: Scenario, seed: number): Promise<Ran> => {
   return { name, violations };
 };
 
-/** @param kinds lists of scenarios of one kind each. */
-const choose = (kinds: readonly (readonly Scenario[])[], { names, sliceMs, seed }: Asked): readonly Scenario[] => {
+/** @param kinds lists of scenarios, one list per kind. */
+const choose = (kinds: readonly (readonly Scenario[])[], { names, sliceMs, seed }: RunOptions): readonly Scenario[] => {
   const isWanted = ({ name }: Scenario): boolean => names.length === 0 || names.some((part) => name.includes(part));
   const wanted = kinds.map((scenarios) => scenarios.filter(isWanted));
   return interleaved(sliceMs === undefined ? wanted : wanted.map((scenarios) => shuffled(scenarios, seed)));
 };
 
-/** Some at a time, in order; those that want to be alone come last, one by one. */
-const runAll = async (scenarios: readonly Scenario[], { seed, sliceMs }: Asked): Promise<readonly Ran[]> => {
+/** Runs several scenarios at a time, in order. Those that must run alone come last, one by one. */
+const runAll = async (
+  scenarios: readonly Scenario[],
+  { seed, sliceMs }: RunOptions,
+): Promise<readonly ScenarioResult[]> => {
   const endMs = performance.now() + (sliceMs ?? Number.POSITIVE_INFINITY) - SCENARIO_MS;
-  const ran: Ran[] = [];
+  const ran: ScenarioResult[] = [];
   const work = async (queue: Scenario[]): Promise<void> => {
     for (let next = queue.shift(); next !== undefined && performance.now() < endMs; next = queue.shift()) {
       ran.push(await attempt(next, seed));
@@ -46,8 +49,8 @@ const runAll = async (scenarios: readonly Scenario[], { seed, sliceMs }: Asked):
   return ran;
 };
 
-/** Runs what was asked for and says what came of it, a line each. @returns how many are broken. */
-export const runScenarios = async (kinds: readonly (readonly Scenario[])[], asked: Asked): Promise<number> => {
+/** Runs the selected scenarios and prints one line for each. @returns the number of failures. */
+export const runScenarios = async (kinds: readonly (readonly Scenario[])[], asked: RunOptions): Promise<number> => {
   const wanted = choose(kinds, asked);
   const chosen = wanted.filter(({ skipped }) => skipped === undefined);
   for (const { name, skipped } of wanted) if (skipped !== undefined) console.log(`skipped ${name}: ${skipped}`);

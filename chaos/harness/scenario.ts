@@ -1,13 +1,13 @@
 import type { Violation } from './violation.ts';
 
-/** One bad day: it happens to a real program, and an oracle says what it broke. */
+/** A fault or crash of real programs. An oracle reports which promises it broke. */
 export interface Scenario {
-  /** In words, unique among all: `npm run chaos -- <part of a name>` runs it alone. */
+  /** Unique description: `npm run chaos -- <part of a name>` selects it. */
   readonly name: string;
-  /** Why it cannot run on this machine, in one phrase: then it is not run, and said to be skipped. */
+  /** Why this machine cannot run it, as a phrase. The scenario is then reported as skipped. */
   readonly skipped?: string;
-  /** Nothing else runs beside it: it needs the machine for itself. */
+  /** The scenario needs the whole machine, so no other runs at the same time. */
   readonly alone?: true;
-  /** @param seed of whatever the scenario leaves to chance; the same seed makes the same scenario. */
+  /** @param seed seed of all random choices; the same seed repeats the scenario. */
   run(seed: number): Promise<readonly Violation[]>;
 }

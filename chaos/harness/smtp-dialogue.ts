@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net';
-import { SMTP_COMMANDS, type SmtpAnswer, type SmtpCommand, type SmtpPlanAsked } from './smtp-plan.ts';
+import { type ActingSmtpPlan, SMTP_COMMANDS, type SmtpAnswer, type SmtpCommand } from './smtp-plan.ts';
 import type { SinkMail } from './smtp-sink.ts';
 
-/** One session with a client. */
+/** An SMTP session with one client. */
 export interface Dialogue {
   take(chunk: Buffer): void;
 }
 
 export interface DialogueOptions {
   readonly socket: Socket;
-  readonly plan: SmtpPlanAsked;
+  readonly plan: ActingSmtpPlan;
   onMail(mail: SinkMail): void;
 }
 
-/** The end of a message (RFC 5321 §4.1.1.4), and of a line. */
+/** End of a message (RFC 5321 §4.1.1.4); `LINE` is the end of a line. */
 const DOT = '\r\n.\r\n';
 const LINE = '\r\n';
 
@@ -32,7 +32,7 @@ const commandOf = (line: string): SmtpCommand => {
 
 const addressIn = (line: string): string => /<([^>]*)>/.exec(line)?.[1] ?? '';
 
-/** RFC 5321 §4.5.2: a dot that begins a line was doubled. */
+/** Removes the doubled dot at the start of a line (RFC 5321 §4.5.2). */
 const unstuffed = (text: string): string => text.replace(/^\.\./gm, '.');
 
 interface Envelope {
@@ -48,7 +48,7 @@ export const openDialogue = ({ socket, plan, onMail }: DialogueOptions): Dialogu
 
   const reply = (text: string): Promise<void> =>
     new Promise((resolve) => {
-      // The callback comes also where the socket is gone, or goes before all is written.
+      // The callback also fires if the socket is closed before everything is written.
       socket.write(text + LINE, () => resolve());
     });
 
@@ -63,7 +63,7 @@ export const openDialogue = ({ socket, plan, onMail }: DialogueOptions): Dialogu
     else if (said !== 'no answer') await reply(said.reply);
   };
 
-  /** @returns whether the client was answered as usual. */
+  /** @returns true if the client got the usual reply. */
   const answer = async (command: SmtpCommand, taken: () => void = () => undefined): Promise<boolean> => {
     const said = await plan.reach({ command, when: 'arrived' });
     if (said === undefined) {
@@ -86,7 +86,7 @@ export const openDialogue = ({ socket, plan, onMail }: DialogueOptions): Dialogu
     await answer('DOT', () => onMail(mail));
   };
 
-  /** What stands before the marker, taken out of the buffer; null: it has not come yet. */
+  /** Removes the text before the marker from the buffer and returns it; null: the marker has not arrived. */
   const before = (marker: string): string | null => {
     const end = buffer.indexOf(marker);
     if (end === -1) return null;

@@ -1,32 +1,35 @@
-/** What a client says; `CONNECT` stands for its arrival, `DOT` for the end of a message. */
+/** SMTP commands of a client, plus `CONNECT` for its connection and `DOT` for the end of a message. */
 export const SMTP_COMMANDS = ['CONNECT', 'EHLO', 'MAIL', 'RCPT', 'DATA', 'DOT', 'QUIT', 'RSET', 'OTHER'] as const;
 export type SmtpCommand = (typeof SMTP_COMMANDS)[number];
 
-/** `arrived`: the command is there and nothing is answered yet; `replied`: its reply is on its way. */
+/** `arrived`: the command has arrived and is not answered; `replied`: the reply has been sent. */
 export interface SmtpMoment {
   readonly command: SmtpCommand;
   readonly when: 'arrived' | 'replied';
 }
 
-/** What the server does instead of its usual reply; only counts when a command has arrived. */
+/** Replaces the usual reply. It has an effect only at `arrived`. */
 export type SmtpAnswer = { readonly reply: string } | 'no answer' | 'hang up';
 export type SmtpAct = () => Promise<SmtpAnswer | undefined> | SmtpAnswer | undefined;
 
-/** What the sink is told to do. */
+/** Actions planned for the sink. */
 export interface SmtpPlan {
-  /** Once, the n-th time (from 1, from now) that the moment comes, over all sessions. The server waits until it is done. */
+  /**
+   * Acts once, at the n-th occurrence of the moment (from 1, from now, over all sessions). The server waits for the
+   * action.
+   */
   at(moment: SmtpMoment, act: SmtpAct, nth?: number): void;
-  /** Every time. @returns ends it. */
+  /** Acts at every occurrence. @returns a function that ends it. */
   whenever(moment: SmtpMoment, act: SmtpAct): () => void;
 }
 
-/** The side of the plan that the dialogue asks. */
-export interface SmtpPlanAsked extends SmtpPlan {
-  /** @returns what the last of those who had something to do wants answered. */
+/** The plan with the method that the dialogue calls. */
+export interface ActingSmtpPlan extends SmtpPlan {
+  /** @returns the reply of the last action that chose one. */
   reach(moment: SmtpMoment): Promise<SmtpAnswer | undefined>;
 }
 
-interface Planned {
+interface PlannedAct {
   readonly moment: SmtpMoment;
   readonly act: SmtpAct;
   left: number;
@@ -36,10 +39,10 @@ interface Planned {
 const isSame = (one: SmtpMoment, other: SmtpMoment): boolean =>
   one.command === other.command && one.when === other.when;
 
-export const createSmtpPlan = (): SmtpPlanAsked => {
-  const planned = new Set<Planned>();
+export const createSmtpPlan = (): ActingSmtpPlan => {
+  const planned = new Set<PlannedAct>();
 
-  const isDue = (item: Planned): boolean => {
+  const isDue = (item: PlannedAct): boolean => {
     item.left -= 1;
     if (item.left > 0) return false;
     if (item.once) planned.delete(item);

@@ -3,19 +3,19 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type Dialogue, openDialogue } from './smtp-dialogue.ts';
 import { createSmtpPlan, type SmtpPlan } from './smtp-plan.ts';
 
-/** A message that was answered 250. */
+/** A message that was answered with 250. */
 export interface SinkMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** As sent, with dots unstuffed. */
+  /** The message as sent, with dots unstuffed. */
   readonly raw: string;
-  /** Milliseconds since the epoch when the final dot had arrived. */
+  /** Unix time in milliseconds when the final dot had arrived. */
   readonly atMs: number;
 }
 
 /**
- * A mail server of our own: it takes everything, keeps what it answered 250 for, and can be told to
- * do something when a command has arrived or a reply has been sent.
+ * Our own mail server. It accepts everything, keeps every message that it answered with 250, and can act when a command
+ * arrives or a reply has been sent.
  */
 export interface SmtpSink extends SmtpPlan {
   readonly url: string;
@@ -31,7 +31,7 @@ export const openSmtpSink = async (): Promise<SmtpSink> => {
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.setNoDelay(true);
-    socket.on('error', () => undefined); // clients are killed at any moment: that is the test
+    socket.on('error', () => undefined); // the scenarios kill clients at any moment
     socket.on('close', () => sockets.delete(socket));
     const dialogue: Dialogue = openDialogue({ socket, plan, onMail: (mail) => mails.push(mail) });
     socket.on('data', dialogue.take);

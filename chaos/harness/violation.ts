@@ -1,4 +1,4 @@
-/** Something a promise forbids, in one sentence that names what it is about. */
+/** A broken promise, with a sentence that names what it affects. */
 export interface Violation {
   readonly promise:
     | 'accepted is settled'

@@ -2,30 +2,30 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A post that was answered 2xx. */
+/** A post that was answered with a 2xx status. */
 export interface ReceivedPost {
-  /** `webhook-id`. */
+  /** Value of `webhook-id`. */
   readonly id: string;
   readonly body: string;
-  /** It has `webhook-replay`. */
+  /** True if the post has `webhook-replay`. */
   readonly isReplayed: boolean;
   readonly atMs: number;
 }
 
 export type ReceiverMoment = 'arrived' | 'replied';
 
-/** A customer's endpoint that keeps what it took, and can be told to do something when a post arrives or was answered. */
+/** A customer's endpoint. It keeps accepted posts and can act when a post arrives or has been answered. */
 export interface WebhookReceiver {
   readonly url: string;
   readonly posts: readonly ReceivedPost[];
-  /** Once, the n-th time from now. */
+  /** Acts once, at the n-th occurrence from now. */
   at(moment: ReceiverMoment, act: () => Promise<void> | void, nth?: number): void;
-  /** Status of the answers from now on. */
+  /** Sets the status of later responses. */
   answer(status: number): void;
   close(): Promise<void>;
 }
 
-interface Planned {
+interface PlannedAct {
   readonly moment: ReceiverMoment;
   readonly act: () => Promise<void> | void;
   left: number;
@@ -33,7 +33,7 @@ interface Planned {
 
 export const openWebhookReceiver = async (): Promise<WebhookReceiver> => {
   const posts: ReceivedPost[] = [];
-  let planned: readonly Planned[] = [];
+  let planned: readonly PlannedAct[] = [];
   let status = 200;
 
   const reach = async (moment: ReceiverMoment): Promise<void> => {

@@ -12,44 +12,44 @@ import { provision, SENDER } from './provision.ts';
 import { openSmtpSink, type SmtpSink } from './smtp-sink.ts';
 import { openWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts';
 
-/** Everything a scenario plays with: real programs, a load on them, and those who see what comes out. */
+/** The surroundings of a scenario: real programs, a load, and observers of the results. */
 export interface World {
   readonly programs: Programs;
   readonly load: Load;
-  /** Of an admin, the one that the load is sent with. */
+  /** An admin key, used by the load. */
   readonly key: string;
   readonly sink: SmtpSink;
   readonly receiver: WebhookReceiver;
-  /** Whom the programs ask; it knows the records of the domain that the load is sent from. */
+  /** Name server of the programs. It has the records of the load's domain. */
   readonly dns: TestNameServer;
   readonly disturbances: Disturbances;
-  /** Settings by which an observer reaches the same log and database, past any fault. */
+  /** Settings with which an observer reaches the same log and database, unaffected by faults. */
   readonly observed: Environment;
-  /** The database's process where it is the world's own. @throws {Error} it is not running. */
+  /** Process id of the world's own database. @throws {Error} if it is not running. */
   postmasterPid(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Where the engines of a world are, as they are. */
+/** Addresses of a world's engines, without proxies. */
 export interface Addresses {
-  /** Absent: built in. */
+  /** Absent: built-in database. */
   readonly databaseUrl?: string;
   readonly mailUrl: string;
   readonly webhookUrl: string;
 }
 
 export interface WorldOptions {
-  /** The program on its built-in database, in one process, instead of one database of the shared server. */
+  /** Uses one process with its built-in database instead of a database on the shared server. */
   readonly builtIn?: boolean;
-  /** PostgreSQL (administrator's URL) to make the world's database on, in place of the shared server. */
+  /** Administrator URL of a PostgreSQL server to use instead of the shared one. */
   readonly postgresUrl?: string;
-  /** Settings of the log that an observer and the programs have in common: EVENTSTORE_URL. */
+  /** Log settings shared by observers and programs: EVENTSTORE_URL. */
   readonly log?: Environment;
-  /** Settings of all programs, which win: this is where proxies come in. */
+  /** Settings for all programs, with the highest precedence. Scenarios insert proxies here. */
   env?(addresses: Addresses): Environment | Promise<Environment>;
-  /** What webhooks are posted to instead of the receiver itself. */
+  /** Webhook target to use instead of the receiver itself. */
   webhookUrl?(receiverUrl: string): string | Promise<string>;
-  /** Settings of each program by its name. Default: one, `service`, with all roles. */
+  /** Settings by program name. Default: one, `service`, with all roles. */
   readonly programs?: Readonly<Record<string, Environment>>;
 }
 
@@ -69,13 +69,13 @@ const isPostgres = (pid: number): Promise<boolean> =>
     () => false,
   );
 
-/** A built-in database outlives a program that was killed. */
+/** A built-in database outlives a killed program. */
 const killDatabaseIn = async (folder: string): Promise<void> => {
   const pid = await pidIn(folder).catch(() => 0);
   if (await isPostgres(pid)) process.kill(pid, 'SIGQUIT');
 };
 
-/** A world with nothing running in it yet: call `programs.start()`. */
+/** Opens a world without running programs; `programs.start()` starts them. */
 export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
   const { log = {}, programs: environments = { service: {} } } = options;
   const folder = await newFolder();

@@ -6,7 +6,7 @@ type BadDay = (world: World, machine: Machine) => void;
 const FREEZE_MS_MIN = 1000;
 const FREEZE_MS_MAX = 40_000;
 
-/** What befalls a machine as a whole, at any time. */
+/** Faults of whole machines, at any time. */
 const BAD_DAYS: readonly BadDay[] = [
   (_world, machine) => machine.life()?.process.kill(),
   ({ ground }, machine) => machine.life()?.process.freeze(ground.random.between(FREEZE_MS_MIN, FREEZE_MS_MAX)),
@@ -18,7 +18,7 @@ const BAD_DAYS: readonly BadDay[] = [
 ];
 const DAYS_MAX = 4;
 
-/** Plans bad days for the time until `untilMs`. */
+/** Plans faults of machines until `untilMs`. */
 export const planBadDays = (world: World, machines: readonly Machine[], untilMs: number): void => {
   const { random, scheduler } = world.ground;
   const count = random.between(0, DAYS_MAX);

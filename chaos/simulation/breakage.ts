@@ -5,7 +5,7 @@ import type { Destinations } from '../../src/workers/delivery/due.ts';
 import type { Timetable } from '../../src/workers/delivery/sweep.ts';
 import type { Process } from './process.ts';
 
-/** A part that breaks its promise: the rules must find it. */
+/** A deliberately broken part, which the rules must detect. */
 export interface Breakage {
   readonly store?: (store: EventStore, process: Process) => EventStore;
   readonly transport?: (transport: MailTransport) => MailTransport;

@@ -20,7 +20,7 @@ const withAppend = (store: EventStore, append: (append: Append) => Promise<Appen
   append,
 });
 
-/** Parts that break a promise, each in a way seen in the field: a simulation that misses one proves little. */
+/** Broken parts modelled on real bugs. A simulation that misses one of them proves little. */
 export const BROKEN_PARTS: Readonly<Record<string, Breakage>> = {
   'a worker that ignores the lease': {
     store: (store) => ({

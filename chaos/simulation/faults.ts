@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** What can go wrong with one call of a process. */
+/** Faults of a single call by a process. */
 export const FAULTS = [
   'append refused',
   'append lost',
@@ -30,19 +30,22 @@ export const FAULTS = [
 export type Fault = (typeof FAULTS)[number];
 
 export interface Faults {
-  /** Whether it goes wrong this time. */
+  /** True if the fault occurs this time. */
   strikes(fault: Fault): boolean;
-  /** From now on nothing goes wrong. */
+  /** Ends all faults. */
   end(): void;
   haveEnded(): boolean;
 }
 
-/** Of calls: rare ones find what needs a single fault, frequent ones what needs several together. */
+/** Fault rates per call. Low rates find bugs that need one fault, high rates those that need several together. */
 const RATES = [0.01, 0.04, 0.15];
-/** A process makes hundreds of calls: more often and it never gets anything done. */
+/**
+ * Rates at which a process dies or freezes during a call. It makes hundreds of calls, so at higher rates it would never
+ * finish anything.
+ */
 const PERIL_RATES = [0.001, 0.004, 0.015];
 const PERILS: readonly Fault[] = ['crash', 'freeze'];
-/** Each run has some faults and not others: all together would hide what one alone lets happen. */
+/** Share of faults that are active in a run. If all were active, some would hide the effects of others. */
 const SHARE = 0.35;
 
 export const createFaults = (random: Random): Faults => {

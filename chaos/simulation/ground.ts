@@ -4,35 +4,35 @@ import { createRandom, type Random } from './random.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import { createTrace, type Trace } from './trace.ts';
 
-/** Something that befell a process and makes it doubtful what it did around that time. */
+/** A fault that makes the actions of a process around that time doubtful. */
 export interface Disturbance {
-  /** `EVERYBODY`: it may have been any. */
+  /** `EVERYBODY`: any process may be affected. */
   readonly process: string;
   readonly atMs: number;
 }
 
-/** Chance, time and trouble: what everything in a simulation stands on. */
+/** Randomness, time and faults: the base of everything in a simulation. */
 export interface Ground {
   readonly seed: number;
   readonly random: Random;
   readonly trace: Trace;
   readonly scheduler: Scheduler;
   readonly faults: Faults;
-  /** Wall clock at the beginning. */
+  /** Wall clock at the start. */
   readonly startMs: number;
   latencyMs(): number;
-  /** Notes that something befell a process, so that rules know when it is excused. */
+  /** Records that a fault affected a process, so that rules can excuse it. */
   disturbed(process: string, what: string): void;
   disturbances(): readonly Disturbance[];
-  /** The answer comes, soon or late. */
+  /** The response arrives, with some latency. */
   plainFate(): Fate;
-  /** As `plainFate`, but where the fault strikes nothing arrives and the process is told so. */
+  /** Like `plainFate`, but if the fault occurs, the call never arrives and the process gets the error. */
   fateUnless(fault: Fault, error: () => Error): Fate;
 }
 
 export const EVERYBODY = '*';
 const START = '2026-01-01T00:00:00.000Z';
-/** Most answers come at once or nearly; the others show what order things can come in. */
+/** Most responses arrive almost at once; the rest vary the order of arrivals. */
 const LATENCIES_MS = [0, 1, 1, 2, 3, 5, 8, 30];
 /** Longer than any time-out of a call to a healthy server, shorter than a lease. */
 const SLOW_MS_MAX = 3000;

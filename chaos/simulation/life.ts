@@ -19,7 +19,7 @@ import { processVault } from './parts/vault.ts';
 import { createProcess, type Process } from './process.ts';
 import type { World } from './world.ts';
 
-/** A process of the service with all roles, from its start to its end. */
+/** A process of the service with all roles, from start to end. */
 export interface Life {
   readonly process: Process;
   readonly workers: Workers;
@@ -27,7 +27,7 @@ export interface Life {
   readonly loadKeyCache: LoadKeyCache;
 }
 
-/** The transport of test keys answers at once: it takes its time here, and the process may die meanwhile. */
+/** The transport for test keys normally answers at once. Here it takes time, in which the process may die. */
 const simulatedTransport = ({ ground }: World, process: Process): MailTransport => {
   const transport = createSimulatedTransport();
   return {
@@ -53,7 +53,7 @@ const queriesOf = ({ ground, readModels }: World, process: Process) => {
   };
 };
 
-/** Whoever writes that a destination gets nothing keeps to it, even where the log never has it. */
+/** Records suspensions that a process appends, because the process applies them even if the log never receives them. */
 const hearing = (store: EventStore, { suspended }: Operators): EventStore => ({
   ...store,
   append: (append) => {
@@ -110,7 +110,7 @@ export const createLife = (
     trackingKeys: TRACKING_KEYS,
     onFatal: (error) => world.violate('scenario', `${name} was told to end: ${String(error)}`),
   });
-  // Not started: it would poll the log four times a second, and nothing authenticates here.
+  // Loaded once and never started: polling would read the log four times a second, and nothing authenticates here.
   const { load: loadKeyCache } = createKeyCache({ store, system, logger, capturing: true });
   return { process, workers, context, loadKeyCache };
 };

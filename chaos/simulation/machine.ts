@@ -2,20 +2,20 @@ import type { Breakage } from './breakage.ts';
 import { createLife, type Life } from './life.ts';
 import type { World } from './world.ts';
 
-/** Something that keeps one process of the service running, as a supervisor does. */
+/** Keeps one process of the service running, like a supervisor. */
 export interface Machine {
-  /** null: it is down. */
+  /** null while the process is down. */
   life(): Life | null;
-  /** SIGTERM; it is started again like one that died. */
+  /** Sends SIGTERM. The process is then restarted like one that died. */
   stop(): void;
 }
 
-/** As long as a process may take to end before it is killed. */
+/** Time that a process has to end before it is killed. */
 const STOP_MS_MAX = 10_000;
 const RESTART_MS_MAX = 12_000;
-/** Once the trouble is over, processes that are down come up soon. */
+/** Restart delay after faults have ended. */
 const RESTART_MS_CALM = 500;
-/** Two clocks are then less apart than the time between an attempt's deadline and the end of its lease. */
+/** Maximum clock difference. It must stay below the time between an attempt's deadline and the end of its lease. */
 const SKEW_MS_MAX = 4000;
 
 export const createMachine = (world: World, name: string, breakage: Breakage): Machine => {

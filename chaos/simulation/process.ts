@@ -1,12 +1,12 @@
 import type { Logger, System } from '../../src/lib/async/async.ts';
 import type { Ground } from './ground.ts';
-import type { Planned } from './scheduler.ts';
+import type { ScheduledStep } from './scheduler.ts';
 
-/** What becomes of one call of a process to something outside of it. */
+/** Fate of a call that leaves a process. */
 export interface Fate {
-  /** When it takes effect there; null: never. */
+  /** When it takes effect; null: never. */
   readonly arrivesAfterMs: number | null;
-  /** What the process is told in place of the answer; null: it gets the answer. */
+  /** The error that the process gets instead of a response; null: it gets the response. */
   readonly failure: { readonly afterMs: number; readonly error: Error } | null;
 }
 
@@ -16,21 +16,21 @@ export interface Call<T> {
   work(): Promise<T>;
 }
 
-/** One life of one process: what is in its memory is gone when it dies, and nothing of it ever goes on. */
+/** One life of a process. When it dies, its memory is lost and none of its work continues. */
 export interface Process {
   readonly name: string;
   readonly system: System;
   readonly logger: Logger;
   isAlive(): boolean;
-  /** It stands still, and does nothing before it thaws. */
+  /** A frozen process does nothing until it thaws. */
   isFrozen(): boolean;
-  /** In this process: never if it has died by then, late if it is frozen. */
-  later(delayMs: number, what: string, run: () => void): Planned;
+  /** Schedules work in this process. It never runs if the process has died by then, and runs late if it is frozen. */
+  later(delayMs: number, what: string, run: () => void): ScheduledStep;
   call<T>(call: Call<T>): Promise<T>;
-  /** This may be the moment at which it dies or stands still. */
+  /** A moment at which the process may die or freeze. */
   peril(): void;
   kill(): void;
-  /** It has ended by itself, without jobs in flight. */
+  /** Ends the process in an orderly way, without jobs in flight. */
   end(): void;
   freeze(ms: number): void;
   onDeath(listener: () => void): () => void;
@@ -38,7 +38,7 @@ export interface Process {
 
 const NEVER = { cancel: (): void => undefined };
 const FREEZE_MS_MIN = 500;
-/** Longer than a lease and its successor. */
+/** Longer than two consecutive leases. */
 const FREEZE_MS_MAX = 45_000;
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -73,10 +73,10 @@ export const createProcess = (ground: Ground, name: string, skewMs: number): Pro
     else if (faults.strikes('freeze')) freeze(random.between(FREEZE_MS_MIN, FREEZE_MS_MAX));
   };
 
-  const later = (delayMs: number, what: string, run: () => void): Planned => {
+  const later = (delayMs: number, what: string, run: () => void): ScheduledStep => {
     if (!alive) return NEVER;
     let cancelled = false;
-    const plan = (ms: number): Planned => scheduler.after(ms, `${name} ${what}`, arrive);
+    const plan = (ms: number): ScheduledStep => scheduler.after(ms, `${name} ${what}`, arrive);
     const arrive = (): void => {
       if (!alive || cancelled) return;
       const frozenMs = frozenUntilMs - scheduler.nowMs();

@@ -1,10 +1,10 @@
-/** The one source of chance of a simulation: the same seed gives the same numbers, in the order they are asked for. */
+/** The only source of randomness in a simulation. The same seed gives the same sequence. */
 export interface Random {
   /** In [0, 1). */
   next(): number;
-  /** Whole, from the first to the last, both included. */
+  /** A whole number between the bounds, both included. */
   between(from: number, to: number): number;
-  /** True so often: 0 never, 1 always; asked with 0 it draws nothing. */
+  /** True with this probability; 0 draws no number. */
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   bytes(length: number): Uint8Array;
@@ -15,7 +15,7 @@ export interface Random {
 const WARM_UP = 12;
 const UINT32 = 2 ** 32;
 
-/** sfc32: small, quick, and passes the usual batteries. */
+/** sfc32: small, fast and statistically sound. */
 const createGenerator = (seed: number): (() => number) => {
   let [a, b, c, counter] = [seed >>> 0, Math.floor(seed / UINT32) >>> 0, 0x9e3779b9, 1];
   const next = (): number => {

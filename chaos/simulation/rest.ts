@@ -3,14 +3,14 @@ import type { Operators } from './parts/operators.ts';
 import type { Process } from './process.ts';
 import type { World } from './world.ts';
 
-/** `busy`: something is being done. `idle`: nothing is, until something is due. `done`: nothing ever will be. */
+/** `busy`: work is in progress. `idle`: the next work is due later. `done`: no work will ever be due. */
 export type Rest = 'busy' | 'idle' | 'done';
 
 const timeOf = (value: unknown): number => (typeof value === 'string' ? Date.parse(value) : Number.NEGATIVE_INFINITY);
 
 const isDoing = (process: Process): boolean => process.isAlive() && !process.isFrozen();
 
-/** Whoever is down or frozen does nothing before an appointment. */
+/** True if no work is in progress. A process that is down or frozen does none before its next appointment. */
 const isQuiet = ({ engine, requests, readModels, owed, unlisted }: World): boolean =>
   engine.waiting.size === 0 &&
   readModels.isCaughtUp() &&
@@ -18,7 +18,9 @@ const isQuiet = ({ engine, requests, readModels, owed, unlisted }: World): boole
   unlisted.size === 0 &&
   ![...engine.hands.values(), ...requests.values()].some(isDoing);
 
-/** What is due at a destination that gets nothing waits until it does, or the message's time is over. */
+/**
+ * When a due message can be sent. A suspended destination delays it until the suspension ends or the message expires.
+ */
 const leavesMs = (row: Readonly<Record<string, unknown>>, { suspendedUntilMs, expiryLateMs }: Operators): number => {
   const { environment, dueAt, destination, expiresAt } = row;
   if (environment === 'test') return timeOf(dueAt);
@@ -26,7 +28,7 @@ const leavesMs = (row: Readonly<Record<string, unknown>>, { suspendedUntilMs, ex
   return Math.max(timeOf(dueAt), Math.min(suspendedUntilMs(domain), timeOf(expiresAt) + expiryLateMs(domain)));
 };
 
-/** When the next thing is due (ms since the epoch): a message, a webhook or the end of a key; infinity: nothing is. */
+/** When the next message, webhook or key expiry is due, Unix time in milliseconds; infinity: never. */
 export const nextDueMs = ({ readModels: { tables }, owed, operators }: World): number => {
   const messages = [...(tables.get('deliveries')?.values() ?? [])].map((row) => leavesMs(row, operators));
   const keys = [...(tables.get('api_keys')?.values() ?? [])].flatMap(({ status, expiresAt, expiryNoted }) =>
@@ -35,7 +37,7 @@ export const nextDueMs = ({ readModels: { tables }, owed, operators }: World): n
   return Math.min(...messages, ...keys, ...owed.dues.values());
 };
 
-/** Attempts are held until no process holds any. */
+/** True while a running process holds an attempt. */
 const isSending = ({ attempts, ground }: World, machines: readonly Machine[]): boolean => {
   const nowMs = ground.startMs + ground.scheduler.nowMs();
   const doing = new Set(

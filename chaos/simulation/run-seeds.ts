@@ -1,22 +1,22 @@
-import { type Simulated, simulate } from './simulate.ts';
+import { type RunResult, simulate } from './simulate.ts';
 
-/** Which seeds, one after another. */
+/** A range of seeds to run in sequence. */
 export interface Seeds {
   readonly from: number;
-  /** No run is begun later than this. */
+  /** No run starts later than this. */
   readonly forMs: number;
 }
 
 export interface RanSeeds {
   readonly count: number;
   readonly steps: number;
-  /** The first run that broke something, done again with its trace; null: none did. */
-  readonly broken: Simulated | null;
-  /** Its trace was the same the second time. */
+  /** The first failing run, repeated with its trace; null: none failed. */
+  readonly broken: RunResult | null;
+  /** True if the repetition had the same trace. */
   readonly repeats: boolean;
 }
 
-/** Simulates seed after seed, the first whatever the time, until one breaks something or time is up. */
+/** Runs seeds until one breaks a rule or time is up. The first seed always runs. */
 export const runSeeds = async ({ from, forMs }: Seeds): Promise<RanSeeds> => {
   const endMs = performance.now() + forMs;
   let steps = 0;

@@ -1,23 +1,23 @@
 import type { Random } from './random.ts';
 import type { Trace } from './trace.ts';
 
-/** Something that will happen; until then it can be taken back. */
-export interface Planned {
+/** A scheduled step, which can be cancelled until it runs. */
+export interface ScheduledStep {
   cancel(): void;
 }
 
-/** Time that stands still while anything is done. What is due at the same moment comes in an order left to chance. */
+/** Simulated time, which does not pass while a step runs. Steps due at the same time run in random order. */
 export interface Scheduler {
-  /** Since the simulation began. */
+  /** Milliseconds since the simulation began. */
   nowMs(): number;
-  after(delayMs: number, what: string, run: () => void): Planned;
-  /** As `after`, for what idle time may not pass by. */
-  appoint(delayMs: number, what: string, run: () => void): Planned;
-  /** Infinity: there is no appointment. */
+  after(delayMs: number, what: string, run: () => void): ScheduledStep;
+  /** Like `after`, but skipping idle time never jumps past it. */
+  appoint(delayMs: number, what: string, run: () => void): ScheduledStep;
+  /** Infinity if there is no appointment. */
   nextAppointmentMs(): number;
-  /** The next thing that happens, and all that follows from it at once. @returns false: nothing is planned. */
+  /** Runs the next step and everything that follows from it immediately. @returns false if no step is scheduled. */
   step(): Promise<boolean>;
-  /** Nothing happens until then: whatever was due earlier comes late, as after a pause of the whole machine. */
+  /** Advances time without running anything, like a pause of the whole machine. Steps that were due run late. */
   skipTo(atMs: number): void;
   steps(): number;
 }
@@ -32,10 +32,10 @@ interface Step {
 const isBefore = (left: Step, right: Step): boolean =>
   left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
 
-/** A binary heap: earliest first. */
+/** Binary heap, earliest step first. */
 const createHeap = () => {
   const steps: Step[] = [];
-  const at = (index: number): Step => steps[index] as Step; // callers stay within the length
+  const at = (index: number): Step => steps[index] as Step; // callers keep the index within bounds
 
   const swap = (one: number, other: number): void => {
     const kept = at(one);
@@ -83,7 +83,7 @@ const createHeap = () => {
   };
 };
 
-/** Ends once every promise that could go on has gone on. */
+/** Resolves once every pending promise reaction has run. */
 const microtasks = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const createScheduler = (random: Random, trace: Trace): Scheduler => {

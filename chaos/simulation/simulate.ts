@@ -18,13 +18,13 @@ export interface SimulateOptions {
   readonly keepTrace?: boolean;
 }
 
-/** One run: what it broke, and what tells it from any other. */
-export interface Simulated {
+/** Result of a run: the broken rules and a fingerprint. */
+export interface RunResult {
   readonly seed: number;
   readonly violations: readonly Violation[];
-  /** The same for the same seed, and for no other. */
+  /** Determined by the seed; different for each. */
   readonly digest: string;
-  /** Empty unless kept. */
+  /** Empty unless the trace is kept. */
   readonly trace: readonly string[];
   readonly steps: number;
   readonly accepted: number;
@@ -38,13 +38,13 @@ const ACTIONS_MAX = 6;
 const TROUBLE_MS_MIN = 3000;
 const TROUBLE_MS_MAX = 30_000;
 const KEY_SHARE = 0.15;
-/** More than any run needs: who takes so many goes in circles. */
+/** More than any run needs: a run that reaches it is in an endless loop. */
 const STEPS_MAX = 40_000;
-/** Once nothing goes wrong, whatever is due is done by then, by the slowest clock and after the longest stand-by. */
+/** Deadline after the faults have ended. It covers the slowest clock and the longest stand-by. */
 const LATE_MS_MAX = 60_000;
-/** How often it is looked whether all is done: looking costs as much as some steps. */
+/** Steps between checks for completion, because a check costs as much as some steps. */
 const LOOK_EVERY_STEPS = 40;
-/** Idle waits of the service pass by unsimulated when nothing is due for longer than this. */
+/** Idle time longer than this is skipped instead of simulated. */
 const IDLE_MS = 1500;
 
 const client = async (desk: Desk, untilMs: number): Promise<void> => {
@@ -65,7 +65,7 @@ const stepUntil = async ({ ground: { scheduler }, violations }: World, isDone: (
   return false;
 };
 
-/** Where everybody waits, time passes at once; what wakes up by then wakes up late, as it may. */
+/** Skips idle time when every process waits. Steps due by then run late, which is allowed. */
 const skipIdleTime = (world: World, machines: readonly Machine[]): Rest => {
   const { scheduler, startMs } = world.ground;
   const rest = restOf(world, machines);
@@ -77,12 +77,12 @@ const skipIdleTime = (world: World, machines: readonly Machine[]): Rest => {
 
 const isWorking = (machine: Machine): boolean => machine.life()?.process.isFrozen() === false;
 
-/** Nothing goes wrong any more: all that was accepted has to come to its end by itself. */
+/** Runs without faults until everything accepted has ended. */
 const settle = async (world: World, machines: readonly Machine[]): Promise<void> => {
   const { scheduler, startMs } = world.ground;
   const settled = await stepUntil(world, () => {
     const rest = skipIdleTime(world, machines);
-    // Whoever was frozen may have something accepted long after it was due: it is late from then on.
+    // A process that was frozen may accept a message long after it was due; lateness counts from then.
     const lastMs = world.log.events().at(-1)?.atMs ?? 0;
     const lateMs = scheduler.nowMs() - Math.max(nextDueMs(world) - startMs, lastMs);
     if (rest === 'idle' && lateMs > LATE_MS_MAX && machines.every(isWorking))
@@ -109,11 +109,11 @@ const trouble = async (world: World, machines: readonly Machine[], desk: Desk): 
   });
 };
 
-/** Runs the whole core once, on one thread, in a time of its own. The seed decides everything. */
+/** Runs the whole core once, on one thread, in simulated time. The seed determines everything. */
 export const simulate = async (
   seed: number,
   { breakage = {}, keepTrace = false }: SimulateOptions = {},
-): Promise<Simulated> => {
+): Promise<RunResult> => {
   const world = createWorld(seed, { keepTrace });
   const { random, scheduler, trace, disturbances } = world.ground;
   watchLog(world);

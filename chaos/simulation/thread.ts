@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { runSeeds, type Seeds } from './run-seeds.ts';
 
-/** A thread of its own: a simulation never waits for anything, and others do. */
+/** Runs in its own thread, because a simulation never yields to other work. */
 parentPort?.postMessage(await runSeeds(workerData as Seeds));

@@ -1,13 +1,13 @@
-/** What happened, in order: two runs did the same if their digests are the same. */
+/** An ordered record of a run. Two runs are identical if their digests are. */
 export interface Trace {
   note(atMs: number, what: string): void;
-  /** Of all that was noted so far; 16 hex digits. */
+  /** Digest of everything recorded so far; 16 hexadecimal digits. */
   digest(): string;
   /** Empty unless lines are kept. */
   lines(): readonly string[];
 }
 
-/** FNV-1a, twice with different beginnings: faster than a cryptographic hash, and traces are not forged. */
+/** FNV-1a with two offsets. It is faster than a cryptographic hash, and traces need no protection against forgery. */
 const PRIME = 16_777_619;
 const FIRST = 0x811c9dc5;
 const SECOND = 0x01000193 ^ 0x5bd1e995;

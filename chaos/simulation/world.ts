@@ -3,7 +3,7 @@ import { createGround, type Ground } from './ground.ts';
 import { type AttemptInFlight, watchAttempts } from './parts/attempts-in-flight.ts';
 import { createLog, type Log } from './parts/log.ts';
 import { createOperators, type Operators } from './parts/operators.ts';
-import { createOwed, type Owed } from './parts/owed.ts';
+import { createPendingDeliveries, type PendingDeliveries } from './parts/owed.ts';
 import { createPostOffice, type PostOffice } from './parts/post-office.ts';
 import { createQueueEngine, type QueueEngine } from './parts/queue.ts';
 import { createReadModels, type ReadModels } from './parts/read-models.ts';
@@ -21,26 +21,26 @@ export interface World {
   readonly office: PostOffice;
   readonly operators: Operators;
   readonly receiver: Receiver;
-  /** By recipient id. */
+  /** Attempts in flight by recipient id. */
   readonly attempts: ReadonlyMap<string, AttemptInFlight>;
-  readonly owed: Owed;
-  /** Of addresses that bounced for good and are not on the list yet. */
+  readonly owed: PendingDeliveries;
+  /** Digests of addresses that have bounced permanently and are not on the list yet. */
   readonly unlisted: ReadonlySet<string>;
   readonly readModels: ReadModels;
-  /** Requests of clients that have not been answered, and who has them. */
+  /** Unanswered client requests and the processes that handle them. */
   readonly requests: Map<object, Process>;
   readonly violations: readonly Violation[];
   violate(promise: Violation['promise'], what: string): void;
 }
 
-/** More say nothing new about one run. */
+/** More violations of one run add no information. */
 const VIOLATIONS_MAX = 10;
 
 export const createWorld = (seed: number, options: { readonly keepTrace: boolean }): World => {
   const ground = createGround(seed, options);
   const plainVault = createVault();
   const log = createLog(ground, plainVault.contents);
-  const owed = createOwed(ground, log);
+  const owed = createPendingDeliveries(ground, log);
   const vault = { ...plainVault, webhookDeliveries: owed.noticing(plainVault.webhookDeliveries) };
   const operators = createOperators(ground, log);
   const violations: Violation[] = [];

@@ -8,11 +8,11 @@ import type { Violation } from '../violation.ts';
 
 const violation = (what: string): Violation => ({ promise: 'accepted is settled', what });
 
-/** By Message-ID and address, lower case. */
+/** Delivered copies by Message-ID and lower-case address. */
 const arrivals = ({ mails }: Evidence): ReadonlySet<string> =>
   new Set(mails.flatMap((mail) => mail.to.map((to) => `${messageIdOf(mail)} ${to.toLowerCase()}`)));
 
-/** Addresses of a message's recipients by their ids. */
+/** Recipient addresses of a message by recipient id. */
 const addressesOf = ({ contents }: Evidence, { accepted: { contentId } }: ExistingMessage) => {
   const body = contents.get(contentId);
   return new Map(body?.kind === 'message' ? body.recipients.map(({ id, address }) => [id, address.toLowerCase()]) : []);
@@ -23,7 +23,7 @@ const openOnes = ({ accepted: { messageId }, recipients }: ExistingMessage): rea
     .filter(({ status }) => isOpen(status))
     .map(({ id, status }) => violation(`${messageId} was accepted, and its recipient ${id} still is ${status}`));
 
-/** The log says delivered: then the mail server says so too. */
+/** Every delivery in the log must be confirmed by the mail server. */
 const pretended = (
   evidence: Evidence,
   arrived: ReadonlySet<string>,
@@ -39,7 +39,7 @@ const pretended = (
 const forgotten = (known: ReadonlyMap<string, ExistingMessage>, { id }: AcceptedMessage): readonly Violation[] =>
   known.has(id) ? [] : [violation(`${id} was answered 202 and is not in the log`)];
 
-/** A client that was refused need not fear that it was accepted all the same. */
+/** A message must not be accepted if its client got a rejection. */
 const acceptedYetRefused = ({ refused, contents }: Evidence): readonly Violation[] => {
   const marked = [...contents.values()].flatMap((body) => (body.kind === 'message' ? [body.headers['X-Load']] : []));
   return refused
@@ -47,7 +47,7 @@ const acceptedYetRefused = ({ refused, contents }: Evidence): readonly Violation
     .map((marker) => violation(`${marker} was refused at last, and is in the log`));
 };
 
-/** Every 202 is in the log, has ended, and if it was delivered then really so. */
+/** Every 202 must be in the log and have ended, and every delivery must be real. */
 export const acceptedIsSettled = (evidence: Evidence): readonly Violation[] => {
   const messages = messagesOf(evidence.events);
   const known = new Map(messages.map((message) => [message.accepted.messageId, message]));

@@ -5,19 +5,19 @@ import type { Violation } from '../violation.ts';
 
 const violation = (what: string): Violation => ({ promise: 'domains', what });
 
-/** A key in the log without its private half signs nothing, and its mail waits for ever. */
+/** A key without its private half cannot sign, so its mail would wait forever. */
 const keysWithoutSecrets = ({ keys }: Evidence): readonly Violation[] =>
   keys
     .filter(({ fits, isDestroyed }) => !fits && !isDestroyed)
     .map(({ selector }) => violation(`the vault does not hold the private half of the key ${selector}`));
 
-/** Whoever is told that a key is destroyed relies on it. */
+/** A key recorded as destroyed must really be gone. */
 const destroyedInName = ({ keys }: Evidence): readonly Violation[] =>
   keys
     .filter(({ fits, isDestroyed }) => fits && isDestroyed)
     .map(({ selector }) => violation(`the vault holds the private half of the key ${selector}, which is destroyed`));
 
-/** What leaves is signed by keys that the log knows. */
+/** Every mail must be signed with keys from the log. */
 const unsigned = ({ keys, mails }: Evidence): readonly Violation[] => {
   const known = new Set(keys.map(({ selector }) => selector));
   return mails.flatMap((mail) => {
@@ -28,7 +28,7 @@ const unsigned = ({ keys, mails }: Evidence): readonly Violation[] => {
   });
 };
 
-/** A domain is verified while it holds its name, which one of several that prove it does. */
+/** A name belongs to one verified domain, even if several domains prove it. */
 const namesOfOthers = (events: readonly RecordedEvent[]): readonly Violation[] => {
   const holders = new Map<string, string>();
   return events.flatMap(({ type, data }) => {
@@ -39,7 +39,7 @@ const namesOfOthers = (events: readonly RecordedEvent[]): readonly Violation[] =
   });
 };
 
-/** Each key has both halves until it is destroyed, mail is signed, and a verified name is its domain's alone. */
+/** Keys have both halves until they are destroyed, mail is signed, and a verified name belongs to one domain. */
 export const domainsAreWhole = (evidence: Evidence): readonly Violation[] => [
   ...keysWithoutSecrets(evidence),
   ...destroyedInName(evidence),

@@ -12,7 +12,7 @@ const addressesOf = ({ contents }: Evidence, { accepted: { contentId } }: Existi
   return body?.kind === 'message' ? body.recipients.map(({ address }) => address.toLowerCase()) : [];
 };
 
-/** Whom a mail reached without having been sent to, and mail that left before its time. */
+/** Finds recipients that the message did not have, and mail sent before its time. */
 const problemsOf = (evidence: Evidence, mail: SinkMail, message: ExistingMessage): readonly Violation[] => {
   const addressees = addressesOf(evidence, message);
   const strangers = mail.to.filter((to) => !addressees.includes(to.toLowerCase()));
@@ -24,7 +24,7 @@ const problemsOf = (evidence: Evidence, mail: SinkMail, message: ExistingMessage
   ];
 };
 
-/** Every mail that arrived belongs to an accepted message, went to one of its recipients, and not before its time. */
+/** Every mail must belong to an accepted message, reach one of its recipients and not be early. */
 export const noStrangeMail = (evidence: Evidence): readonly Violation[] => {
   const messages = new Map(messagesOf(evidence.events).map((each) => [each.accepted.internetMessageId, each]));
   return evidence.mails.flatMap((mail) => {

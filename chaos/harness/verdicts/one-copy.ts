@@ -8,20 +8,20 @@ import type { Violation } from '../violation.ts';
 
 const violation = (what: string): Violation => ({ promise: 'one copy', what });
 
-/** Clocks of processes on one machine agree to less than this; times in events are rounded. */
+/** Covers clock differences between processes on one machine and rounding in event times. */
 const SLACK_MS = 50;
 
 type Doubt = Extract<RecordedEvent<MessageEvent>, { type: 'AttemptOutcomeUnknown' }>;
 type Start = Extract<RecordedEvent<MessageEvent>, { type: 'AttemptStarted' }>;
 
-/** Something bad happened while the attempt was in flight. */
+/** True if a fault occurred while the attempt was in flight. */
 const isExcused = ({ metadata, data }: Start, disturbances: readonly Disturbance[]): boolean =>
   disturbances.some(
     ({ fromMs, toMs }) =>
       fromMs <= Date.parse(data.leaseUntil) + SLACK_MS && toMs >= Date.parse(metadata.occurredAt) - SLACK_MS,
   );
 
-/** Copies that an attempt in doubt may have brought without the log knowing: Message-ID and address of each. */
+/** Copies that attempts in doubt may have delivered, by Message-ID and address. */
 const doubtedCopies = (
   { contents }: Evidence,
   names: ReadonlyMap<string, string>,
@@ -36,7 +36,7 @@ const doubtedCopies = (
 
 const isDoubt = (event: RecordedEvent): event is Doubt => event.type === 'AttemptOutcomeUnknown';
 
-/** How often each copy was in doubt. */
+/** Number of doubts per copy. */
 const doubtsByCopy = (evidence: Evidence): ReadonlyMap<string, number> => {
   const names = new Map(
     evidence.events.flatMap(({ type, data }) =>
@@ -47,7 +47,7 @@ const doubtsByCopy = (evidence: Evidence): ReadonlyMap<string, number> => {
   return new Map([...Map.groupBy(doubted, (copy) => copy)].map(([copy, same]) => [copy, same.length]));
 };
 
-/** An attempt in doubt that nothing explains: the service lost it by itself. */
+/** Attempts in doubt without any fault: the service lost them on its own. */
 const unexplained = ({ events, disturbances }: Evidence): readonly Violation[] => {
   const starts = new Map(
     events
@@ -74,7 +74,7 @@ const copiesOf = (mails: readonly SinkMail[], nameOf: (mail: SinkMail) => string
   return copies;
 };
 
-/** What a client asked for once, however often it asked, has one Message-ID. */
+/** A request has one Message-ID, however often it is repeated. */
 const renamed = ({ mails }: Evidence): readonly Violation[] =>
   [...copiesOf(mails, markerOf)].flatMap(([copy, same]) => {
     const names = new Set(same.map(messageIdOf));
@@ -86,9 +86,9 @@ const renamed = ({ mails }: Evidence): readonly Violation[] =>
 export type Doubles = 'in the window' | 'never';
 
 /**
- * A recipient gets a second copy only where an attempt was in doubt because something bad had happened while it was in
- * hand, and then under the same Message-ID.
- * @param doubles `never`: where the scenario knows that nothing was between the final dot and the recorded outcome.
+ * A recipient may get a second copy only if a fault left an attempt in doubt while it was in flight, and only with the
+ * same Message-ID.
+ * @param doubles `never`: the scenario knows that no fault occurred between the final dot and the recorded outcome.
  */
 export const oneCopy = (evidence: Evidence, doubles: Doubles): readonly Violation[] => {
   const doubts = doubles === 'never' ? new Map<string, number>() : doubtsByCopy(evidence);

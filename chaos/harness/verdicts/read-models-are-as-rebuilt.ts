@@ -3,7 +3,7 @@ import type { Violation } from '../violation.ts';
 
 const violation = (what: string): Violation => ({ promise: 'read models', what });
 
-/** One of them says enough. */
+/** Reports one difference per table, which is enough to investigate. */
 const firstDifference = (table: string, live: readonly string[], rebuilt: readonly string[]): readonly Violation[] => {
   const extra = live.find((row) => !rebuilt.includes(row));
   const missing = rebuilt.find((row) => !live.includes(row));
@@ -13,7 +13,7 @@ const firstDifference = (table: string, live: readonly string[], rebuilt: readon
   ];
 };
 
-/** Every table is what the log makes of an empty one, and no event is parked. */
+/** Every table must equal a rebuild from the log, and no event may be parked. */
 export const readModelsAreAsRebuilt = ({ readModels: { live, rebuilt, parked } }: Evidence): readonly Violation[] => [
   ...Object.keys(rebuilt).flatMap((table) => firstDifference(table, live[table] ?? [], rebuilt[table] ?? [])),
   ...(parked > 0 ? [violation(`${parked} events are parked`)] : []),

@@ -5,8 +5,8 @@ import type { Violation } from '../violation.ts';
 
 const violation = (what: string): Violation => ({ promise: 'suppressions', what });
 
-type Added = Extract<RecordedEvent, { type: 'SuppressionAdded' }>;
-const isAdded = (event: RecordedEvent): event is Added => event.type === 'SuppressionAdded';
+type AddedEvent = Extract<RecordedEvent, { type: 'SuppressionAdded' }>;
+const isAdded = (event: RecordedEvent): event is AddedEvent => event.type === 'SuppressionAdded';
 
 /** Keyed digests of addresses by recipient id. */
 const digestsOf = (events: readonly RecordedEvent[]): ReadonlyMap<string, string> =>
@@ -16,7 +16,7 @@ const digestsOf = (events: readonly RecordedEvent[]): ReadonlyMap<string, string
     ),
   );
 
-const forgotten = (events: readonly RecordedEvent[], added: readonly Added[]): readonly Violation[] => {
+const forgotten = (events: readonly RecordedEvent[], added: readonly AddedEvent[]): readonly Violation[] => {
   const digests = digestsOf(events);
   const listed = new Set(added.map(({ data }) => data.digest));
   return events
@@ -25,15 +25,15 @@ const forgotten = (events: readonly RecordedEvent[], added: readonly Added[]): r
     .map(({ type, data }) => violation(`${data.recipientId} is not on the list after ${type}`));
 };
 
-/** What is read twice is said once. */
-const doubled = (added: readonly Added[]): readonly Violation[] => {
+/** An event that is processed twice must be recorded once. */
+const doubled = (added: readonly AddedEvent[]): readonly Violation[] => {
   const sources = added.flatMap(({ data }) => data.source?.eventId ?? []);
   return [...Map.groupBy(sources, (id) => id)]
     .filter(([, same]) => same.length > 1)
     .map(([id, same]) => violation(`the event ${id} put its address on the list ${same.length} times`));
 };
 
-/** Whose mail bounced for good, and who wants no more, is on the list, by one entry for one event. */
+/** Every permanently bounced or unsubscribed address must be on the list once per event. */
 export const suppressedOnce = ({ events }: Pick<Evidence, 'events'>): readonly Violation[] => {
   const added = events.filter(isAdded);
   return [...forgotten(events, added), ...doubled(added)];

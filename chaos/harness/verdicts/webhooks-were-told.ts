@@ -5,36 +5,36 @@ import type { ReceivedPost } from '../webhook-receiver.ts';
 
 const violation = (what: string): Violation => ({ promise: 'webhooks', what });
 
-/** Of messages: the endpoint asked for these, and was there before the first. */
+/** Message events, to which the endpoint subscribed before the first one happened. */
 const owed = ({ events }: Evidence): readonly CustomerEvent[] =>
   events.flatMap(customerEvents).filter(({ type }) => type.startsWith('message.'));
 
-interface Told {
+interface PostedEvent {
   readonly id: string;
   readonly type: string;
   readonly sequence: number;
   readonly data: { readonly message_id?: string; readonly recipient?: { readonly id: string } };
 }
 
-const toldBy = ({ body }: ReceivedPost): Told => JSON.parse(body) as Told;
+const eventIn = ({ body }: ReceivedPost): PostedEvent => JSON.parse(body) as PostedEvent;
 
-/** What one post says that happened, whatever its id. */
-const happeningOf = ({ type, sequence, data }: Told): string =>
+/** Identifies the event in a post by its content instead of its id. */
+const happeningOf = ({ type, sequence, data }: PostedEvent): string =>
   `${type} ${sequence} of ${data.message_id} for ${data.recipient?.id}`;
 
 const problemsOf = (posts: readonly ReceivedPost[], isKnown: (id: string) => boolean): readonly Violation[] =>
   posts.flatMap((post) => {
     if (!isKnown(post.id)) return [violation(`a post has the id ${post.id}, which no event of the log has`)];
-    return toldBy(post).id === post.id ? [] : [violation(`a post with id ${post.id} tells of ${toldBy(post).id}`)];
+    return eventIn(post).id === post.id ? [] : [violation(`a post with id ${post.id} tells of ${eventIn(post).id}`)];
   });
 
 const renumbered = (posts: readonly ReceivedPost[]): readonly Violation[] =>
-  [...Map.groupBy(posts, (post) => happeningOf(toldBy(post)))].flatMap(([happening, same]) => {
+  [...Map.groupBy(posts, (post) => happeningOf(eventIn(post)))].flatMap(([happening, same]) => {
     const ids = new Set(same.map(({ id }) => id));
     return ids.size > 1 ? [violation(`${happening} was told under ${ids.size} ids`)] : [];
   });
 
-/** Every event of a message was told at least once, each time with the same id, and nothing else was told. */
+/** Every message event must be posted at least once, always with the same id, and nothing else may be posted. */
 export const webhooksWereTold = (evidence: Evidence): readonly Violation[] => {
   const { posts } = evidence;
   const expected = new Map(owed(evidence).map((event) => [event.id, event]));

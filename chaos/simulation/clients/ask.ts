@@ -5,21 +5,21 @@ import type { Life } from '../life.ts';
 import type { Machine } from '../machine.ts';
 import type { World } from '../world.ts';
 
-/** The server was gone before it answered, or was too slow: it may have done what was asked, or not. */
+/** The server died or was too slow. It may or may not have carried out the request. */
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** What a client was told in the end; null: nothing, however often it asked. */
-export type Told<T> = { readonly done: T } | { readonly refused: DomainError } | null;
+/** Final result of a client's request; null: every attempt went unanswered. */
+export type RequestResult<T> = { readonly done: T } | { readonly refused: DomainError } | null;
 
-/** How a client asks: of whichever machine is there, again when no answer comes. */
-export type Ask = <T>(what: string, work: (life: Life) => Promise<T>, tries: number) => Promise<Told<T>>;
+/** Sends a client's request to any running machine and repeats it if there is no response. */
+export type Ask = <T>(what: string, work: (life: Life) => Promise<T>, tries: number) => Promise<RequestResult<T>>;
 
 const PATIENCE_MS = 30_000;
 const AGAIN_MS_MAX = 4000;
 
-/** What a client is answered 503 for, or not at all. */
+/** True for errors that reach a client as a 503 or as no response. */
 const isTransient = (error: unknown): boolean =>
   error instanceof NoAnswer ||
   error instanceof StoreUnavailable ||
@@ -65,15 +65,15 @@ export const createAsk = (world: World, machines: readonly Machine[]): Ask => {
     return request(world, life, { what, work }).finally(() => world.requests.delete(asked));
   };
 
-  /** @returns 'again': the outcome is unknown. */
-  const failed = (what: string, error: unknown): Told<never> | 'again' => {
+  /** @returns 'again' if the outcome is unknown. */
+  const failed = (what: string, error: unknown): RequestResult<never> | 'again' => {
     if (isTransient(error)) return 'again';
     if (error instanceof DomainError) return { refused: error };
     world.violate('scenario', `${what} failed: ${error instanceof Error ? error.stack : String(error)}`);
     return null;
   };
 
-  const attempt = <T>(what: string, work: (life: Life) => Promise<T>): Promise<Told<T> | 'again'> =>
+  const attempt = <T>(what: string, work: (life: Life) => Promise<T>): Promise<RequestResult<T> | 'again'> =>
     once(what, work).then(
       (done) => ({ done }),
       (error: unknown) => failed(what, error),

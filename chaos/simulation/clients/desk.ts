@@ -5,26 +5,26 @@ import type { ErrorCode } from '../../../src/domain/error-catalogue.ts';
 import { type ExistingMessage, message } from '../../../src/domain/message/message.ts';
 import { messageStream } from '../../../src/domain/streams.ts';
 import type { World } from '../world.ts';
-import type { Ask, Told } from './ask.ts';
+import type { Ask, RequestResult } from './ask.ts';
 import type { Tenant } from './tenant.ts';
 
-/** What clients have been told so far, and what they know because of it. */
+/** All responses that clients have received so far, and the rules that follow from them. */
 export interface Desk {
   readonly world: World;
   readonly tenant: Tenant;
   readonly ask: Ask;
-  /** Messages that were accepted. */
+  /** Ids of accepted messages. */
   readonly messageIds: string[];
-  /** Idempotency keys in use, each with the body it was first used with. */
+  /** Idempotency keys in use, each with the body of its first request. */
   readonly bodies: Map<string, string>;
-  /** Keys that are used with two bodies. */
+  /** Keys that are used with two different bodies. */
   readonly reused: Set<string>;
-  /** A request under this key was answered: it must be the same message as ever. */
+  /** Records a response under this key. Every response must name the same message. */
   sent(name: string, sent: ExistingMessage): void;
-  /** A change was answered: the log must say the same at that revision. */
+  /** Records a response to a change. The log must agree at that revision. */
   changed(changed: ChangedMessage): void;
-  /** @returns what was done, where it was; a refusal with any other code breaks a rule. */
-  expect<T>(what: string, told: Told<T>, codes: readonly ErrorCode[]): T | null;
+  /** @returns the result if the request was carried out. A rejection with an unlisted code breaks a rule. */
+  expect<T>(what: string, told: RequestResult<T>, codes: readonly ErrorCode[]): T | null;
   judge(): Promise<void>;
 }
 
@@ -37,12 +37,12 @@ export const createDesk = (world: World, tenant: Tenant, ask: Ask): Desk => {
     const stream = messageStream(told.accepted.messageId);
     const events = log.events().flatMap(({ event }) => (event.stream === stream ? [event] : []));
     const replayed = fold(message, events.slice(0, revision + 1));
-    // JSON: what the log holds has been text.
+    // Compares after a JSON round trip, because the log stores JSON.
     if (isDeepStrictEqual(JSON.parse(JSON.stringify(told)), replayed)) return;
     violate('scenario', `${stream} was told otherwise at revision ${revision} than the log says`);
   };
 
-  /** However often it was asked for, by whomever and wherever: one name, one message. */
+  /** One idempotency key must yield one message, however often and wherever it was used. */
   const judgeAccepted = async (): Promise<void> => {
     const contentIds = log
       .events()

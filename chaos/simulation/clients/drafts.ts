@@ -7,14 +7,14 @@ const TTLS_SECONDS = [30, 300, 3600];
 const LATER_MS_MAX = 40_000;
 
 export interface DraftOptions {
-  /** Goes into the metadata, so that the vault tells which request a message is of. */
+  /** Stored in the metadata, so that the vault tells which request a message came from. */
   readonly name: string;
   readonly now: number;
-  /** Of recipients. */
+  /** Domains of the recipients. */
   readonly domains: readonly string[];
 }
 
-/** A message to send: its recipients' addresses select the outcome. */
+/** A random message. The recipients' addresses select the outcome. */
 export const draft = (random: Random, { name, now, domains }: DraftOptions): MessageDraft => {
   const recipients = Array.from({ length: random.between(1, RECIPIENTS_MAX) }, (_, index) => ({
     address: `${random.pick(FATES)}-${index}@${random.pick(domains)}`,

@@ -19,7 +19,8 @@ const create: Action = async (desk) => {
   const { ask, tenant, world, expect } = desk;
   const { random, scheduler, startMs } = world.ground;
   const isAdmin = random.chance(0.5);
-  // Admin keys last: whether one that ends leaves another is a matter of clocks, which are apart here.
+  // Admin keys do not expire: with clocks that differ, it is undefined whether another admin key is left when one
+  // expires.
   const expiresAt = isAdmin
     ? null
     : new Date(startMs + scheduler.nowMs() + random.between(1000, LIFE_MS_MAX)).toISOString();
@@ -53,7 +54,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
     rotateKey(context, origin, { ...change, gracePeriodMinutes: 1, revokePrevious: false }),
 };
 
-/** What is asked again may have been done the first time. */
+/** A repeated request may have been carried out the first time. */
 const REFUSED: readonly ErrorCode[] = ['last_admin_key', 'key_not_active', 'not_found', 'too_many_live_secrets'];
 
 const change = async (desk: Desk, name: string): Promise<void> => {

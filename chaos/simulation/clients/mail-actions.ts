@@ -10,7 +10,7 @@ import type { MessageDraft } from '../../../src/domain/message/draft.ts';
 import type { Desk } from './desk.ts';
 import { draft } from './drafts.ts';
 
-/** Something a client does, from its first request to the answer it is content with. */
+/** A client's task, from its first request to a final response. */
 export type Action = (desk: Desk) => Promise<void>;
 
 const TRIES = 8;
@@ -22,7 +22,7 @@ const settingOf = (desk: Desk) => ({ now: nowOf(desk), domains: desk.world.opera
 
 const environmentOf = ({ world: { ground } }: Desk): Environment => (ground.random.chance(0.1) ? 'test' : 'live');
 
-/** The same key again is the same message; another body under it is refused, in either order. */
+/** The same key must return the same message, and a different body under it must be rejected, in either order. */
 const REPEATED: readonly ErrorCode[] = ['schedule_not_possible'];
 const REUSED: readonly ErrorCode[] = [...REPEATED, 'idempotency_key_reused'];
 
@@ -50,7 +50,7 @@ const sendOnce = async (desk: Desk, { key, environment, draft: sent }: Single): 
   desk.messageIds.push(done.message.accepted.messageId);
 };
 
-/** The same request may come from two clients at once: the first of which was thought to be dead, for instance. */
+/** Sometimes two clients send the same request at once, for example after the first was thought dead. */
 const send: Action = async (desk) => {
   const { random } = desk.world.ground;
   const key = nextKey(desk);
@@ -147,7 +147,7 @@ const reschedule: Action = async (desk) => {
 
 const SIMULATED = { requestId: 'simulated', sourceClass: 'public' } as const;
 
-/** A recipient follows the link in a mail; it must work, whatever happened to the message since. */
+/** Follows the unsubscribe link of a mail, which must work whatever has happened to the message since. */
 const unsubscribe: Action = async ({ ask, world, expect }) => {
   const links = world.office.copies().flatMap(({ unsubscribeUrl }) => unsubscribeUrl ?? []);
   if (links.length === 0) return;
@@ -163,7 +163,7 @@ const unsubscribe: Action = async ({ ask, world, expect }) => {
   expect('unsubscribe', told, []);
 };
 
-/** An operator of ours looks at what is suspended, and tries it again. */
+/** An operator inspects suspensions and releases one. */
 const release: Action = async ({ tenant, ask, world, expect }) => {
   const { names } = world.operators;
   if (names.length === 0) return;

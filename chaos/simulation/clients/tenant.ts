@@ -9,11 +9,11 @@ import { createInMemoryDkimKeys } from '../../../test/support/in-memory/dkim-key
 import { createInMemoryResolver } from '../../../test/support/in-memory/dns.ts';
 import type { World } from '../world.ts';
 
-/** An organization with a domain and two admin keys, made before any trouble begins. */
+/** An organization with a domain and two admin keys, created before any faults. */
 export interface Tenant {
   readonly organizationId: string;
   readonly domainId: string;
-  /** Keys the clients know of. */
+  /** Ids of the keys known to clients. */
   readonly keyIds: string[];
   origin(environment: Environment): Origin;
   caller(environment: Environment): Caller;
@@ -22,7 +22,7 @@ export interface Tenant {
 const DOMAIN = 'example.test';
 const ADMIN_KEYS = 2;
 
-/** Where nothing goes wrong and nothing takes time. */
+/** A context without faults and delays. */
 const calmContext = ({ ground, log, vault }: World): CommandContext => ({
   store: { ...log.store, append: (append) => log.append(append, 'operator') },
   contents: vault.contents,

@@ -1,14 +1,14 @@
 import type { Log } from './log.ts';
 
-/** An attempt that was claimed, and has not come to its end for all of its recipients. */
+/** An attempt that was claimed and still has recipients without an outcome. */
 export interface AttemptInFlight {
   /** The process that claimed it. */
   readonly by: string;
-  /** When it is over anyway (ms since the epoch). */
+  /** When its lease ends, Unix time in milliseconds. */
   readonly leaseUntilMs: number;
 }
 
-/** Claimed recipients by id, as the log has them: their worker need not have a job of the queue. */
+/** Attempts by recipient id, according to the log. Their worker need not hold a queue job. */
 export const watchAttempts = (log: Log): ReadonlyMap<string, AttemptInFlight> => {
   const inFlight = new Map<string, AttemptInFlight>();
   log.onEvent(({ event: { type, data }, writer }) => {

@@ -2,7 +2,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 const COLUMNS = /^copy \w+ \((.*)\) from stdin$/;
 const ESCAPED: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', '\\': '\\' };
-/** What is no text is written as JSON writes it. */
+/** Columns whose values are parsed as JSON. */
 const NO_TEXT = new Set(['recipients', 'partial', 'size_bytes']);
 
 const camelCase = (column: string): string => column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -13,7 +13,7 @@ const readCell = (column: string, cell: string): unknown => {
   return NO_TEXT.has(column) ? (JSON.parse(text) as unknown) : text;
 };
 
-/** Rows of `copy … from stdin` in the text format, by the names that statements with JSON give their columns. */
+/** Parses rows of `copy … from stdin` in the text format, with the column names that JSON statements use. */
 export const copiedRows = (statement: string, lines: string): readonly Row[] => {
   const columns = (COLUMNS.exec(statement)?.[1] ?? '').split(', ');
   const rows = lines.split('\n').slice(0, -1);

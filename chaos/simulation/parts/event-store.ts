@@ -11,11 +11,11 @@ import type { Ground } from '../ground.ts';
 import type { Fate, Process } from '../process.ts';
 import type { Log } from './log.ts';
 
-/** How long a process waits for an answer that does not come. */
+/** Time-out for a response that does not arrive. */
 const TIME_OUT_MS = 2000;
-/** What was sent before the time-out may be worked on by the server long after it. */
+/** After the time-out the server may still process the request until this much later. */
 const LATE_MS_MAX = 15_000;
-/** Readers whose wake-up was lost look by themselves. */
+/** Readers poll at this interval in case a notification was lost. */
 const POLL_MS = 1000;
 const PAGE_SIZES = [1, 3, 50, 500];
 
@@ -33,14 +33,14 @@ const appendFate = ({ faults, random, latencyMs, plainFate }: Ground): Fate => {
   return plainFate();
 };
 
-/** The log as one process reaches it. */
+/** The log as accessed by one process. */
 export const processStore = (ground: Ground, log: Log, process: Process): EventStore => {
   const { faults, random, latencyMs } = ground;
 
   const read = <T>(what: string, work: () => Promise<T>): Promise<T> =>
     process.call({ what, work, fate: ground.fateUnless('read fails', away) });
 
-  /** Resolves after the next append, or when the signal aborts. */
+  /** Resolves after the next append or when the signal aborts. */
   const wakeUp = (signal: AbortSignal): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const end = (): void => {
@@ -58,7 +58,7 @@ export const processStore = (ground: Ground, log: Log, process: Process): EventS
     return promise;
   };
 
-  /** Until it succeeds: a subscription survives that the log goes away. */
+  /** Retries until it succeeds, because subscriptions survive an unavailable log. */
   const page = async (from: Position, filter: Filter): Promise<Page> => {
     for (;;) {
       try {
@@ -74,7 +74,7 @@ export const processStore = (ground: Ground, log: Log, process: Process): EventS
       const begunAt = log.events().length;
       const found = await page(from, filter);
       if (found.position > from) return found;
-      // What was appended while the page was on its way is not slept through.
+      // Skips the wait if events were appended while the page was in flight.
       if (log.events().length === begunAt) await wakeUp(signal);
     }
     return null;

@@ -10,31 +10,31 @@ import {
 import { createInMemoryEventStore } from '../../../test/support/in-memory-event-store.ts';
 import type { Ground } from '../ground.ts';
 
-/** An event, when it was appended and by which process. */
-export interface Logged {
+/** An event with its append time and process. */
+export interface LogEntry {
   readonly event: RecordedEvent;
   readonly atMs: number;
   readonly writer: string;
 }
 
-/** The log, as it is wherever the processes reach for it. */
+/** The log itself, shared by all processes. */
 export interface Log {
   readonly store: EventStore;
   append(append: Append, writer: string): Promise<Appended>;
-  events(): readonly Logged[];
-  /** Called once for whatever was appended together. @returns how to stop that. */
+  events(): readonly LogEntry[];
+  /** Called once per append. @returns a function that unsubscribes. */
   onAppend(listener: () => void): () => void;
-  /** Called with each event, in order, before `onAppend`. */
-  onEvent(listener: (logged: Logged) => void): void;
+  /** Called for each event, in order, before `onAppend`. */
+  onEvent(listener: (entry: LogEntry) => void): void;
 }
 
 const PAGE = 1000;
 
 export const createLog = ({ random, scheduler, trace }: Ground, contents: Contents): Log => {
   const store = createInMemoryEventStore({ codec: eventCodec, system: { uuid: random.uuid }, contents });
-  const events: Logged[] = [];
+  const events: LogEntry[] = [];
   const listeners = new Set<() => void>();
-  const readers: ((logged: Logged) => void)[] = [];
+  const readers: ((entry: LogEntry) => void)[] = [];
 
   const takeIn = (event: RecordedEvent, writer: string): void => {
     const logged = { event, atMs: scheduler.nowMs(), writer };

@@ -3,22 +3,22 @@ import type { Destinations } from '../../../src/workers/delivery/due.ts';
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 
-/** How a provider's mail servers behave at a moment. */
+/** Current behaviour of a provider's mail servers. */
 export type Mood = 'well' | 'silent' | 'busy';
 
-/** Mailbox providers, some of which have a bad day. */
+/** Mailbox providers, some of which have outages. */
 export interface Operators {
-  /** Absent: one server takes everything. */
+  /** Absent: one server accepts all mail. */
   readonly destinations?: Destinations;
-  /** Domains of recipients. */
+  /** Recipient domains. */
   readonly domains: readonly string[];
   readonly names: readonly string[];
   moodOf(domain: string): Mood;
-  /** Somebody who found an operator away says so, whether or not the log hears it. */
+  /** Called by a process that found a provider down, whether or not the log records it. */
   suspended(operator: string, until: string): void;
-  /** Until then (ms since the epoch) nothing needs to go to a domain. */
+  /** Unix time in milliseconds until which no mail to a domain is expected. */
   suspendedUntilMs(domain: string): number;
-  /** How much later than its end the time to live of mail to a domain may be noticed. */
+  /** Maximum delay after a message's expiry at which its expiry is recorded, for mail to a domain. */
   expiryLateMs(domain: string): number;
 }
 
@@ -31,7 +31,7 @@ const ONE: Operators = {
   expiryLateMs: () => 0,
 };
 
-/** Several domains of one operator are paced as one. */
+/** Domains by provider. Domains of one provider share its limits. */
 const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   'large.example': ['example.net', 'example.org'],
   'small.example': ['small.example'],
@@ -39,14 +39,14 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
 };
 const SEVERAL_SHARE = 0.5;
 const MOODS: readonly Mood[] = ['well', 'well', 'well', 'silent', 'busy'];
-/** Longer than several suspensions, and than some messages live. */
+/** Longer than several suspensions and longer than some messages live. */
 const MOOD_MS_MAX = 900_000;
 const FOR_EVER_SHARE = 0.3;
 
-/** Mail of a destination that is suspended for its sending domain is read, and looked at again this long after. */
+/** Interval at which mail is checked again if its destination is suspended for its sending domain. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** Half of all runs have several, each with a mood of its own, which most of them get over. */
+/** Half of all runs have several providers with their own moods, from which most recover. */
 export const createOperators = ({ random, scheduler, startMs, trace }: Ground, log: Log): Operators => {
   if (!random.chance(SEVERAL_SHARE)) return ONE;
   const providerOf = new Map(
@@ -61,7 +61,7 @@ export const createOperators = ({ random, scheduler, startMs, trace }: Ground, l
     }),
   );
   const suspensions = new Map<string, number>();
-  /** Destinations that were suspended for the sending domain. */
+  /** Destinations suspended for the sending domain. */
   const bySender = new Set<string>();
   log.onEvent(({ event }) => {
     if (event.type !== 'DestinationReleased') return;
@@ -79,7 +79,7 @@ export const createOperators = ({ random, scheduler, startMs, trace }: Ground, l
       return scheduler.nowMs() < untilMs ? mood : 'well';
     },
     suspended: (operator, until) => {
-      // All mail of a run has one sending domain, so a suspension for it is one of the destination.
+      // All mail of a run has one sending domain, so suspending the destination for it suspends the destination.
       const { domainId, destination } = partsOfDestination(operator);
       if (domainId !== null) bySender.add(destination);
       const untilMs = Date.parse(until) + (domainId === null ? 0 : LOOK_AGAIN_MS);

@@ -3,27 +3,27 @@ import type { FinishedTry, WebhookDeliveries } from '../../../src/domain/ports/w
 import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 
-/** What customers' endpoints are to be told, as far as the log and the tries go. */
-export interface Owed {
-  /** Ids of all events that the endpoint is to get, in the order of the log. */
+/** Pending webhook deliveries, derived from the log and the attempts. */
+export interface PendingDeliveries {
+  /** Ids of all events that the endpoint must receive, in log order. */
   readonly eventIds: ReadonlySet<string>;
-  /** What is owed and not yet handed over: when the next try is due (ms since the epoch). */
+  /** Pending deliveries and when the next attempt of each is due, Unix time in milliseconds. */
   readonly dues: ReadonlyMap<string, number>;
-  /** Whether all of the log has become rows, and no post is under way. */
+  /** True if the whole log has been turned into deliveries and no post is in flight. */
   isQuiet(): boolean;
-  /** Observes recording, claiming and finishing. */
+  /** Wraps deliveries to observe recording, claiming and finishing. */
   noticing(deliveries: WebhookDeliveries): WebhookDeliveries;
 }
 
-/** A post that was begun has ended by then: its time-out, and some calls that are slow. */
+/** Upper bound for a post: its time-out plus some slow calls. */
 const POST_MS = 25_000;
 
-export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
+export const createPendingDeliveries = ({ scheduler }: Ground, log: Log): PendingDeliveries => {
   const eventIds = new Set<string>();
   const recorded = new Set<string>();
   const dues = new Map<string, number>();
   let registered = false;
-  /** Claimed and unfinished deliveries, and since when. */
+  /** Claimed, unfinished deliveries and their claim times. */
   const claims = new Map<string, number>();
 
   log.onEvent(({ event }) => {
@@ -44,7 +44,7 @@ export const createOwed = ({ scheduler }: Ground, log: Log): Owed => {
   const noteTry = ({ deliveryId, state, dueAt }: FinishedTry): void => {
     claims.delete(deliveryId);
     if (state !== 'pending') dues.delete(deliveryId);
-    // A delivery that another process has ended meanwhile stays ended, whatever this one says.
+    // If another process has finished the delivery, it stays finished whatever this process reports.
     else if (dues.has(deliveryId)) dues.set(deliveryId, dueAt.getTime());
   };
 

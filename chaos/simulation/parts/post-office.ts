@@ -3,38 +3,38 @@ import type { Ground } from '../ground.ts';
 import type { Process } from '../process.ts';
 import type { Mood, Operators } from './operators.ts';
 
-/** A copy of a message that the other side has taken. */
+/** A copy of a message that the receiving server has accepted. */
 export interface Copy {
-  /** As the header says it. */
+  /** Value of the Message-ID header. */
   readonly internetMessageId: string;
   readonly recipientId: string;
   readonly attempt: number;
   /** The process that sent it. */
   readonly sender: string;
-  /** When the final dot left there, and when it was read here. */
+  /** When the final dot was sent and when it was received. */
   readonly leftMs: number;
   readonly atMs: number;
-  /** The link in its `List-Unsubscribe`. */
+  /** Link in the `List-Unsubscribe` header. */
   readonly unsubscribeUrl: string | undefined;
 }
 
-/** What the local part of an address makes the other side say to RCPT, again and again. */
+/** Consistent reply of the receiving server to RCPT, chosen by the local part of the address. */
 export type Verdict = 'taken' | 'refused' | 'later';
 
-/** The servers of all recipients. */
+/** The mail servers of all recipients. */
 export interface PostOffice {
-  /** Sessions in progress, whether or not a caller still waits for the outcome. */
+  /** Sessions in progress, even if the caller no longer waits for the outcome. */
   readonly sessions: Map<object, Process>;
-  /** How the servers of a recipient answer connections. */
+  /** How a recipient's servers respond to connections. */
   mood(recipient: EnvelopeRecipient): Mood;
   verdict(recipient: EnvelopeRecipient): Verdict;
-  /** What follows the final dot. */
+  /** Handles the message after the final dot. */
   take(mail: OutgoingMail, to: readonly EnvelopeRecipient[], sent: Pick<Copy, 'sender' | 'leftMs'>): void;
   copies(): readonly Copy[];
   onCopy(listener: (copy: Copy) => void): void;
 }
 
-/** `grey2-…@…`: taken after so many refusals for now. */
+/** `grey2-…@…`: accepted after that many temporary rejections. */
 const GREY = /^grey(\d)/;
 
 export const createPostOffice = ({ scheduler, trace }: Ground, { moodOf }: Operators): PostOffice => {

@@ -8,21 +8,21 @@ import {
 } from '../../../src/domain/ports/queue.ts';
 import type { Ground } from '../ground.ts';
 import type { Process } from '../process.ts';
-import type { Planned } from '../scheduler.ts';
+import type { ScheduledStep } from '../scheduler.ts';
 
 interface Job {
   readonly text: string;
 }
 
-/** The engine of the queue: it outlives the processes, and holds what they have claimed. */
+/** The queue engine. It outlives the processes and holds their claims. */
 export interface QueueEngine {
   readonly waiting: Set<Job>;
-  /** Jobs in flight, and the lives of processes that hold them. */
+  /** Jobs in flight and the process lives that hold them. */
   readonly running: Map<Job, string>;
   readonly pumps: Set<() => void>;
-  /** Jobs that living processes work at, whether or not the engine knows. */
+  /** Jobs that living processes work on, whether or not the engine knows. */
   readonly hands: Map<Job, Process>;
-  /** Everything in it is gone, as after FLUSHALL. */
+  /** Loses all data, as after FLUSHALL. */
   wipe(): void;
 }
 
@@ -41,7 +41,7 @@ export const createQueueEngine = (): QueueEngine => {
   };
 };
 
-/** A job whose holder has sent no heartbeat for so long is given to another. */
+/** After this long without a heartbeat the job is given to another process. */
 const LOCK_MS = 10_000;
 const DELAY_MS_MAX = 8000;
 const CLOSE_LIMIT_MS = 8000;
@@ -53,12 +53,12 @@ const put = (engine: QueueEngine, job: Job): void => {
   for (const pump of engine.pumps) pump();
 };
 
-/** The queue as one process reaches it. */
+/** The queue as accessed by one process. */
 export const processQueues = (ground: Ground, engine: QueueEngine, process: Process): Queues => {
   const { faults, random, scheduler, latencyMs } = ground;
   const running = createRunningJobs(process.system);
-  /** When it is looked next whether a job is lost. */
-  const looks = new Map<Job, Planned>();
+  /** Next check for a lost job, by job. */
+  const looks = new Map<Job, ScheduledStep>();
   let closing = false;
   let taking = 0;
 
@@ -73,7 +73,7 @@ export const processQueues = (ground: Ground, engine: QueueEngine, process: Proc
     for (const { data } of jobs) admit({ text: JSON.stringify(data) });
   };
 
-  /** While the holder runs, its lock is renewed; when it stops, others get the job. */
+  /** Renews the lock while the holder runs. When it stops, other processes get the job. */
   const watch = (job: Job): void => {
     let renewedMs = scheduler.nowMs();
     const renew = (): void => {

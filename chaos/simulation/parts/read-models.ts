@@ -9,10 +9,10 @@ import type { Ground } from '../ground.ts';
 import type { Log } from './log.ts';
 import { begin, createTables, type Tables } from './tables.ts';
 
-/** The folds of the projections over tables in memory, and what is asked of them. */
+/** The projections' folds over in-memory tables, with their queries. */
 export interface ReadModels {
   readonly tables: Tables;
-  /** Where each stands. */
+  /** True if every projection has processed the whole log. */
   isCaughtUp(): boolean;
   readonly timetable: Timetable;
   expired: ExpiredKeys;
@@ -20,12 +20,12 @@ export interface ReadModels {
 
 const PROJECTIONS: readonly Projection[] = [deliveriesProjection, messagesProjection, apiKeysProjection];
 
-/** A batch comes so long after the last; now and then a projection stands still for a while. */
+/** Maximum delay between batches. Sometimes a projection pauses for longer. */
 const LAG_MS_MAX = 60;
 const STANDSTILL_MS_MAX = 4000;
 const BATCHES = [1, 2, 7, 1000];
 
-/** The same read models, made at once. */
+/** Builds the same read models in one pass. */
 export const rebuilt = async (log: Log): Promise<Tables> => {
   const tables = createTables();
   const { db, commit } = begin(tables);
@@ -59,7 +59,7 @@ export const createReadModels = (ground: Ground, log: Log): ReadModels => {
   const tables = createTables();
   const positions = new Map<Projection, number>(PROJECTIONS.map((projection) => [projection, 0]));
 
-  /** One transaction: rows and checkpoint, or neither. */
+  /** One transaction: it writes rows and checkpoint, or nothing. */
   const advance = async (projection: Projection): Promise<void> => {
     const from = positions.get(projection) ?? 0;
     const batch = log.events().slice(from, from + random.pick(BATCHES));

@@ -4,7 +4,7 @@ import type { Fate, Process } from '../process.ts';
 
 /** The customers' endpoints. */
 export interface Receiver {
-  /** Ids of events by how often they were posted. */
+  /** Number of posts by event id. */
   readonly posted: Map<string, number>;
 }
 
@@ -17,7 +17,7 @@ const answered = (status: number | null): WebhookAnswer => ({
   retryAfterSeconds: null,
 });
 
-/** The way to the endpoints from one process. */
+/** The endpoints as accessed by one process. */
 export const processWebhookTarget = (ground: Ground, { posted }: Receiver, process: Process): WebhookTarget => {
   const { faults, latencyMs } = ground;
 

@@ -5,7 +5,7 @@ import { copiedRows, type Row } from './copied-rows.ts';
 
 type Statement = string | { readonly text: string; readonly values: unknown[] };
 
-/** Rows by their keys. What a transaction wrote is in it once the transaction has ended well. */
+/** Rows by key. A transaction's changes appear when it has committed. */
 export type Tables = ReadonlyMap<string, Map<string, Row>>;
 
 const TABLES = ['deliveries', 'messages', 'api_keys'] as const;
@@ -13,13 +13,13 @@ type Table = (typeof TABLES)[number];
 
 export const createTables = (): Tables => new Map(TABLES.map((name) => [name, new Map<string, Row>()]));
 
-/** Rows of the timetable are a message's at one destination. */
+/** A delivery row is identified by message and destination. */
 const keyOf = (row: Row): string =>
   row.destination === undefined ? String(row.messageId ?? row.keyId) : `${row.messageId} ${row.destination}`;
 
 const date = (value: unknown): Date | null => (typeof value === 'string' ? new Date(value) : null);
 
-/** Rows of a table, as the driver gives them to the statement that asks for them. */
+/** Converts a row to the form in which the driver returns it for that table. */
 const SHOWN: Readonly<Record<Table, (row: Row) => Row>> = {
   deliveries: (row) => ({
     message_id: row.messageId,
@@ -39,7 +39,7 @@ const SHOWN: Readonly<Record<Table, (row: Row) => Row>> = {
   api_keys: (row) => ({ id: row.keyId, state: row.state }),
 };
 
-/** What the projections' statements do, by the beginning of their text. */
+/** Effects of the projections' statements, matched by the start of their text. */
 const STATEMENTS: readonly { readonly begins: RegExp; readonly table: Table; readonly does: Doing }[] = [
   { begins: /^select .* from deliveries/s, table: 'deliveries', does: 'selectParts' },
   { begins: /^insert into deliveries/, table: 'deliveries', does: 'put' },
@@ -67,7 +67,7 @@ const merge = (rows: Map<string, Row> | undefined, written: ReadonlyMap<string, 
   }
 };
 
-/** One transaction on the tables; nothing is written before `commit`. */
+/** A transaction on the tables. Nothing is written before `commit`. */
 export const begin = (tables: Tables): { readonly db: Database; commit(): void } => {
   const written = createTables() as ReadonlyMap<string, Map<string, Row | null>>;
 
@@ -126,7 +126,7 @@ export const begin = (tables: Tables): { readonly db: Database; commit(): void }
   const answer = async (statement: Statement, values: unknown[]) => {
     const { text, values: given } = typeof statement === 'string' ? { text: statement, values } : statement;
     const { table, does: doing } = statementOf(text);
-    // JSON, as the driver gives it: rows and readers share nothing.
+    // Cloned like values from the driver, so that rows and readers share nothing.
     return { rows: does[doing](table, given).map((row) => structuredClone(row)) };
   };
 

@@ -9,30 +9,33 @@ import type { Ground } from '../ground.ts';
 import type { Fate, Process } from '../process.ts';
 import type { PostOffice, Verdict } from './post-office.ts';
 
-interface Said {
+interface SmtpResult {
   readonly outcome: 'delivered' | 'deferred' | 'bounced' | 'unknown';
   readonly code: number;
   readonly enhanced?: string;
-  /** Where it came to before the envelope: absent: further. */
+  /** Stage at which the attempt failed; absent: after the envelope started. */
   readonly stage?: 'connect' | 'session';
 }
 
-const TAKEN: Said = { outcome: 'delivered', code: 250 };
-const LATER: Said = { outcome: 'deferred', code: 451 };
-/** For good, and because of the address. */
-const REFUSED: Said = { outcome: 'bounced', code: 550, enhanced: '5.1.1' };
-/** Nothing was sent. */
-const CUT: Said = { outcome: 'deferred', code: 0 };
-/** The final dot has left, and nothing came back. */
-const IN_DOUBT: Said = { outcome: 'unknown', code: 0 };
+const TAKEN: SmtpResult = { outcome: 'delivered', code: 250 };
+const LATER: SmtpResult = { outcome: 'deferred', code: 451 };
+/** Permanent, because of the address. */
+const REFUSED: SmtpResult = { outcome: 'bounced', code: 550, enhanced: '5.1.1' };
+/** The connection failed before anything was sent. */
+const CUT: SmtpResult = { outcome: 'deferred', code: 0 };
+/** The final dot was sent and no reply arrived. */
+const IN_DOUBT: SmtpResult = { outcome: 'unknown', code: 0 };
 
-/** RFC 5321 §3.8: not now. */
-const BUSY: Said = { outcome: 'deferred', code: 421, stage: 'session' };
-const AWAY: Said = { outcome: 'deferred', code: 0, stage: 'connect' };
+/** Temporary unavailability (RFC 5321 §3.8). */
+const BUSY: SmtpResult = { outcome: 'deferred', code: 421, stage: 'session' };
+const AWAY: SmtpResult = { outcome: 'deferred', code: 0, stage: 'connect' };
 
-const SAID: Readonly<Record<Verdict, Said>> = { taken: TAKEN, later: LATER, refused: REFUSED };
+const RESULTS: Readonly<Record<Verdict, SmtpResult>> = { taken: TAKEN, later: LATER, refused: REFUSED };
 
-const told = ({ recipientId }: EnvelopeRecipient, { outcome, code, enhanced, stage }: Said): RecipientOutcome => ({
+const outcomeOf = (
+  { recipientId }: EnvelopeRecipient,
+  { outcome, code, enhanced, stage }: SmtpResult,
+): RecipientOutcome => ({
   ...(stage === undefined ? {} : { stage }),
   recipientId,
   outcome,
@@ -43,15 +46,15 @@ const told = ({ recipientId }: EnvelopeRecipient, { outcome, code, enhanced, sta
   text: `said ${code}`,
 });
 
-/** Between two commands of a session. */
+/** Maximum delay between two commands of a session. */
 const COMMAND_MS_MAX = 40;
 const CUT_MS_MAX = 2000;
 /** Longer than any caller should wait. */
 const HANG_MS = 60_000;
 
 /**
- * SMTP as one process speaks it: it keeps the promises of the port (no final dot after the deadline; in doubt once it has
- * left), and the other side does what it likes.
+ * SMTP as one process uses it. It keeps the promises of the port (no final dot after the deadline; in doubt once it was
+ * sent), while the receiving server behaves arbitrarily.
  */
 export const processTransport = (ground: Ground, office: PostOffice, process: Process): MailTransport => {
   const { faults, random, scheduler, latencyMs } = ground;
@@ -69,8 +72,8 @@ export const processTransport = (ground: Ground, office: PostOffice, process: Pr
     await wait(random.between(0, COMMAND_MS_MAX), options);
   };
 
-  /** What ends a transaction before anything was sent; null: nothing did. */
-  const trouble = async (options: SendOptions): Promise<Said | null> => {
+  /** Ends the transaction before anything is sent; null: no problem. */
+  const trouble = async (options: SendOptions): Promise<SmtpResult | null> => {
     if (faults.strikes('smtp hangs')) await wait(HANG_MS, options);
     if (isOver(options) || faults.strikes('smtp refuses') || faults.strikes('smtp cut')) return CUT;
     return faults.strikes('smtp defers') ? LATER : null;
@@ -84,8 +87,12 @@ export const processTransport = (ground: Ground, office: PostOffice, process: Pr
     };
   };
 
-  /** The final dot leaves, and an answer is waited for until the deadline. */
-  const dot = async (mail: OutgoingMail, to: readonly EnvelopeRecipient[], options: SendOptions): Promise<Said> => {
+  /** Sends the final dot and waits for the reply until the deadline. */
+  const dot = async (
+    mail: OutgoingMail,
+    to: readonly EnvelopeRecipient[],
+    options: SendOptions,
+  ): Promise<SmtpResult> => {
     const leftMs = scheduler.nowMs();
     const answered = new AbortController();
     const answer = process.call({
@@ -106,8 +113,8 @@ export const processTransport = (ground: Ground, office: PostOffice, process: Pr
     return said;
   };
 
-  /** What comes of connecting to servers that have a bad day; null: they have none. */
-  const connect = async (to: readonly EnvelopeRecipient[], options: SendOptions): Promise<Said | null> => {
+  /** Result of connecting to servers with an outage; null: they are healthy. */
+  const connect = async (to: readonly EnvelopeRecipient[], options: SendOptions): Promise<SmtpResult | null> => {
     const mood = to[0] === undefined ? 'well' : office.mood(to[0]);
     if (mood === 'well') return null;
     if (mood === 'busy') return BUSY;
@@ -119,7 +126,7 @@ export const processTransport = (ground: Ground, office: PostOffice, process: Pr
     const { to } = mail.envelope;
     await command(options);
     const beforeEnvelope = (await connect(to, options)) ?? (await trouble(options));
-    if (beforeEnvelope !== null) return to.map((each) => told(each, beforeEnvelope));
+    if (beforeEnvelope !== null) return to.map((each) => outcomeOf(each, beforeEnvelope));
     const verdicts = new Map(to.map((each) => [each, office.verdict(each)]));
     const taken = to.filter((each) => verdicts.get(each) === 'taken');
     await command(options);
@@ -127,7 +134,7 @@ export const processTransport = (ground: Ground, office: PostOffice, process: Pr
     const end = beforeDot ?? (taken.length === 0 ? CUT : await dot(mail, taken, options));
     return to.map((each) => {
       const verdict = verdicts.get(each) ?? 'later';
-      return told(each, verdict === 'taken' ? end : SAID[verdict]);
+      return outcomeOf(each, verdict === 'taken' ? end : RESULTS[verdict]);
     });
   };
 

@@ -1,15 +1,15 @@
 import { isSuppressing } from '../../../src/domain/suppression/suppressing-event.ts';
-import type { Log, Logged } from './log.ts';
+import type { Log, LogEntry } from './log.ts';
 
-type Accepted = Extract<Logged['event'], { readonly type: 'MessageAccepted' }>;
+type AcceptedEvent = Extract<LogEntry['event'], { readonly type: 'MessageAccepted' }>;
 
-/** Keyed digests of addresses that are to be on the list of suppressions, and are not yet. */
+/** Keyed digests of addresses that must be added to the suppression list and are not on it yet. */
 export const watchUnlisted = (log: Log): ReadonlySet<string> => {
   const digests = new Map<string, string>();
   const listed = new Set<string>();
   const unlisted = new Set<string>();
 
-  const learn = ({ metadata, data }: Accepted): void => {
+  const learn = ({ metadata, data }: AcceptedEvent): void => {
     for (const { id, digest } of data.recipients) digests.set(id, `${metadata.environment} ${digest}`);
   };
 

@@ -9,7 +9,7 @@ import type { Fault } from '../faults.ts';
 import type { Ground } from '../ground.ts';
 import type { Process } from '../process.ts';
 
-/** What is kept beside the log. */
+/** Data stored outside the log. */
 export interface Vault {
   readonly contents: Contents;
   readonly secrets: Secrets;
@@ -24,7 +24,7 @@ export const createVault = (): Vault => ({
 
 const away = (): Error => new StoreUnavailable('the vault cannot be reached');
 
-/** The vault as one process reaches it. */
+/** The vault as accessed by one process. */
 export const processVault = (ground: Ground, vault: Vault, process: Process): Vault => {
   const { contents, secrets, webhookDeliveries } = vault;
 

@@ -13,7 +13,7 @@ const streamsOf = ({ log }: World): ReadonlyMap<StreamName, readonly RecordedEve
     ({ stream }) => stream,
   );
 
-/** Every message as the log has it. */
+/** Replays every message from the log. */
 const messagesOf = (world: World): readonly ExistingMessage[] =>
   [...streamsOf(world)].flatMap(([stream, events]) => {
     if (!stream.startsWith('message-')) return [];
@@ -33,7 +33,7 @@ const judgeMessages = (world: World): void => {
   }
 };
 
-/** What was made of the log batch by batch, with failures in between, is what is made of it at once. */
+/** Read models built batch by batch, with failures in between, must equal a rebuild in one pass. */
 const judgeReadModels = async (world: World): Promise<void> => {
   for (const [name, rows] of await rebuilt(world.log)) {
     const stored = world.readModels.tables.get(name);
@@ -44,7 +44,7 @@ const judgeReadModels = async (world: World): Promise<void> => {
   }
 };
 
-/** Whoever registered an endpoint before anything else is owed everything; no post is about what never was. */
+/** The endpoint was registered before anything happened, so it must receive every event and no others. */
 const judgeWebhooks = ({ owed: { eventIds }, receiver, violate }: World): void => {
   for (const id of eventIds) if (!receiver.posted.has(id)) violate('webhooks', `${id} was never posted`);
   for (const id of receiver.posted.keys()) if (!eventIds.has(id)) violate('webhooks', `${id} was posted and never was`);
@@ -59,13 +59,13 @@ const judgeKeys = ({ ground, log, readModels, violate }: World): void => {
   if (log.events().length === 0) violate('scenario', 'nothing was ever written');
 };
 
-/** What is read twice, by this process and the next, is said once. */
+/** An event that two processes read must be recorded once. */
 const judgeSuppressions = ({ log, violate }: World): void => {
   const events = log.events().map(({ event }) => event);
   for (const { promise, what } of suppressedOnce({ events })) violate(promise, what);
 };
 
-/** What must hold once all trouble is over and nothing is left to be done. */
+/** Rules that hold when all faults are over and no work is left. */
 export const judgeAtRest = async (world: World): Promise<void> => {
   judgeMessages(world);
   judgeWebhooks(world);

@@ -2,28 +2,28 @@ import type { MessageEvent } from '../../../src/domain/events.ts';
 import type { RecordedEvent } from '../../../src/domain/ports/event-store.ts';
 
 /**
- * What may follow what in the stream of a message, said a second time and in other words than the domain says it: it
- * knows of no state but which recipients are in whose hands, and which have ended.
+ * The allowed order of events in a message stream. It is written independently of the domain code and tracks only which
+ * recipients are in which attempt and which have ended.
  */
 export interface MessageHistory {
-  /** What the next event breaks, one phrase; null: nothing. */
+  /** Describes how the next event breaks the rules; null: it does not. */
   next(event: RecordedEvent<MessageEvent>): string | null;
 }
 
-/** Recipients of a message by what may happen to them. */
+/** Recipients of a message by what may happen to them next. */
 interface MessageState {
   readonly open: Set<string>;
-  /** Each with its attempt: several run at once, to a destination each. */
+  /** Attempt number by recipient in flight. Attempts to different destinations run at the same time. */
   readonly inFlight: Map<string, number>;
   readonly ended: Set<string>;
   readonly unsubscribed: Set<string>;
-  /** Whom an attempt was made for, at any time. */
+  /** Recipients with at least one attempt. */
   readonly tried: Set<string>;
   attempt: number;
   sequence: number;
 }
 
-/** @param event as far as the rule looks at it. */
+/** @param event the parts of the event that the rule uses. */
 type Rule<Data> = (message: MessageState, event: { readonly data: Data; readonly revision: number }) => string | null;
 
 const move = (ids: readonly string[], from: Pick<Set<string>, 'delete'>, to: Set<string>): boolean =>
@@ -49,7 +49,7 @@ const outcome =
     return null;
   };
 
-/** Recipients that have not ended, in any open status. */
+/** Ends a recipient that has not ended, in any open status. */
 const ending: Rule<{ readonly recipientId: string }> = (message, { data: { recipientId } }) => {
   const from = message.inFlight.has(recipientId) ? message.inFlight : message.open;
   return move([recipientId], from, message.ended) ? null : 'ends a recipient who had ended';
@@ -101,7 +101,7 @@ const RULES: { readonly [Type in MessageEvent['type']]: Rule<DataOf<Type>> } = {
   RecipientCancelled: endingUnsent,
   RecipientFailed: ending,
   RecipientSuppressed: ending,
-  // A copy may have arrived whatever is known of it.
+  // Allowed in every state, because a copy may have arrived despite the recorded outcome.
   RecipientOpened: engagement,
   RecipientClicked: engagement,
   RecipientComplained: ({ ended }, { data }) => (ended.has(data.recipientId) ? null : 'comes before the delivery'),
@@ -140,7 +140,7 @@ export const createMessageHistory = (): MessageHistory => {
         return `is numbered ${event.data.sequence}, not ${message.sequence}`;
       known += 1;
       message.sequence += countOf(event);
-      return (RULES[event.type] as Rule<MessageEvent['data']>)(message, event); // of this very type
+      return (RULES[event.type] as Rule<MessageEvent['data']>)(message, event); // the rule is chosen by the event's type
     },
   };
 };

@@ -5,7 +5,7 @@ import { categoryOf, type RecordedEvent, type StreamName } from '../../../src/do
 import type { World } from '../world.ts';
 import { createMessageHistory, type MessageHistory } from './message-history.ts';
 
-/** Every event must be allowed by those before it in its stream. */
+/** Each event must be allowed by the earlier events of its stream. */
 const watchMessages = ({ log, violate }: World): void => {
   const histories = new Map<StreamName, MessageHistory>();
   log.onEvent(({ event }) => {
@@ -17,7 +17,7 @@ const watchMessages = ({ log, violate }: World): void => {
   });
 };
 
-/** Streams count their events without a gap, and the log itself goes forwards. */
+/** Revisions must have no gaps, and positions must increase. */
 const watchRevisions = ({ log, violate }: World): void => {
   const revisions = new Map<StreamName, number>();
   let last = '';
@@ -29,7 +29,7 @@ const watchRevisions = ({ log, violate }: World): void => {
   });
 };
 
-/** Whatever is done to keys concurrently, a working admin key is left. */
+/** Concurrent changes of keys must leave at least one working admin key. */
 export const watchAdminKeys = ({ ground, log, violate }: World, organizationId: string): void => {
   const keyCache = createKeyCacheProjection();
   for (const { event } of log.events()) keyCache.apply(event);
@@ -41,7 +41,7 @@ export const watchAdminKeys = ({ ground, log, violate }: World, organizationId: 
   });
 };
 
-/** A time that is over is noted once. */
+/** An expiry must be recorded once. */
 const watchExpiries = ({ log, violate }: World): void => {
   const noted = new Set<string>();
   log.onEvent(({ event: { type, stream } }) => {
@@ -52,7 +52,7 @@ const watchExpiries = ({ log, violate }: World): void => {
   });
 };
 
-/** What must hold at every moment of the log. */
+/** Rules that hold at every moment of the log. */
 export const watchLog = (world: World): void => {
   watchRevisions(world);
   watchMessages(world);

@@ -1,17 +1,17 @@
 import { LOCAL_ATTEMPT_TIMES } from '../../../src/workers/create-workers.ts';
 import { EVERYBODY } from '../ground.ts';
-import type { Logged } from '../parts/log.ts';
+import type { LogEntry } from '../parts/log.ts';
 import type { Copy } from '../parts/post-office.ts';
 import type { World } from '../world.ts';
 
-/** What the log says of one recipient, gathered as it grows. */
-interface Known {
+/** State of a recipient according to the log so far. */
+interface RecipientState {
   readonly internetMessageId: string;
-  /** Mail of test keys does not leave. */
+  /** False for mail of test keys, which is not sent. */
   readonly leaves: boolean;
-  /** Claims by the number of their attempt. */
+  /** Claims by attempt number. */
   readonly claims: Map<number, Claim>;
-  /** Attempts whose outcome the log calls unknown, and since when. */
+  /** Attempts with an unknown outcome, and since when. */
   readonly inDoubt: Map<number, number>;
   deliveredBy: number | null;
   cancelledMs: number;
@@ -23,21 +23,21 @@ interface Claim {
 }
 
 export interface MailWatch {
-  /** What can only be said once all is at rest. */
+  /** Checks that are possible only at rest. */
   judge(): void;
 }
 
-const createKnowledge = ({ log, violate }: World): ReadonlyMap<string, Known> => {
-  const recipients = new Map<string, Known>();
+const createKnowledge = ({ log, violate }: World): ReadonlyMap<string, RecipientState> => {
+  const recipients = new Map<string, RecipientState>();
 
-  const each = (ids: readonly string[], change: (known: Known) => void): void => {
+  const each = (ids: readonly string[], change: (known: RecipientState) => void): void => {
     for (const id of ids) {
       const known = recipients.get(id);
       if (known !== undefined) change(known);
     }
   };
 
-  const learn = ({ event, atMs, writer }: Logged): void => {
+  const learn = ({ event, atMs, writer }: LogEntry): void => {
     switch (event.type) {
       case 'MessageAccepted':
         for (const { id } of event.data.recipients) {
@@ -82,8 +82,8 @@ const createKnowledge = ({ log, violate }: World): ReadonlyMap<string, Known> =>
   return recipients;
 };
 
-/** What is wrong with a copy at the moment at which it is taken; null: nothing. */
-const problemOf = (copy: Copy, known: Known | undefined): string | null => {
+/** The rule that a copy breaks when it is accepted; null: it breaks none. */
+const problemOf = (copy: Copy, known: RecipientState | undefined): string | null => {
   if (known === undefined) return 'was never accepted';
   const claim = known.claims.get(copy.attempt);
   if (copy.internetMessageId !== known.internetMessageId) return 'has another Message-ID than was accepted';
@@ -94,7 +94,7 @@ const problemOf = (copy: Copy, known: Known | undefined): string | null => {
   return null;
 };
 
-/** Follows every copy, and says which should not have come. */
+/** Follows every copy and reports those that should not exist. */
 export const watchMail = (world: World): MailWatch => {
   const { ground, office, violate } = world;
   const recipients = createKnowledge(world);
@@ -104,7 +104,7 @@ export const watchMail = (world: World): MailWatch => {
     if (problem !== null) violate('no strange mail', `a copy for ${copy.recipientId} ${problem}`);
   });
 
-  /** Something befell the sender between the claim and the moment at which the attempt was given up. */
+  /** True if a fault affected the sender between the claim and the moment the attempt was given up. */
   const isExcused = (claim: Claim, untilMs: number): boolean =>
     ground
       .disturbances()
@@ -112,7 +112,7 @@ export const watchMail = (world: World): MailWatch => {
         ({ process, atMs }) => (process === claim.by || process === EVERYBODY) && atMs >= claim.atMs && atMs <= untilMs,
       );
 
-  const judgeCopy = ({ attempt }: Copy, known: Known): string | null => {
+  const judgeCopy = ({ attempt }: Copy, known: RecipientState): string | null => {
     if (known.deliveredBy === attempt) return null;
     const doubtMs = known.inDoubt.get(attempt);
     const claim = known.claims.get(attempt);
@@ -124,13 +124,13 @@ export const watchMail = (world: World): MailWatch => {
     return null;
   };
 
-  /** Whom the log says to have got it must have got it. */
-  const judgeDelivery = (id: string, { deliveredBy, leaves }: Known, copies: readonly Copy[]): void => {
+  /** A recipient recorded as delivered must have received a copy. */
+  const judgeDelivery = (id: string, { deliveredBy, leaves }: RecipientState, copies: readonly Copy[]): void => {
     if (!leaves || deliveredBy === null || copies.some(({ attempt }) => attempt === deliveredBy)) return;
     violate('accepted is settled', `${id} was delivered by attempt ${deliveredBy}, and no copy came`);
   };
 
-  const judgeRecipient = (id: string, known: Known, copies: readonly Copy[]): void => {
+  const judgeRecipient = (id: string, known: RecipientState, copies: readonly Copy[]): void => {
     const attempts = new Set(copies.map(({ attempt }) => attempt));
     if (attempts.size < copies.length) violate('one copy', `${id} got two copies by one attempt`);
     for (const copy of copies) {
