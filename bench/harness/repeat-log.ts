@@ -1,9 +1,6 @@
 import type { Pool } from 'pg';
 
-/**
- * Copies message lives under new ids and times. The characters `0189` never occur in an id, so copies cannot collide
- * with originals.
- */
+/** Copies message lives under new ids and times. `translate` replaces hex digits that the alphabet of ids lacks. */
 const REPEAT = `
   with copies as (
     select e, k, substring(e.stream from 'msg_.{10}')

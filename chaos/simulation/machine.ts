@@ -15,7 +15,10 @@ const STOP_MS_MAX = 10_000;
 const RESTART_MS_MAX = 12_000;
 /** Restart delay after faults have ended. */
 const RESTART_MS_CALM = 500;
-/** Maximum clock difference. It must stay below the time between an attempt's deadline and the end of its lease. */
+/**
+ * Maximum offset of a clock. Two clocks then differ by less than the time from an attempt's deadline to the end of its
+ * lease.
+ */
 const SKEW_MS_MAX = 4000;
 
 export const createMachine = (world: World, name: string, breakage: Breakage): Machine => {

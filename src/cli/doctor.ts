@@ -48,7 +48,7 @@ const roleProblems = async ({ pool }: Operator, due: number): Promise<readonly s
   ];
 };
 
-/** Number of messages to inspect: pending ones, ordered by id, and random others. */
+/** Messages to inspect per group: pending ones, the first by id, and those after a random id. */
 const CONTENTS_SEEN_MAX = 5_000;
 const WITHOUT_CONTENTS = `
   with seen as (

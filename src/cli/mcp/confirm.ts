@@ -3,7 +3,7 @@ import { canonicalJson } from '../../lib/transparency/transparency.ts';
 
 /**
  * Confirmation tokens for mail. A token is an HMAC, under a key of this process, over the exact content, the caller and
- * the time. Nothing has to be stored, changed content needs another token, and a token expires after some minutes.
+ * the expiry. Nothing has to be stored, changed content needs another token, and a token expires after some minutes.
  */
 
 const KEY_BYTES = 32;

@@ -6,7 +6,7 @@ export const BOUNCE_REASONS: Readonly<Record<string, string>> = {
   mailbox_full: 'The mailbox is full',
   too_large: 'The message is too large',
   content_rejected: 'Refused for its content',
-  spam: 'Taken for spam',
+  spam: 'Rejected as spam',
   policy: 'Refused by a policy of the recipient',
   reputation: 'Refused for the sender’s reputation',
   authentication: 'SPF, DKIM or DMARC failed',

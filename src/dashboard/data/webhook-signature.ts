@@ -70,7 +70,7 @@ const ageOf = (timestamp: string): string => {
   const seconds = Math.abs(Date.now() / 1000 - Number(timestamp));
   return seconds <= TOLERANCE_SECONDS
     ? ''
-    : ' Its time is more than 5 minutes from now: a receiver refuses it as a replay by somebody else.';
+    : ' Its time is more than 5 minutes from now: receivers reject it as a possible replay.';
 };
 
 export const checkSignature = async (post: SignedPost): Promise<Verdict> => {

@@ -137,10 +137,10 @@ const WebhookTrouble = ({ trouble }: { readonly trouble: TroubleOf<'webhook'> })
   return (
     <Item
       trouble={trouble}
-      title={since === null ? 'A webhook was switched off' : `A webhook has failed for ${sofar(since)}`}
+      title={since === null ? 'Webhook disabled' : `A webhook has failed for ${sofar(since)}`}
       remedy={<LinkTo path={`/webhooks/${id}`} word="Open deliveries" />}
     >
-      <bdi>{hostOf(url)}</bdi> {since === null ? why : 'takes no event'}. What it misses can be replayed, none is lost.
+      <bdi>{hostOf(url)}</bdi> {since === null ? why : 'is failing'}. You can replay the missed events.
     </Item>
   );
 };

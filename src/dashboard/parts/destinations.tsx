@@ -100,7 +100,7 @@ export const Suspended = ({
     <section class="card" aria-label="Suspended">
       <header>
         <h2>Suspended</h2>
-        <span class="muted">Mailbox providers that take nothing for now, from anybody who sends with this service</span>
+        <span class="muted">Mailbox providers suspended for all senders of this service</span>
       </header>
       <ul>
         {suspended.map((one) => (

@@ -43,7 +43,7 @@ export const DomainSettings = ({ domain }: { readonly domain: Past<SerializedDom
           <input type="checkbox" name="opens" defaultChecked={tracking.opens} />
           <span>
             Count opens
-            <small>an image that nobody sees is added to the html; a message can say otherwise</small>
+            <small>adds an invisible image to the HTML; a message can override this</small>
           </span>
         </label>
         <label class="opt">

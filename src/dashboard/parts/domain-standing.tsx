@@ -127,7 +127,7 @@ export const DomainStanding = ({ domain }: { readonly domain: SerializedDomain }
         <Fact name="Last change of its records, or check on request">
           {checkedAt === null ? 'Never' : times.full(checkedAt)}
         </Fact>
-        <Fact name="Next check by itself">{nextAt === null ? 'None' : times.full(nextAt)}</Fact>
+        <Fact name="Next automatic check">{nextAt === null ? 'None' : times.full(nextAt)}</Fact>
         <Fact name="Mail sent from it">
           <a class="lnk" href={linkTo('/messages', { domain_id: id })}>
             Messages

@@ -142,7 +142,7 @@ const Snippet = ({ from, hasMail }: { readonly from: string; readonly hasMail: b
         ) : (
           <span class="waits">
             <i class="spin" />
-            Waiting for your first message. It shows up here by itself.
+            Waiting for your first message. It appears here automatically.
           </span>
         )}
       </div>

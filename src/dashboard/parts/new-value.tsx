@@ -24,7 +24,7 @@ const NewValue = ({ value, name, previousUntil }: NewValueProps): JSX.Element =>
         <CopyButton text={value} label="Copy the value" />
       </div>
       <p class="muted">
-        Store it now: nobody can show it again.
+        Store it now: it is not shown again.
         {previousUntil !== undefined && ` The value before works until ${times.short(previousUntil)}.`}
       </p>
     </>

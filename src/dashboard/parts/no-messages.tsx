@@ -65,7 +65,7 @@ export const NoMessages = ({ search }: { readonly search: MessageSearch }): JSX.
     <Empty icon="search" title="No message matches" actions={<WaysOut search={search} isLater={later !== null} />}>
       {found.length > 0
         ? `There are ${found.join(', and ')}.`
-        : 'A subject must have all of the words, an address must match to the letter. Other times or fewer filters may show more.'}
+        : 'Subjects must contain all words, and addresses must match exactly. Try another period or fewer filters.'}
     </Empty>
   );
 };

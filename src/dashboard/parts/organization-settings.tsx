@@ -114,7 +114,7 @@ export const ChangeOrganization = ({
       </label>
       <label class="row">
         Contact, for mail about the organization itself
-        <input class="inp" name="contact" type="email" defaultValue={organization.contact ?? ''} placeholder="nobody" />
+        <input class="inp" name="contact" type="email" defaultValue={organization.contact ?? ''} placeholder="none" />
       </label>
       <NumberField
         name="content_retention_days"

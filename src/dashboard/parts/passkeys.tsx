@@ -23,7 +23,7 @@ export const usePossible = (): boolean => {
 /** null if the member cancelled, which is not a problem. */
 const problemOf = (error: unknown): string | null => {
   if (error instanceof ApiFault && error.code === 'passkey_invalid')
-    return 'This passkey was removed, or is of somebody who is a member no more. Use another, or a link.';
+    return 'This passkey was removed, or its owner is no longer a member. Use another passkey or a link.';
   if (error instanceof Error && (error.name === 'NotAllowedError' || error.name === 'AbortError')) return null;
   if (error instanceof Error && error.name === 'InvalidStateError')
     return 'This device has a passkey of yours already.';
@@ -106,7 +106,9 @@ export const OfferPasskey = (): JSX.Element | null => {
           <button type="button" class="btn" onClick={goOn}>
             Not now
           </button>
-          <p class="small">It stays on your devices. The service keeps a public key, with which nobody can sign in.</p>
+          <p class="small">
+            It stays on your devices. The service stores only a public key, which cannot be used to sign in.
+          </p>
         </div>
       </div>
     </main>

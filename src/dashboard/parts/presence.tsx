@@ -31,7 +31,7 @@ const linkCommand = (memberId: string, organizationId: string): string =>
 
 const problemOf = (error: unknown): string =>
   error instanceof ApiFault && error.code === 'sign_in_link_invalid'
-    ? 'This link was used before, is older than a few minutes, or is of somebody else.'
+    ? 'This link was used before, is older than a few minutes, or belongs to another member.'
     : `It did not succeed: ${String(error instanceof Error ? error.message : error)}`;
 
 const ByLink = ({ done }: { done(): void }): JSX.Element => {

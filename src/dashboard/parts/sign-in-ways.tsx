@@ -33,7 +33,9 @@ const Whereabouts = ({ is_captured }: CaptureState): JSX.Element =>
       is signed in can read it. The operator can print a link for any member: <code>npm run outbox -- members</code>.
     </p>
   ) : (
-    <p class="small">The link works once, for 15 minutes. Nobody learns here whether an address belongs to a member.</p>
+    <p class="small">
+      The link works once, for 15 minutes. This page does not reveal whether an address belongs to a member.
+    </p>
   );
 
 export const SignInByMail = (captured: CaptureState): JSX.Element => {

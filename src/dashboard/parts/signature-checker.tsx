@@ -24,9 +24,7 @@ export const SignatureChecker = ({ delivery }: { readonly delivery: ShownWebhook
   };
   return (
     <form class="checker" onSubmit={(event) => void check(event)}>
-      <p class="muted">
-        Enter what your receiver got and the secret it knows. It is checked in this browser, and sent nowhere.
-      </p>
+      <p class="muted">Enter the request that your receiver got and its secret. Both stay in this browser.</p>
       <label class="row">
         Secret
         <input class="inp" name="secret" type="password" required autocomplete="off" placeholder="whsec_…" />

@@ -27,7 +27,7 @@ const Meaning = ({ domain }: { readonly domain: SerializedDomain }): JSX.Element
   const times = useTimes();
   const { status, verification, fails_at: failsAt } = domain;
   if (verification?.method === 'capture') {
-    return <>Mail is captured here and leaves for nowhere, so no record is needed</>;
+    return <>Mail is captured here and is not sent, so no record is needed</>;
   }
   if (status === 'degraded' && failsAt !== null) {
     return (

@@ -55,7 +55,7 @@ const Figures = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Overview</h1>
-          <p class="sub">{word}, beside the time before</p>
+          <p class="sub">{word} compared with the period before</p>
         </div>
         <div class="acts">
           <ApiButton requests={requests} />

@@ -55,7 +55,7 @@ const Organization = ({
         <Fact name="Id">
           <CopyField text={organization.id} name="the id" />
         </Fact>
-        <Fact name="Contact">{organization.contact ?? 'nobody'}</Fact>
+        <Fact name="Contact">{organization.contact ?? 'none'}</Fact>
         <Fact name="Contents of mail are kept">{organization.content_retention_days} days</Fact>
         <Fact name="They are seen by">{contentsReaders(organization)}</Fact>
         <Fact name="Sessions end">
@@ -198,8 +198,8 @@ export const Settings = (): JSX.Element => {
             'Sessions',
             found,
             (open) => <Session open={open} mayChange={mayChange} />,
-            <Empty icon="person" title="Nobody is signed in">
-              Whoever uses an API key here has no session.
+            <Empty icon="person" title="No sessions">
+              Signing in with an API key creates no session.
             </Empty>,
           )
         }

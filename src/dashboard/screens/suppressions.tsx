@@ -150,8 +150,8 @@ const Entry = ({ suppression, now }: { readonly suppression: Past<SerializedSupp
 const CheckedThen = ({ wasThere, data, now }: ReturnType<typeof useThen> & { readonly now: Check }) => {
   if (wasThere) return data === undefined ? null : <Entry suppression={data} now={now} />;
   return (
-    <Empty icon="forbid" title="Mail was kept from nobody here">
-      Nothing was on record of this address then.
+    <Empty icon="forbid" title="Not suppressed at that time">
+      There was no record of this address.
     </Empty>
   );
 };
@@ -214,9 +214,9 @@ const All = (): JSX.Element => {
               No address {at === null ? 'is kept back for this reason now' : 'was kept back for this reason then'}.
             </Empty>
           ) : (
-            <Empty icon="forbid" title={`Mail ${at === null ? 'is' : 'was'} kept from nobody`}>
-              Addresses come here by themselves after a hard bounce, a complaint, or when somebody unsubscribes. Each
-              stands here with what speaks for it.
+            <Empty icon="forbid" title="No suppressed addresses">
+              Addresses are added automatically after a hard bounce, a complaint or an unsubscription. Each entry shows
+              its evidence.
             </Empty>
           )
         }

@@ -33,7 +33,7 @@ const SAVED = {
   saved: 'Draft saved',
   unsaved: 'Not saved yet',
   saving: 'Saving',
-  conflict: 'Somebody else has changed it',
+  conflict: 'Changed elsewhere',
 } as const;
 
 interface VersionsProps {
@@ -115,7 +115,7 @@ const Trouble = ({ draft }: { readonly draft: Draft }): JSX.Element | null => {
   if (draft.state !== 'conflict') return <Fault error={draft.error} />;
   return (
     <Notice tone="wait" state="warning">
-      <b>Somebody else has changed this draft.</b> What you typed since is not saved.{' '}
+      <b>This draft was changed elsewhere.</b> Your latest input is not saved.{' '}
       <button type="button" class="lnk" onClick={() => void draft.reload()}>
         Take theirs
       </button>

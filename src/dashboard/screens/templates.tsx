@@ -55,8 +55,8 @@ export const Templates = (): JSX.Element => {
         render={(template) => <Row template={template} />}
         empty={
           <Empty icon="layout" title="No templates" actions={<MakeTemplate />}>
-            A template is written here, tried with examples, published as a version, and can be taken back at once.
-            Those who write mail then need no release of those who send it.
+            Write a template here, try it with examples and publish it as a version. You can roll back at any time.
+            Texts can then change without a new release of your software.
           </Empty>
         }
       />

@@ -35,7 +35,7 @@ export const Webhooks = (): JSX.Element => {
       <div class="head">
         <div>
           <h1>Webhooks</h1>
-          <p class="sub">Where your systems are told what happens, signed, until they take it</p>
+          <p class="sub">Signed events for your systems, retried until they are accepted</p>
         </div>
         <div class="acts">
           <ApiButton requests={['/v1/webhooks?limit=50']} />
