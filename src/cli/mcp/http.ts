@@ -78,7 +78,10 @@ const requireOwnMachine = ({ headers, url = '' }: IncomingMessage, port: number)
 export interface HttpOptions {
   /** 0: any free port. */
   readonly port: number;
-  /** A server with the key's permissions, and its organization. @throws {CommandFailed} if the service rejects the key. */
+  /**
+   * A server with the key's permissions, and its organization.
+   * @throws {CommandFailed} if the service rejects the key.
+   */
   serverFor(key: string): Promise<{ readonly server: McpServer; readonly organizationId: string }>;
 }
 
