@@ -7,7 +7,7 @@ import { PROJECTIONS } from '../../src/projections/all.ts';
  */
 
 /** Stages by part of a file's path; the first match wins. */
-const STAGES: readonly (readonly [path: string, stage: string])[] = [
+export const STAGES: readonly (readonly [path: string, stage: string])[] = [
   ['/src/http/auth/', 'auth'],
   ['/src/adapters/rate-limit/', 'auth'],
   ['/src/adapters/usage-marks/', 'auth'],
@@ -17,6 +17,7 @@ const STAGES: readonly (readonly [path: string, stage: string])[] = [
   ['/src/http/routes/messages/send-body', 'schema'],
   ['/src/http/routes/messages/send-by-template', 'schema'],
   ['/src/http/endpoint', 'schema'],
+  ['/src/lib/html/', 'html'],
   ['/src/adapters/html/', 'html'],
   ['/src/commands/message/prepare-message', 'prepare'],
   ['/src/commands/message/send-', 'prepare'],
@@ -39,7 +40,9 @@ const STAGES: readonly (readonly [path: string, stage: string])[] = [
   ['/node_modules/find-my-way/', 'router and hooks'],
   ['/src/http/', 'router and hooks'],
   ['/src/adapters/mail/compose/', 'compose'],
+  ['/src/lib/mime/', 'compose'],
   ['/src/lib/smtp/dkim/', 'sign'],
+  ['/src/lib/smtp/', 'SMTP'],
   ['/src/adapters/mail/', 'SMTP'],
   ['/src/adapters/queue/', 'queue'],
   ['/src/adapters/webhook', 'webhooks'],

@@ -4,7 +4,7 @@ import { createSemaphore, type Semaphore } from '../lib/async/async.ts';
 
 /**
  * Bounds of the queries that organizations ask for. All queries of a role use one pool of ten connections (`MAX` in
- * `adapters/postgres/pool.ts`); some connections are always left for what accepts and delivers mail. Organizations take
+ * `lib/postgres/pool.ts`); some connections are always left for what accepts and delivers mail. Organizations take
  * turns, and one holds its share of connections at most.
  */
 

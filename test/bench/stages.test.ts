@@ -1,6 +1,7 @@
+import { globSync } from 'node:fs';
 import type { Profiler } from 'node:inspector/promises';
 import { describe, expect, test } from 'vitest';
-import { sharesOf, stageOfStatement } from '../../bench/harness/stages.ts';
+import { STAGES, sharesOf, stageOfStatement } from '../../bench/harness/stages.ts';
 
 const frame = (functionName: string, url = '') => ({
   functionName,
@@ -37,6 +38,14 @@ const shared = frame('canonicalJson', 'file:///outbox/src/lib/transparency/canon
 const parser = frame('parserOnHeadersComplete', 'node:_http_common');
 
 describe('stages of a profile', () => {
+  test('name only parts of the service that exist', () => {
+    const root = new URL('../../', import.meta.url).pathname;
+    const files = globSync('src/**/*.ts', { cwd: root }).map((file) => `/${file}`);
+    const own = STAGES.map(([path]) => path).filter((path) => path.startsWith('/src/'));
+    expect(own.filter((path) => !files.some((file) => file.startsWith(path)))).toEqual([]);
+    expect(own.length).toBeGreaterThan(20);
+  });
+
   test('a sample belongs to its innermost frame that has a stage', () => {
     const profile = profileOf([[endpoint], [endpoint, checker], [endpoint, checker]], [100, 200, 100]);
     expect(sharesOf(profile)).toEqual({ html: 0.75, schema: 0.25 });
