@@ -2,21 +2,22 @@ import { Counter, type Registry } from 'prom-client';
 import type { CommandContext } from '../commands/context.ts';
 import { type RecordEngagement, recordEngagement } from '../commands/message/record-engagement.ts';
 import { isFatal } from '../domain/codec.ts';
-import type { TrackedRecipient } from '../domain/tracking/tracking-token.ts';
+import type { Owner, TrackedRecipient } from '../domain/tracking/tracking-token.ts';
 import { type Logger, mapConcurrently, withTimeout } from '../lib/async/async.ts';
 
 /**
  * Records openings and clicks in the background, so that their requests are answered without waiting. What a recipient
  * does is buffered for a few seconds, to distinguish a filter that follows every link from a person, and then recorded.
- * Repeats within a minute are counted and recorded once at its end. The buffer is bounded: if the log is down for long,
- * engagements that do not fit are dropped and counted. A process that is killed loses its buffer.
+ * Repeats within a minute are counted and recorded once at its end. The buffer is bounded, and each organization has a share
+ * of it: if the log is down for long, engagements that do not fit are dropped and counted. A process that is killed loses
+ * its buffer.
  */
 
 type Engagement = RecordEngagement['engagements'][number];
 
 export interface EngagementRecorder {
   /** @param engagement `count` 1. */
-  note(copy: TrackedRecipient, engagement: Engagement): void;
+  note(copy: TrackedRecipient & Owner, engagement: Engagement): void;
   /** Records what was buffered, as far as the log takes it in time. */
   close(): Promise<void>;
 }
@@ -38,15 +39,15 @@ export const ENGAGEMENT_TIMES = {
   tickMs: 500,
 };
 
-/** Some 500 bytes each. Fewer lose what people do while the log is away. */
-const KEPT_MAX = 20_000;
+/** Some 500 bytes each, of which one organization fills half. Fewer lose what people do while the log is away. */
+const KEPT_MAX = 40_000;
 /** Their appends share commits. */
 const CONCURRENCY = 16;
 /** Longest time to flush when closing: the process has 10 s to end. */
 const CLOSE_MS_MAX = 4_000;
 
 /** Buffered engagements of one recipient. */
-interface BufferedCopy extends TrackedRecipient {
+interface BufferedCopy extends TrackedRecipient, Owner {
   dueMs: number;
   /** Keyed by the facts that make two engagements alike. */
   readonly engagements: Map<string, Engagement>;
@@ -71,6 +72,8 @@ export const createEngagementRecorder = ({
   /** Ends of the minutes after recorded engagements, by recipient and likeness, in order of time. */
   const recent = new Map<string, number>();
   let kept = 0;
+  /** Engagements in the buffer by organization; those of old tokens, which name none, share one place. */
+  const keptOf = new Map<string | null, number>();
   let timer: NodeJS.Timeout | undefined;
   let flushing: Promise<void> = Promise.resolve();
   let isAway = false;
@@ -85,23 +88,34 @@ export const createEngagementRecorder = ({
   /** Time at which a like engagement may be recorded again; 0: now. */
   const againMs = (copy: TrackedRecipient, like: string): number => recent.get(`${keyOf(copy)} ${like}`) ?? 0;
 
-  const entryOf = ({ messageId, recipientId }: TrackedRecipient, dueMs: number): BufferedCopy => {
-    const key = keyOf({ messageId, recipientId });
-    const found = buffered.get(key) ?? { messageId, recipientId, dueMs, engagements: new Map() };
+  const keep = ({ organizationId }: Owner, difference: number): void => {
+    kept += difference;
+    const count = (keptOf.get(organizationId) ?? 0) + difference;
+    if (count === 0) keptOf.delete(organizationId);
+    else keptOf.set(organizationId, count);
+  };
+
+  /** True if the organization has as much in the buffer as is free. */
+  const isFull = ({ organizationId }: Owner): boolean => (keptOf.get(organizationId) ?? 0) >= KEPT_MAX - kept;
+
+  const entryOf = (copy: TrackedRecipient & Owner, dueMs: number): BufferedCopy => {
+    const { messageId, recipientId, organizationId } = copy;
+    const key = keyOf(copy);
+    const found = buffered.get(key) ?? { messageId, recipientId, organizationId, dueMs, engagements: new Map() };
     buffered.set(key, found);
     return found;
   };
 
-  const add = (copy: TrackedRecipient, engagement: Engagement, dueMs: number): void => {
+  const add = (copy: TrackedRecipient & Owner, engagement: Engagement, dueMs: number): void => {
     const like = likeness(engagement);
     const entry = entryOf(copy, dueMs);
     const before = entry.engagements.get(like);
-    if (before === undefined && kept >= KEPT_MAX) {
+    if (before === undefined && isFull(copy)) {
       if (entry.engagements.size === 0) buffered.delete(keyOf(copy));
       lost.inc(engagement.count);
       return;
     }
-    if (before === undefined) kept += 1;
+    if (before === undefined) keep(copy, 1);
     entry.dueMs = Math.min(entry.dueMs, dueMs);
     entry.engagements.set(like, added(before, engagement));
   };
@@ -149,7 +163,7 @@ export const createEngagementRecorder = ({
       const dueMs = Math.min(...staying.map(([like]) => againMs(copy, like)));
       buffered.set(keyOf(copy), { ...copy, dueMs, engagements: new Map(staying) });
     }
-    kept -= all.length - staying.length;
+    keep(copy, staying.length - all.length);
     return { ...copy, engagements: new Map(all.filter((each) => !staying.includes(each))) };
   };
 

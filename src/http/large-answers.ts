@@ -21,6 +21,9 @@ const EXPORTS_MAX = 32;
 /** Higher: few organizations take all places. Lower: an organization cannot export several lists at once. */
 const EXPORTS_PER_ORGANIZATION_MAX = 4;
 
+/** A client that reads nothing for as long is cut off. Higher: few slow clients hold all places. Lower: bad networks fail. */
+const SILENCE_MS_MAX = 60_000;
+
 const RETRY_AFTER_SECONDS = 30;
 
 type Reply = Pick<FastifyReply, 'raw'>;
@@ -41,10 +44,18 @@ export interface LargeAnswers {
 const tooMany = (): DomainError =>
   new DomainError('unavailable', 'too many large answers are being read: send fewer requests at once');
 
-/** Resolves when all of it was written, or its client is gone. */
-const ended = ({ raw }: Reply): Promise<void> => finished(raw).catch(() => undefined);
+export interface LargeAnswersOptions {
+  /** Default: `SILENCE_MS_MAX`. */
+  readonly silenceMsMax?: number;
+}
 
-export const createLargeAnswers = (): LargeAnswers => {
+export const createLargeAnswers = ({ silenceMsMax = SILENCE_MS_MAX }: LargeAnswersOptions = {}): LargeAnswers => {
+  /** Resolves when all of it was written, or its client is gone or reads nothing for too long. */
+  const ended = ({ raw }: Reply): Promise<void> => {
+    raw.setTimeout(silenceMsMax, () => raw.destroy());
+    return finished(raw).catch(() => undefined);
+  };
+
   const answers = createSemaphore({
     capacity: LARGE_ANSWERS_MAX,
     share: LARGE_ANSWERS_PER_ORGANIZATION_MAX,

@@ -13,6 +13,14 @@ import { silentLogger } from '../support/logger.ts';
 import { createShiftableSystem } from '../workers/shiftable-system.ts';
 import { createMemoryStore, operator } from './support/service.ts';
 
+const OPENING = {
+  click: null,
+  at: '2026-01-01T00:00:00Z',
+  count: 1,
+  machine: null,
+  family: 'other',
+  network: 'other',
+} as const;
 const TIMES = { bufferMs: 20, coalesceMs: 600, tickMs: 5 };
 
 /** A recorder, and a message it may hear of. */
@@ -48,9 +56,11 @@ const open = async () => {
     idempotencyKey: null,
   });
   const { messageId } = message.accepted;
-  const copy = { messageId, recipientId: message.recipients[0]?.id ?? '' };
+  const copy = { messageId, organizationId, recipientId: message.recipients[0]?.id ?? '' };
   const registry = new Registry();
   const recorder = createEngagementRecorder({ context, logger: silentLogger, registry, times: TIMES });
+  const noteOf = (organizationId: string, more: object): void =>
+    recorder.note({ ...copy, messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa', organizationId }, { ...OPENING, ...more });
   const note = (url: string | null = null, more: object = {}): void =>
     recorder.note(copy, {
       click: url === null ? null : { link: url.length, links: 9, url },
@@ -67,6 +77,7 @@ const open = async () => {
       .map(({ type, data }) => ({ type, ...(data as { count: number; linkId?: string }) }));
   return {
     note,
+    noteOf,
     recorded,
     recorder,
     registry,
@@ -179,10 +190,12 @@ test('while the log is away everything is kept, and recorded afterwards', async 
   await recorder.close();
 });
 
-test('what does not fit is lost, and counted', async () => {
-  const { note, recorder, registry, away } = await open();
+test('what does not fit is lost, and counted; another organization has its share', async () => {
+  const { note, noteOf, recorder, registry, away } = await open();
   away(true);
   for (let number = 0; number < 20_010; number += 1) note('https://a.test/', { machine: `reason ${number}` });
+  expect(await registry.metrics()).toContain('outbox_engagements_lost_total 10');
+  for (let number = 0; number < 5_000; number += 1) noteOf('org_other', { machine: `reason ${number}` });
   expect(await registry.metrics()).toContain('outbox_engagements_lost_total 10');
   await recorder.close();
 });
@@ -198,7 +211,7 @@ test('what the log refuses for good is lost, and counted', async () => {
 test('messages that are not there are not heard of', async () => {
   const { recorder, recorded } = await open();
   recorder.note(
-    { messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa', recipientId: 'rcp_1' },
+    { messageId: 'msg_aaaaaaaaaaaaaaaaaaaaaaaaaa', recipientId: 'rcp_1', organizationId: null },
     { click: null, at: new Date().toISOString(), count: 1, machine: null, family: 'other', network: 'other' },
   );
   await recorder.close();

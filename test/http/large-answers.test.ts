@@ -1,5 +1,6 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLargeAnswers } from '../../src/http/large-answers.ts';
@@ -51,6 +52,30 @@ describe('large answers', () => {
     const refused = (await greedy).filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(300 - 4 - 256);
     expect(refused[0]).toMatchObject({ reason: { code: 'unavailable' } });
+  });
+
+  test('end when their client reads nothing for too long', async () => {
+    const { make } = createLargeAnswers({ silenceMsMax: 50 });
+    const body = Buffer.alloc(20_000_000);
+    const server = createServer((_request, raw) => {
+      void make('org_a', { raw }, async () => raw.end(body));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const cutOff: Promise<unknown>[] = [];
+    server.on('connection', (socket) => cutOff.push(once(socket, 'close')));
+    const silent = Array.from({ length: 5 }, () => {
+      const client = connect(port, '127.0.0.1', () => client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')).pause();
+      return client;
+    });
+    await Promise.all(silent.map((client) => once(client, 'connect')));
+    // The fifth waits for a place: all are closed only if the first four are cut off.
+    await expect.poll(() => cutOff).toHaveLength(5);
+    await Promise.all(cutOff);
+    for (const client of silent) client.destroy();
+    server.close();
+    expect(await make('org_a', replies().open(), async () => 'made')).toBe('made');
   });
 
   test('that fail give their place back with their reply', async () => {

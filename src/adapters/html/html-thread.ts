@@ -1,4 +1,4 @@
-import { serveTasks } from '../../lib/async/async.ts';
+import { serveTasks } from '../../lib/async/serve-tasks.ts';
 import { type AnalysisInput, analyzeMessage } from './analyzer.ts';
 import { trackingPlaces } from './tracked-links.ts';
 

@@ -1,4 +1,4 @@
-import { serveTasks } from '../../lib/async/async.ts';
+import { serveTasks } from '../../lib/async/serve-tasks.ts';
 import { type Reading, readMail } from './captured-mail.ts';
 
 /** Entry of a thread that answers a question about mail in shared memory. Decoders accept no shared memory, hence the copy. */

@@ -30,4 +30,4 @@ export { StoreUnavailable } from './store-unavailable.ts';
 export type { System } from './system.ts';
 export { atOnce, inTurns, ownTurn, type Pausing, pacedBy, withTurns } from './turns.ts';
 export { ENDED, pause, TimedOut, untilAborted, withTimeout } from './with-timeout.ts';
-export { createWorkerThreads, serveTasks, TaskTooLong, ThreadUnavailable } from './worker-threads.ts';
+export { createWorkerThreads, TaskTooLong, ThreadUnavailable } from './worker-threads.ts';

@@ -1,4 +1,4 @@
-import { serveTasks } from '../async/async.ts';
+import { serveTasks } from '../async/serve-tasks.ts';
 import { htmlToText } from './html-to-text.ts';
 import { checkWithShape, type HtmlToCheck } from './read-html.ts';
 
