@@ -2,15 +2,17 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { createMemo } from './memo.ts';
 
-/** A network: its address and how many bits of it count. */
+/** A network: its address and its prefix length in bits. */
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Four decimal numbers; shorter and octal forms mean something else to everybody. */
+/** Four decimal octets. Shorter and octal forms are rejected, because other parsers read them differently. */
 const IPV4 = /^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})(?:\/\d{1,2})?$/;
-/** Bits of `::ffff:0:0/96`, before those of the IPv4 address within. */
+/** Prefix length of `::ffff:0:0/96`, which precedes the bits of the embedded IPv4 address. */
 const MAPPED_BITS = 96;
 
-/** One address or a network in CIDR notation; null where it is neither. `::ffff:1.2.3.4` counts as 1.2.3.4. */
+/**
+ * Parses an address or a network in CIDR notation; null if the text is neither. `::ffff:1.2.3.4` is read as 1.2.3.4.
+ */
 export const parseRange = (text: string): AddressRange | null => {
   if (!text.includes(':') && !IPV4.test(text)) return null;
   try {
@@ -22,7 +24,7 @@ export const parseRange = (text: string): AddressRange | null => {
   }
 };
 
-/** What is wrong with a text in a list of networks (one phrase), or null. */
+/** Describes the problem with an entry in a list of networks in one phrase, or returns null if it is valid. */
 export const rangeProblem = (text: string): string | null => {
   const range = parseRange(text);
   if (range === null) return 'must be an address or a network in CIDR notation, such as 192.0.2.0/24';
@@ -33,14 +35,17 @@ export const rangeProblem = (text: string): string | null => {
   return `must not have bits beyond its prefix: write ${network}/${bits} for the network, or the address alone`;
 };
 
-/** Whether the address lies in one of the ranges; `::ffff:1.2.3.4` counts as 1.2.3.4. */
+/** Whether the address is in one of the ranges. `::ffff:1.2.3.4` is treated as 1.2.3.4. */
 export const isWithin = (ranges: readonly AddressRange[], text: string): boolean => {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.process(text);
   return ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 };
 
-/** The client network that failures and connections are counted by: an IPv4 address, or an IPv6 /64, as a customer mostly has. */
+/**
+ * The client network by which failures and connections are counted: an IPv4 address, or the IPv6 /64 that one customer
+ * usually has.
+ */
 export const clientNetworkOf = (text: string): string => {
   if (!text.includes(':') || !ipaddr.isValid(text)) return text;
   const address = ipaddr.process(text);
@@ -66,7 +71,7 @@ const spansOf = (texts: readonly string[]): readonly Span[] =>
     .filter((range) => range !== null)
     .map(spanOf);
 
-/** Whether every address of the inner networks lies in one of the outer ones. No networks at all means every address. */
+/** Whether every address of the inner networks is in one of the outer ones. An empty list means every address. */
 export const covers = (outer: readonly string[], inner: readonly string[]): boolean => {
   if (outer.length === 0) return true;
   if (inner.length === 0) return false;
@@ -80,7 +85,7 @@ export const covers = (outer: readonly string[], inner: readonly string[]): bool
   });
 };
 
-/** What is told of where a request came from without naming the place. */
+/** The kind of network that a request came from. It does not reveal the location. */
 export type AddressClass = 'loopback' | 'private' | 'public';
 
 const PRIVATE = new Set(['private', 'uniqueLocal', 'linkLocal', 'carrierGradeNat', 'unspecified']);
@@ -91,15 +96,18 @@ const classOf = (text: string): AddressClass => {
   return PRIVATE.has(range) ? 'private' : 'public';
 };
 
-/** Clients whose requests come one after another; some 100 bytes each. */
+/** Maximum number of client addresses in the cache, at about 100 bytes each. Lower: more addresses are parsed again. */
 const CLASSES_MAX = 1_000;
 const classes = createMemo<AddressClass>(CLASSES_MAX);
 
-/** Cached: parsing takes 3 µs. @param text a client's address as the socket or a trusted proxy names it; empty for a local socket. */
+/**
+ * Cached, because parsing takes 3 µs. @param text a client's address from the socket or a trusted proxy; empty for a
+ * local socket.
+ */
 export const addressClassOf = (text: string): AddressClass =>
   text === '' ? 'loopback' : classes(text, () => classOf(text));
 
 const NETWORK = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
-/** An address, or one with the length of a prefix (RFC 4632 §3.1, RFC 4291 §2.3). */
+/** Whether the value is an address, or an address with a prefix length (RFC 4632 §3.1, RFC 4291 §2.3). */
 export const isNetwork = (value: string): boolean => NETWORK.safeParse(value).success;

@@ -3,24 +3,25 @@ import { canonicalJson, hasHalfPair } from '../lib/transparency/transparency.ts'
 import { EVENT_SCHEMAS, type EventType, type OutboxEvent } from './events.ts';
 import type { EventContext, EventMetadata, NewEvent, RecordedEvent, StoredEvent } from './ports/event-store.ts';
 
-/** What a stored event says, in the current shape of its type. */
+/** A stored event in the current schema version of its type. */
 export type DecodedEvent = OutboxEvent & Pick<RecordedEvent, 'id' | 'metadata' | 'stored'>;
 
-/** How an adapter turns events into what it stores, and back. */
+/** Converts events to their stored form and back. */
 export interface EventCodec {
   /**
-   * The events of an append.
-   * @throws {MalformedEvent} data that its schema does not allow, or that no leaf can hold, is never written.
+   * Encodes the events of an append.
+   * @throws {MalformedEvent} if the data violates its schema or does not fit in a leaf. Nothing is written then.
    */
   encode(events: readonly NewEvent[], context: EventContext): readonly StoredEvent[];
   /**
-   * @throws {UnknownEvent} written by a newer version of this service.
-   * @throws {MalformedEvent} what is stored is no event of its type.
+   * Decodes a stored event.
+   * @throws {UnknownEvent} if a newer version of this service wrote it.
+   * @throws {MalformedEvent} if the stored data is not an event of its type.
    */
   decode(stored: StoredEvent): DecodedEvent;
 }
 
-/** This process is older than the log: it must not go on, or it would pass over what it does not understand. */
+/** The process is older than the log. It must stop, because it would skip events that it does not understand. */
 export class UnknownEvent extends Error {
   override readonly name = 'UnknownEvent';
   constructor(type: string, schemaVersion: number) {
@@ -33,9 +34,9 @@ export class MalformedEvent extends Error {
 }
 
 /**
- * Upcasts of events in older shapes: `[type][n]` makes version n + 2 of version n + 1, so the current version of a type is
- * one more than its number of upcasts. An event that has been released keeps its shape for ever: a changed schema comes
- * with an upcast here and a fixture of the new version.
+ * Upcasts for older schema versions: `[type][n]` converts version n + 1 to version n + 2, so the current version of a
+ * type is one more than its number of upcasts. The shape of a released event never changes: a new schema needs an
+ * upcast here and a fixture of the new version.
  */
 export type Upcasts = Partial<Record<EventType, readonly ((data: unknown) => unknown)[]>>;
 
@@ -48,12 +49,12 @@ const isEventType = (type: string): type is EventType => Object.hasOwn(EVENT_SCH
 const checked = (type: EventType, data: unknown): OutboxEvent => {
   const result = EVENT_SCHEMAS[type].safeParse(data);
   if (!result.success) throw new MalformedEvent(`${type}: ${result.error.message}`);
-  return { type, data: result.data } as OutboxEvent; // the schema of this very type has just passed
+  return { type, data: result.data } as OutboxEvent; // validated by the schema of this type
 };
 
 /**
- * UTF-8 bytes of an event's data and metadata. A leaf has 65,535 at most (tlog-tiles, entry bundles); 1,000 are left for
- * its id, type, stream and revision.
+ * Maximum UTF-8 bytes of an event's data and metadata. A leaf has at most 65,535 bytes (tlog-tiles, entry bundles);
+ * 1,000 are reserved for its id, type, stream and revision.
  */
 const STORED_BYTES_MAX = 64_535;
 
@@ -91,7 +92,7 @@ export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
 
   decode: (stored) => {
     const { id, type } = stored;
-    const metadata = parsed(type, stored.metadata) as EventMetadata; // as `encode` wrote it
+    const metadata = parsed(type, stored.metadata) as EventMetadata; // `encode` wrote it
     const version = metadata.schemaVersion;
     if (!Number.isInteger(version)) throw new MalformedEvent(`${type}: no version of its schema`);
     if (!isEventType(type) || version > currentVersion(type, upcasts)) throw new UnknownEvent(type, version);
@@ -104,8 +105,8 @@ export const createEventCodec = (upcasts: Upcasts): EventCodec => ({
 export const eventCodec = createEventCodec(UPCASTS);
 
 /**
- * Whether nobody who follows the log can go on, and another try would change nothing: the process is older than the
- * log, the log is damaged, or it is another log. Who passed over that would lose what follows: the process has to end.
+ * Whether no reader of the log can continue and a retry cannot help: the process is older than the log, the log is
+ * damaged, or it is a different log. Skipping the event would lose what follows, so the process must exit.
  */
 export const isFatal = (error: unknown): boolean =>
   error instanceof UnknownEvent || error instanceof MalformedEvent || error instanceof StartRefused;

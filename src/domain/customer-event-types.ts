@@ -6,7 +6,7 @@ import type { Measure } from './reputation/events.ts';
 import type { SuppressionScope } from './suppression/events.ts';
 import type { ClientFamily, MachineReason, NetworkKind } from './tracking/client.ts';
 
-/** Every type a customer can meet in the feed, in webhooks and in statistics. */
+/** Every type that customers see in the feed, in webhooks and in statistics. */
 export const CUSTOMER_EVENT_TYPES = [
   'message.accepted',
   'message.scheduled',
@@ -75,55 +75,57 @@ export const CUSTOMER_EVENT_TYPES = [
 ] as const;
 export type CustomerEventType = (typeof CUSTOMER_EVENT_TYPES)[number];
 
-/** What happened, without personal data: addresses, tags, metadata and reply texts are added when it is shown. */
+/**
+ * Facts of an event, without personal data: addresses, tags, metadata and reply texts are added when it is serialized.
+ */
 export interface CustomerEventFacts {
   readonly smtp?: SmtpFacts;
   readonly attempt?: number;
   readonly nextAttemptAt?: string;
   readonly reason?: string;
-  /** Why the next attempt follows: the outcome of this one is unknown. */
+  /** Present if the next attempt follows because the outcome of this one is unknown. */
   readonly isOutcomeUnknown?: true;
   /** Records that are missing or wrong in the DNS. */
   readonly records?: readonly string[];
-  /** What a reputation has reached: a limit of bounces or complaints. */
+  /** Bounce or complaint limit that the sender's reputation has reached. */
   readonly limit?: {
     readonly measure: Measure;
     readonly count: number;
     readonly of: number;
     readonly limitPercent: number;
   };
-  /** Why it was refused. */
+  /** Category of the bounce or deferral. */
   readonly category?: BounceCategory | undefined;
-  /** It bounced after it had been delivered. */
+  /** Present if the bounce came after delivery. */
   readonly late?: true | undefined;
-  /** It suppresses nobody: several recipients could have said so. */
+  /** Present if the report may be about any of several recipients. It suppresses none of them. */
   readonly shared?: true | undefined;
   readonly scheduledAt?: string;
-  /** Of an opening or a click: the first by people, or by machines. */
+  /** Present for the first open or click by people, or the first by machines. */
   readonly first?: true | undefined;
   readonly count?: number;
   readonly machine?: MachineReason | undefined;
   readonly client?: ClientFamily;
   readonly network?: NetworkKind;
   readonly link?: number;
-  /** Vault id of the address of the link. */
+  /** Vault id of the link's URL. */
   readonly linkId?: string;
-  /** How somebody unsubscribed. */
+  /** How the recipient unsubscribed. */
   readonly method?: string;
-  /** The topic that somebody subscribed to or unsubscribed from. */
+  /** Topic that the recipient subscribed to or unsubscribed from. */
   readonly topicId?: string | null | undefined;
-  /** What a suppression keeps back, and until when; null: for good. */
+  /** Mail that a suppression blocks, and when it expires; null: never. */
   readonly scope?: SuppressionScope;
   readonly expiresAt?: string | null;
-  /** The month (UTC) of an invoice. */
+  /** Month (UTC) of an invoice. */
   readonly month?: string;
-  /** Recipients of the month that a plan allows, and those used. */
+  /** Monthly recipients that the plan allows, and recipients used. */
   readonly quota?: { readonly planId: string; readonly limit: number; readonly used: number };
-  /** What an erasure removed. */
+  /** Numbers of items that an erasure removed. */
   readonly erased?: ErasureCounts;
-  /** What an invoice comes to, in minor units. */
+  /** Total of an invoice, in minor units. */
   readonly invoice?: { readonly currency: string; readonly total: number };
-  /** What was signed of an audit tree; the root in base64. */
+  /** Signed checkpoint of an audit tree, with its root in base64. */
   readonly checkpoint?: {
     readonly origin: string;
     readonly size: number;
@@ -132,7 +134,7 @@ export interface CustomerEventFacts {
   };
 }
 
-/** What follows from rates, or releases from it. */
+/** Consequences of bounce and complaint rates, and releases from them. */
 export type JudgedEvent = Exclude<ReputationEvent, { readonly type: `BulkMail${string}` }>;
 
 export const TYPE_OF_REPUTATION: Readonly<Record<JudgedEvent['type'], CustomerEventType>> = {
@@ -148,7 +150,7 @@ export const TYPE_OF_REPUTATION: Readonly<Record<JudgedEvent['type'], CustomerEv
   OrganizationSendingReleased: 'organization.sending_released',
 };
 
-/** Events of a domain that say nothing more. */
+/** Domain events that carry no further facts. */
 export const TYPE_OF_DOMAIN = {
   DomainRegistered: 'domain.registered',
   DomainVerified: 'domain.verified',

@@ -15,18 +15,18 @@ import type { Environment } from './environment.ts';
 import type { RecordedEvent } from './ports/event-store.ts';
 import { senderIdIn } from './reputation/reputation.ts';
 
-/** One event as customers see it. `id` follows from the log's own event, so that a replay gives the same. */
+/** An event as customers see it. Its `id` is derived from the log event, so that a replay produces the same one. */
 export interface CustomerEvent extends CustomerEventKind {
   readonly id: string;
   readonly timestamp: string;
   readonly organizationId: string;
-  /** null: concerns both environments. */
+  /** Null if it concerns both environments. */
   readonly environment: Environment | null;
-  /** The message, key, domain, organization, webhook, topic, suppression, erasure or invoice it is about. */
+  /** Id of the message, key, domain, organization, webhook, topic, suppression, erasure or invoice. */
   readonly subjectId: string;
-  /** Rises by one within its subject; `….sending_…` and `domain.warm_up_…` are numbered by themselves. */
+  /** Increases by one within its subject. `….sending_…` and `domain.warm_up_…` have sequences of their own. */
   readonly sequence: number;
-  /** Vault id of the contents of the message or suppression: addresses, tags and metadata are there. */
+  /** Vault id of the content of the message or suppression, which holds addresses, tags and metadata. */
   readonly contentId: string | null;
 }
 
@@ -40,7 +40,7 @@ const reputationKinds = ({ type, data }: JudgedEvent): readonly CustomerEventKin
   return about(TYPE_OF_REPUTATION[type], { limit: { measure, count, of, limitPercent } });
 };
 
-/** Subject and kinds of the customer events that one event of the log makes; null where it makes none. */
+/** Subject and kinds of the customer events that a log event produces, or null if it produces none. */
 const kindsOf = (
   event: RecordedEvent,
 ): { readonly subjectId: string; readonly sequence: number; readonly kinds: readonly CustomerEventKind[] } | null => {
@@ -189,10 +189,10 @@ const kindsOf = (
   }
 };
 
-/** The customer events that one event of the log makes, in order. */
+/** The customer events that a log event produces, in order. */
 export const customerEvents = (event: RecordedEvent): readonly CustomerEvent[] => {
   const found = kindsOf(event);
-  // A checkpoint of what belongs to no organization is nobody's.
+  // Checkpoints of the service's own tree have no customer.
   if (found === null || event.metadata.organizationId === '') return [];
   const { organizationId, environment, occurredAt } = event.metadata;
   const contentId = 'contentId' in event.data ? event.data.contentId : null;

@@ -1,7 +1,7 @@
 import type { CustomerEventFacts, CustomerEventType } from './customer-event-types.ts';
 import type { MessageEvent } from './events.ts';
 
-/** What one customer event says of its subject. */
+/** Type, recipient and facts of one customer event. */
 export interface CustomerEventKind {
   readonly type: CustomerEventType;
   readonly recipientId: string | null;
@@ -39,7 +39,7 @@ const scheduledKinds = (
   { recipientIds, scheduledAt }: { readonly recipientIds: readonly string[]; readonly scheduledAt: string },
 ): readonly CustomerEventKind[] => recipientIds.map((recipientId) => ({ type, recipientId, facts: { scheduledAt } }));
 
-/** The customer events that one event of a message makes, in order. */
+/** The customer events that a message event produces, in order. */
 export const messageKinds = (event: MessageEvent): readonly CustomerEventKind[] => {
   const { type, data } = event;
   switch (type) {
@@ -50,9 +50,9 @@ export const messageKinds = (event: MessageEvent): readonly CustomerEventKind[] 
     case 'MessageRescheduled':
       return scheduledKinds('message.rescheduled', data);
     case 'RecipientsHeld':
-      return []; // of a campaign it would be a million: what its domain or organization was told is one
+      return []; // a campaign would produce a million; the domain or organization gets one event instead
     case 'RecipientReportNoted':
-      return []; // it changes nothing
+      return []; // it has no effect
     case 'AttemptStarted':
       return data.recipientIds.map((recipientId) => ({
         type: 'message.sending',
@@ -65,6 +65,6 @@ export const messageKinds = (event: MessageEvent): readonly CustomerEventKind[] 
       return data.recipientIds.map((recipientId) => ({ type: 'message.deferred', recipientId, facts }));
     }
     default:
-      return [changeOf(event as RecipientChange)]; // all others are: the record above is complete
+      return [changeOf(event as RecipientChange)]; // all other types: the record above is complete
   }
 };

@@ -1,27 +1,27 @@
 import { hash } from 'node:crypto';
 import { createMemo } from './memo.ts';
 
-/** RFC 2104: a block of SHA-256. */
+/** Block size of SHA-256 (RFC 2104). */
 const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
 const INNER_PAD = 0x36;
 const OUTER_PAD = 0x5c;
-/** Longer texts get bytes of their own. */
+/** Longer texts are hashed from a buffer of their own. */
 const TEXT_BYTES_MAX = 1_024;
-/** UTF-8 of a UTF-16 code unit. */
+/** Maximum UTF-8 bytes of a UTF-16 code unit. */
 const UNIT_BYTES_MAX = 3;
 
-/** What is prepared once for each secret. */
+/** State prepared once for each secret. */
 interface Prepared {
-  /** Short for the secret in keys of a cache. */
+  /** Short stand-in for the secret in cache keys. */
   readonly id: number;
   /** The key's block of the inner hash, with room for a text. */
   readonly inner: Buffer;
-  /** That of the outer hash, with room for the inner one. */
+  /** The key's block of the outer hash, with room for the inner hash. */
   readonly outer: Buffer;
 }
 
-/** A block of the key, each byte combined with the pad, with room for what is hashed after it. */
+/** A block of the key, each byte XORed with the pad, followed by room for the message. */
 const paddedBlock = (key: Uint8Array, pad: number, messageBytes: number): Buffer => {
   const bytes = Buffer.allocUnsafeSlow(BLOCK_BYTES + messageBytes).fill(pad, 0, BLOCK_BYTES);
   for (let index = 0; index < key.length; index += 1) bytes[index] = (key[index] as number) ^ pad;
@@ -45,18 +45,18 @@ const preparedOf = (secret: Uint8Array): Prepared => {
   return made;
 };
 
-/** A thousand take some 300 kB; fewer are recomputed more often. */
+/** Higher: more memory, about 300 kB for a thousand. Lower: more digests are recomputed. */
 const CACHED_MAX = 1000;
 const repeated = createMemo<string>(CACHED_MAX);
 
-/** A text and its secret, as a key of a cache. The secret is never changed. */
+/** Cache key for a text and its secret. The secret must never be changed. */
 export const keyedText = (secret: Uint8Array, text: string): string => `${preparedOf(secret).id} ${text}`;
 
-/** As `keyedDigest`, cached: for texts that come with message after message. A repeat costs a tenth. */
+/** A cached `keyedDigest`, for texts that recur in many messages. A repeat costs a tenth. */
 export const repeatedDigest = (secret: Uint8Array, purpose: string, text: string): string =>
   repeated(keyedText(secret, `${purpose}\0${text}`), () => keyedDigest(secret, purpose, text));
 
-/** The key's inner block with the text behind it. */
+/** The key's inner block followed by the text. */
 const innerOf = ({ inner }: Prepared, text: string): Buffer => {
   if (text.length * UNIT_BYTES_MAX <= TEXT_BYTES_MAX) {
     return inner.subarray(0, BLOCK_BYTES + inner.write(text, BLOCK_BYTES));
@@ -65,8 +65,8 @@ const innerOf = ({ inner }: Prepared, text: string): Buffer => {
 };
 
 /**
- * Written out (RFC 2104 §2) because the platform's HMAC costs ten times as much for short texts, and every send makes
- * several: 1 µs. Between both hashes goes a text of bytes, which costs half of a buffer.
+ * Implemented here (RFC 2104 §2) because the platform's HMAC takes ten times as long for short texts, and every send
+ * computes several: 1 µs each. The inner hash is passed as a binary string, which costs half as much as a buffer.
  */
 const hmac = (secret: Uint8Array, text: string, encoding: 'hex' | 'binary'): string => {
   const known = preparedOf(secret);
@@ -84,7 +84,7 @@ export const keyedBytes = (secret: Uint8Array, purpose: string, text: string): B
 
 const KEYED_CHARACTERS = 32;
 
-/** Keyed digest, hex of the first 16 bytes of HMAC-SHA256: compares texts without revealing them. */
+/** Keyed digest, hex of the first 16 bytes of HMAC-SHA256. Texts can be compared without being revealed. */
 export const keyedDigest = (secret: Uint8Array, purpose: string, text: string): string =>
   hmac(secret, `${purpose}\0${text}`, 'hex').slice(0, KEYED_CHARACTERS);
 
@@ -94,13 +94,13 @@ export const sha256Hex = (text: string): string => hash('sha256', text, 'hex');
 /** SHA-256, 32 bytes. */
 export const sha256 = (text: string): Buffer => Buffer.from(hash('sha256', text, 'binary'), 'latin1');
 
-/** A subject without differences of letter case and white space. */
+/** The subject without differences in letter case and white space. */
 const comparable = (subject: string): string => subject.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
 
-/** Messages are searched by this digest: the log and the read models do not contain the subject itself. */
+/** Search key for messages: the log and the read models do not contain the subject itself. */
 export const subjectDigest = (secret: Uint8Array, subject: string): string =>
   keyedDigest(secret, 'subject', comparable(subject));
 
-/** As `subjectDigest`, of one metadata entry. */
+/** Search key for one metadata entry, like `subjectDigest`. */
 export const metadataDigest = (secret: Uint8Array, name: string, value: string): string =>
   keyedDigest(secret, 'metadata', `${name}\0${value}`);

@@ -3,7 +3,7 @@ import type { ErrorCode } from './error-catalogue.ts';
 /** Problems by field name: `{ to: ['to is required'] }`. */
 export type Details = Readonly<Record<string, readonly string[]>>;
 
-/** A command was understood and is not done; `code` is from the catalogue. The only exception a decision throws. */
+/** A command that was understood and refused. `code` is from the catalogue. Decisions throw no other exception. */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;

@@ -1,6 +1,6 @@
 /**
- * Every error code of the API: what it means and how to fix it. `http/errors/error-response.ts`
- * gives each its status; a test provokes each. The OpenAPI document and `docs/errors.md` are made from it.
+ * Every error code of the API with its meaning and remedy. `http/errors/error-response.ts` assigns the statuses, and a
+ * test provokes each error. The OpenAPI document and `docs/errors.md` are generated from this catalogue.
  */
 export const ERROR_CATALOGUE = {
   invalid_request: {

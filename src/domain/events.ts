@@ -42,7 +42,7 @@ export type MemberEvent = EventsOf<typeof memberEvents>;
 export type SessionEvent = EventsOf<typeof sessionEvents>;
 export type ReadingEvent = EventsOf<typeof readingEvents>;
 
-/** Every event of the log. Names and shapes are for ever; a change of shape is a new version, upcast in `codec.ts`. */
+/** Every event of the log. Names and shapes are permanent: a change of shape is a new version, upcast in `codec.ts`. */
 export type OutboxEvent =
   | OrganizationEvent
   | BillingPeriodEvent

@@ -43,13 +43,13 @@ export const formatId = (prefix: IdPrefix, bytes: Uint8Array): string => {
   return text.slice(0, prefix.length + 1 + CHARACTERS);
 };
 
-/** Of the time in an id, big-endian milliseconds. */
+/** Length of the time in an id, in big-endian milliseconds. */
 const TIME_BYTES = 6;
 
 /**
- * An id that begins with a time, as a UUIDv7 does (RFC 9562 §5.7). What was made at one time lies together in an index, so
- * that new rows touch few pages of it however large it has become.
- * @param atMs since 1970. @param bytes at least 10 random ones.
+ * An id that starts with a time, like a UUIDv7 (RFC 9562 §5.7). Rows created together are adjacent in an index, so that
+ * inserts touch few of its pages however large it is.
+ * @param atMs milliseconds since 1970. @param bytes at least 10 random bytes.
  */
 export const formatTimedId = (prefix: IdPrefix, atMs: number, bytes: Uint8Array): string => {
   const all = Buffer.alloc(ID_BYTES);
@@ -58,7 +58,7 @@ export const formatTimedId = (prefix: IdPrefix, atMs: number, bytes: Uint8Array)
   return formatId(prefix, all);
 };
 
-/** The bytes that `formatId` made this id of. */
+/** The bytes from which `formatId` made this id. */
 export const bytesOfId = (id: string): Buffer => {
   const bytes = Buffer.alloc(ID_BYTES);
   let buffer = 0;
@@ -78,5 +78,5 @@ export const bytesOfId = (id: string): Buffer => {
 /** The time that `formatTimedId` put into this id, in milliseconds since 1970. */
 export const timeInId = (id: string): number => bytesOfId(id).readUIntBE(0, TIME_BYTES);
 
-/** Whether such an id could ever have been made; one that could not is answered like one that does not exist. */
+/** Whether the text is a possible id. An impossible id is treated like one that does not exist. */
 export const isId = (prefix: IdPrefix, text: string): boolean => SHAPE.exec(text)?.[1] === prefix;

@@ -1,6 +1,6 @@
 import type { System } from '../lib/async/async.ts';
 
-/** Keeps what failed, or began to wait, together from coming back together. */
+/** Spreads retries, so that failures do not come back at once. */
 const JITTER = 0.1;
 
 /** A wait, jittered by ±10 %. @param random in [0, 1). */

@@ -21,7 +21,7 @@ import { type SendingDomain, sendingDomain } from './sending-domain/sending-doma
 export interface KeyEntry {
   readonly key: ExistingApiKey;
   readonly revision: Revision;
-  /** Its domain was deleted. The key stays invalid even if the name is registered again. */
+  /** True if its domain was deleted. The key stays invalid even if the name is registered again. */
   readonly endedWithDomain: boolean;
 }
 
@@ -32,48 +32,51 @@ export interface DomainEntry {
 
 /** Effect of one event on a key. */
 export interface KeyChange {
-  /** undefined: the event created the key. */
+  /** Undefined if the event created the key. */
   readonly before: KeyEntry | undefined;
   readonly after: KeyEntry;
 }
 
-/** Organizations, domains, keys, auditors, members and sessions: few enough to hold all in memory, and independent of the read models. */
+/**
+ * Organizations, domains, keys, auditors, members and sessions. They are few enough to be held in memory, and
+ * independent of the read models.
+ */
 export interface KeyCacheState {
   readonly organizations: ReadonlyMap<string, Organization>;
-  /** Ids of organizations that must not send. */
+  /** Ids of organizations whose sending is suspended. */
   readonly suspended: ReadonlySet<string>;
   readonly domains: ReadonlyMap<string, DomainEntry>;
-  /** Ids of domains that are registered, by organization and name, in the order in which they were. */
+  /** Ids of registered domains by organization and name, in order of registration. */
   readonly domainsOfOrganizations: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** DNS records as last checked, by domain id. */
+  /** DNS records at the last check, by domain id. */
   readonly records: ReadonlyMap<string, DomainRecords>;
   readonly keys: ReadonlyMap<string, KeyEntry>;
-  /** Auditors that were not removed. */
+  /** Auditors that have not been removed. */
   readonly auditors: ReadonlyMap<string, ExistingAuditor>;
-  /** By organization. */
+  /** Members by organization. */
   readonly members: ReadonlyMap<string, Members>;
-  /** Id of the member whose link it is, by the hash of its token. */
+  /** Member ids by the hash of a sign-in link's token. */
   readonly links: ReadonlyMap<string, string>;
-  /** Whose member it is, by the id of the member. */
+  /** Organization ids by member id. */
   readonly organizationsOfMembers: ReadonlyMap<string, string>;
-  /** Sessions that were not ended, the first begun first; some are over by their time. */
+  /** Sessions that have not been ended, oldest first. Some may have expired. */
   readonly sessions: ReadonlyMap<string, ExistingSession>;
 }
 
 export interface KeyCacheProjection extends KeyCacheState {
   /** Applies the next event of the log. @returns the keys it changed. */
   apply(event: RecordedEvent): readonly KeyChange[];
-  /** Forgets sessions that are over, the first begun first. @param nowMs by the log. @returns those forgotten. */
+  /** Drops expired sessions, oldest first. @param nowMs by the log. @returns the dropped sessions. */
   forgetSessions(nowMs: number): readonly ExistingSession[];
 }
 
 /**
- * Loads the key cache with every event the log holds at the time of the call.
+ * Loads the key cache from every event in the log at the time of the call.
  * @throws {DomainError} `unavailable`.
  */
 export type LoadKeyCache = () => Promise<KeyCacheState>;
 
-/** Categories of the streams it is built from. */
+/** Stream categories from which the cache is built. */
 export const KEY_CACHE_CATEGORIES: readonly string[] = [
   organization.category,
   sendingDomain.category,
@@ -219,7 +222,7 @@ export const createKeyCacheProjection = (): KeyCacheProjection => {
     sessions,
     apply: (event) => {
       const id = idOf(event.stream);
-      // A stream of a category holds events of its family only.
+      // A stream of a category only holds events of its family.
       switch (categoryOf(event.stream)) {
         case apiKey.category:
           return applyKey(id, event as RecordedEvent<ApiKeyEvent>);

@@ -1,7 +1,10 @@
-/** Finds what was made for a key before, or makes it. */
+/** Returns the cached value of a key, or computes it. */
 export type Memo<Value> = (key: string, make: () => Value) => Value;
 
-/** Keeps what is quicker to find than to make. @param max once so many are kept, all are let go of. */
+/**
+ * Memoizes values that are expensive to compute. @param max number of cached values. When it is reached, all are
+ * dropped.
+ */
 export const createMemo = <Value>(max: number): Memo<Value> => {
   const kept = new Map<string, Value>();
   return (key, make) => {

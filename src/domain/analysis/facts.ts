@@ -10,27 +10,27 @@ export interface AttachmentFact {
   readonly filename: string;
   readonly contentType: string;
   readonly contentId?: string;
-  /** Absent: `inline` with a content id in mail that has html, else `attachment`. */
+  /** If absent: `inline` for a content id in mail with HTML, otherwise `attachment`. */
   readonly disposition?: StoredAttachment['disposition'];
   /** The first bytes, in hexadecimal. */
   readonly head: string;
 }
 
-/** Everything the rules know of a message. */
+/** Input of the rules. */
 export interface MessageFacts
   extends Pick<
     MessageDraft,
     'from' | 'replyTo' | 'recipients' | 'subject' | 'text' | 'headers' | 'stream' | 'unsubscribe'
   > {
   readonly html: HtmlFacts | null;
-  /** URLs that stand in the plain text. */
+  /** URLs in the plain text. */
   readonly textLinks: readonly LinkFact[];
   readonly attachments: readonly AttachmentFact[];
   readonly domain: DomainFacts;
   readonly sizeBytes: number;
 }
 
-/** Mailboxes by the names of the request's fields: `from`, `to[1]`. */
+/** Mailboxes under the names of their request fields: `from`, `to[1]`. */
 export const mailboxFields = ({ from, replyTo, recipients }: MessageFacts): readonly (readonly [string, Mailbox])[] => {
   const kinds = { reply_to: replyTo, ...Object.groupBy(recipients, ({ kind }) => kind) };
   return [
@@ -41,20 +41,20 @@ export const mailboxFields = ({ from, replyTo, recipients }: MessageFacts): read
   ];
 };
 
-/** One time that a rule applies. There can be very many, of which few are shown: those tell their message when asked. */
+/** One match of a rule. There can be very many and few are shown, so the message is built on demand. */
 export interface Discovery {
   readonly rule: RuleName;
   readonly field: string;
-  /** What and where, as a sentence without its capital and its full stop. */
+  /** The problem and its place, as a sentence without its capital letter and full stop. */
   readonly message: () => string;
-  /** In the field's text: its offset, or its line and column. */
+  /** Place in the field's text: an offset, or a line and column. */
   readonly at?: number | Pick<HtmlProblem, 'line' | 'column'>;
 }
 
 /** One family of rules. */
 export type Check = (facts: MessageFacts) => Iterable<Discovery>;
 
-/** @param said the message, where making it costs nothing. */
+/** @param said the message, or a function if building it is expensive. */
 export const discovery = (
   rule: RuleName,
   field: string,

@@ -9,7 +9,7 @@ import { encodingDamage, secrets, templateMarkers, textPart } from './checks/tex
 import type { Check, Discovery, MessageFacts } from './facts.ts';
 import { RULE_TABLE, type Rule, type RuleName, type Severity } from './rule-table.ts';
 
-/** More of one kind is told as a number: whoever mends ten has found the cause. */
+/** Further findings of a rule are only counted: the cause of ten is the cause of all. */
 const FINDINGS_PER_RULE_MAX = 10;
 const SCORE_MAX = 100;
 
@@ -61,7 +61,7 @@ const countByRule = (facts: MessageFacts): ReadonlyMap<RuleName, RuleCount> => {
 
 type PlacesByField = Readonly<Record<string, Places>>;
 
-/** @param more findings that are not listed after this one. */
+/** @param more number of findings that are not listed after this one. */
 const sentence = (said: string, more: number): string =>
   `${said.charAt(0).toUpperCase()}${said.slice(1)}${more > 0 ? ` (and ${more} more of this rule)` : ''}.`;
 
@@ -74,7 +74,7 @@ const findingOf = ({ rule, field, message, at }: Discovery, places: PlacesByFiel
 const listedOf = ({ count, first }: RuleCount, places: PlacesByField): readonly Finding[] =>
   first.map((found, index) => findingOf(found, places, index === first.length - 1 ? count - first.length : 0));
 
-/** Findings about html that was accepted although the strict rule refuses it. */
+/** Findings about HTML that was accepted although the strict rule rejects it. */
 export const htmlFindings = (problems: readonly HtmlProblem[]): readonly Finding[] =>
   listedOf({ count: problems.length, first: invalidHtml(problems).slice(0, FINDINGS_PER_RULE_MAX) }, {});
 
@@ -99,7 +99,7 @@ const scoreOf = (counts: ReadonlyMap<RuleName, RuleCount>): number => {
   );
 };
 
-/** What the rules say of a message. The same facts give the same analysis. */
+/** Applies all rules to a message. The same facts always give the same analysis. */
 export const judge = (facts: MessageFacts): Analysis => {
   const counts = countByRule(facts);
   const places = { html: createPlaces(facts.html?.source ?? ''), text: createPlaces(facts.text ?? '') };

@@ -1,17 +1,17 @@
-/** `error`: the message should not leave like this. `warning`: it will suffer. `info`: worth knowing. */
+/** `error`: do not send the message like this. `warning`: delivery or display will suffer. `info`: worth knowing. */
 export type Severity = 'info' | 'warning' | 'error';
 
 export interface Rule {
   readonly severity: Severity;
-  /** Taken from the score for each finding … */
+  /** Points deducted from the score for each finding, up to `pointsMax`. */
   readonly points: number;
-  /** … up to this: a hundred small faults are not worse than one grave one. */
+  /** Upper bound for one rule: a hundred small faults are not worse than one serious one. */
   readonly pointsMax: number;
-  /** The remedy, one sentence. */
+  /** The remedy, in one sentence. */
   readonly fix: string;
 }
 
-/** Rises with every change of the table or of what a rule finds, so that two scores can be compared. */
+/** Incremented with every change of the table or of a rule's matches, so that two scores can be compared. */
 export const RULES_VERSION = 4;
 
 const rule = (severity: Severity, points: number, pointsMax: number, fix: string): Rule => ({
@@ -21,7 +21,7 @@ const rule = (severity: Severity, points: number, pointsMax: number, fix: string
   fix,
 });
 
-/** Every rule there is, the grave ones first within their subject. */
+/** All rules, the most serious first within their subject. */
 export const RULE_TABLE = {
   'domain-not-verified': rule('error', 30, 30, 'Publish the domain’s records and verify it.'),
   'dkim-not-valid': rule('warning', 15, 15, 'Publish the DKIM record that the domain’s page shows.'),

@@ -7,12 +7,12 @@ import { CATEGORIES } from '../streams.ts';
 import type { Permission } from './events.ts';
 import type { SecretFacts } from './secret.ts';
 
-/** A key's secrets are numbered: 1 for the first, one more with each rotation. */
+/** A key's secrets are numbered from 1. Each rotation adds one. */
 export interface NumberedSecret extends SecretFacts {
   readonly number: number;
 }
 
-/** A secret that was replaced and is still accepted until it ends. */
+/** A replaced secret that is still accepted until it expires. */
 export interface EarlierSecret extends NumberedSecret {
   readonly expiresAt: string;
 }
@@ -28,7 +28,7 @@ export interface ExistingApiKey {
   readonly rateLimits: RateLimits;
   readonly allowedCidrs: readonly string[];
   readonly expiresAt: string | null;
-  /** Its expiry is on record. */
+  /** True if the key's expiry was recorded as an event. */
   readonly expiryNoted: boolean;
   readonly createdAt: string;
   readonly secret: NumberedSecret;
@@ -37,13 +37,13 @@ export interface ExistingApiKey {
 
 export type ApiKey = { readonly status: 'absent' } | ExistingApiKey;
 
-/** Secrets that are accepted besides the current one. */
+/** Earlier secrets that are still accepted. */
 export const liveEarlierSecrets = (state: ExistingApiKey, now: string): readonly EarlierSecret[] =>
   state.earlierSecrets.filter(({ expiresAt }) => expiresAt > now);
 
 type Rotated = Extract<ApiKeyEvent, { type: 'KeyRotated' }>['data'];
 
-/** Drops secrets that have ended: a key may be rotated for years. */
+/** Drops expired secrets, because a key may be rotated for years. */
 const rotated = (state: ExistingApiKey, data: Rotated, occurredAt: string): ExistingApiKey => {
   const kept = data.revokesPrevious ? [] : liveEarlierSecrets(state, occurredAt);
   const previous = { ...state.secret, expiresAt: data.previousExpiresAt };
@@ -93,7 +93,10 @@ export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
   },
 };
 
-/** The key, if it is the caller's and was not deleted. @throws {DomainError} `not_found`, `other_organization`. */
+/**
+ * Returns the key if it belongs to the caller and was not deleted. @throws {DomainError} `not_found`,
+ * `other_organization`.
+ */
 export const requireOwnKey = (state: ApiKey, organizationId: string): ExistingApiKey => {
   const key = requireOwn(state, organizationId, 'API key');
   if (key.status === 'deleted') throw new DomainError('not_found', 'API key not found');
@@ -104,18 +107,18 @@ export const requireOwnKey = (state: ApiKey, organizationId: string): ExistingAp
 export interface KeyCircumstances {
   /** ISO 8601. */
   readonly now: string;
-  /** Its domain was deleted: the key ended with it. */
+  /** True if the key's domain was deleted, which ends the key. */
   readonly endedWithDomain: boolean;
 }
 
 export const isExpired = ({ expiresAt }: ExistingApiKey, now: string): boolean =>
   expiresAt !== null && expiresAt <= now;
 
-/** Whether requests with the key are accepted. */
+/** Whether the key authenticates requests. */
 export const works = (key: ExistingApiKey, { now, endedWithDomain }: KeyCircumstances): boolean =>
   key.status === 'active' && !endedWithDomain && !isExpired(key, now);
 
-/** A key that has ended for good cannot be changed. @throws {DomainError} `key_not_active`. */
+/** Rejects changes of a key that has ended for good. @throws {DomainError} `key_not_active`. */
 export const requireNotEnded = (key: ExistingApiKey, { endedWithDomain }: KeyCircumstances): void => {
   if (key.status === 'revoked')
     throw new DomainError('key_not_active', 'API key is revoked: create a new one in its place');

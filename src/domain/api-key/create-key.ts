@@ -11,7 +11,10 @@ import {
 } from './key-authority.ts';
 import type { SecretFacts } from './secret.ts';
 
-/** The key as it will be; whose it is and since when is in the event's metadata. Bounds left out are its maker's. */
+/**
+ * Properties of the new key. Its owner and creation time are in the event's metadata. Omitted bounds default to the
+ * caller's.
+ */
 export interface CreateKey
   extends Pick<ExistingApiKey, 'keyId' | 'domainId' | 'name' | 'permissions' | 'environment'>,
     Partial<KeyBounds> {

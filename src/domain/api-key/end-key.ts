@@ -8,7 +8,10 @@ export interface RevokeKey extends KeyCircumstances {
   readonly organizationId: string;
 }
 
-/** Revoking twice is refused. @throws {DomainError} `not_found`, `other_organization`, `permission_missing`, `key_not_active`. */
+/**
+ * Rejects a second revocation. @throws {DomainError} `not_found`, `other_organization`, `permission_missing`,
+ * `key_not_active`.
+ */
 export const revokeKey = (state: ApiKey, command: RevokeKey): readonly ApiKeyEvent[] => {
   const key = requireOwnKey(state, command.organizationId);
   requireKeyAuthority(command.by, key);
@@ -24,7 +27,7 @@ export interface DeleteKey {
 }
 
 /**
- * Ends a key, whatever has become of it, and takes it out of sight; its history stays.
+ * Deletes a key in any state and hides it; its history remains.
  * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`.
  */
 export const deleteKey = (state: ApiKey, { by, organizationId }: DeleteKey): readonly ApiKeyEvent[] => {
@@ -33,7 +36,7 @@ export const deleteKey = (state: ApiKey, { by, organizationId }: DeleteKey): rea
   return [{ type: 'KeyDeleted', data: { keyId: key.keyId } }];
 };
 
-/** Notes, once, that the key's time is over. @param now ISO 8601. */
+/** Records once that the key has expired. @param now ISO 8601. */
 export const expireKey = (state: ApiKey, now: string): readonly ApiKeyEvent[] =>
   state.status === 'active' && !state.expiryNoted && isExpired(state, now)
     ? [{ type: 'KeyExpired', data: { keyId: state.keyId } }]

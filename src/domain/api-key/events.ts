@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { environmentSchema } from '../environment.ts';
 import { rateLimitsSchema } from '../rate-limits.ts';
 
-/** Spec §5.3. No level but `admin` includes another. */
+/** Permissions (spec §5.3). Only `admin` includes the others. */
 export const permissionSchema = z.enum(['send', 'read', 'manage', 'admin']);
 export type Permission = z.infer<typeof permissionSchema>;
 
 export const allows = (held: readonly Permission[], needed: Permission): boolean =>
   held.includes(needed) || held.includes('admin');
 
-/** SHA-256 of the full key value, hex; the value itself is nowhere. */
+/** SHA-256 of the full key value, in hex. The value itself is not stored. */
 const secret = z.object({ hash: z.string().length(64), first4: z.string(), last4: z.string() });
 
 export const apiKeyEvents = {
@@ -27,12 +27,12 @@ export const apiKeyEvents = {
   KeyRotated: z.object({
     keyId: z.string(),
     secret,
-    /** When the secret that was current until now ends. */
+    /** Expiry of the secret that is current until now. */
     previousExpiresAt: z.string(),
     /** Whether all earlier secrets end now too. */
     revokesPrevious: z.boolean(),
   }),
-  /** What was changed; a field that is absent stays as it was. */
+  /** Changed fields. Absent fields are unchanged. */
   KeyUpdated: z.object({
     keyId: z.string(),
     name: z.string().optional(),
@@ -42,20 +42,20 @@ export const apiKeyEvents = {
     expiresAt: z.string().nullable().optional(),
   }),
   KeyRevoked: z.object({ keyId: z.string() }),
-  /** Recorded after the fact: a key ends at its `expiresAt`, recorded or not. */
+  /** Recorded after the fact: a key expires at its `expiresAt` even if this event is late. */
   KeyExpired: z.object({ keyId: z.string() }),
   KeyDeleted: z.object({ keyId: z.string() }),
 };
 
 /**
- * Stream `apiKeyRefusal-<keyId>`: changes that were asked for and refused. Beside the key's own stream, whose revision is
- * its `ETag` and numbers its customer events.
+ * Stream `apiKeyRefusal-<keyId>`: changes that were requested and refused. It is separate from the key's own stream,
+ * whose revision is the key's `ETag` and numbers its customer events.
  */
 export const apiKeyRefusalEvents = {
   KeyChangeRefused: z.object({
     keyId: z.string(),
     change: z.enum(['update', 'rotate', 'revoke', 'delete']),
-    /** Of the error catalogue. */
+    /** Code from the error catalogue. */
     code: z.string(),
   }),
 };

@@ -9,54 +9,54 @@ import { ACTION_KINDS, DEFAULT_RATE_LIMITS, type RateLimits } from '../rate-limi
 import type { Tracking } from '../tracking/tracking.ts';
 import type { Permission } from './events.ts';
 
-/** The session of a member, and what they are kept from whatever their permissions say. */
+/** A member's session and the restrictions that apply regardless of permissions. */
 export interface CallingMember extends Pick<Powers, 'withoutContents' | 'safeMethodsOnly'> {
   readonly sessionId: string;
   readonly role: Role;
   /** May read the health of the whole service. */
   readonly isOperator: boolean;
-  /** When they last proved who they are. ISO 8601. */
+  /** Last time the member proved their identity. ISO 8601. */
   readonly presentAt: string;
-  /** Until then the member may add their first passkey without being present. ISO 8601. Absent: they may not. */
+  /** Until this time (ISO 8601) the member may add a first passkey without reauthentication. Absent: not allowed. */
   readonly firstPasskeyUntil?: string;
 }
 
-/** The principal that authenticated a request: facts for decisions, never looked up again. */
+/** The principal that authenticated a request. Decisions use these facts and never look them up again. */
 export interface Caller {
-  /** Of an auditor or a member, who has no key, their own id. */
+  /** Id of the API key. Auditors and members have no key: for them it is their own id. */
   readonly keyId: string;
-  /** Absent: a key. An auditor has no permission: routes of the audit log alone let them in. */
+  /** Present for an auditor, who has no permissions: only routes of the audit log admit auditors. */
   readonly auditor?: { readonly contents: boolean };
-  /** Absent: a key, or an auditor. A member belongs to no domain, and asks for an environment. */
+  /** Present for a member. Members belong to no domain and name an environment in the request. */
   readonly member?: CallingMember;
-  /** Number of the secret that was shown: 1 for the key's first, one more with each rotation. */
+  /** Number of the presented secret: 1 for the key's first, one more with each rotation. */
   readonly secret: number;
   readonly organizationId: string;
   readonly environment: Environment;
   readonly permissions: readonly Permission[];
-  /** How far the key reaches, and so every key that it makes or changes. */
+  /** The key's bounds. They also limit every key that it creates or changes. */
   readonly bounds: KeyBounds;
-  /** The plan that the organization chose. Absent: it has chosen none. */
+  /** The organization's plan. Absent: none was chosen. */
   readonly plan?: Plan;
-  /** The operator has stopped the sends of the organization. Absent: it may send. */
+  /** Present if the operator suspended the organization's sending. */
   readonly suspension?: Suspension;
   /** The sending domain the key is bound to (spec §5.4). */
   readonly domain: {
     readonly id: string;
     readonly name: string;
     readonly verified: boolean;
-    /** Of its mail, unless a message says otherwise. Absent: nothing. */
+    /** Default for the domain's mail; a message can override it. Absent: no tracking. */
     readonly tracking?: Tracking;
   };
 }
 
-/** The operator's command line acts with no key and may do all of this. */
+/** The operator's command line acts without a key and may do all of this. */
 export type KeyAuthority = Caller | 'operator';
 
 const isAdmin = (by: KeyAuthority): boolean => by === 'operator' || by.permissions.includes('admin');
 
 /**
- * Who may make or touch a key: one that holds `admin` only by `admin`, a live one only by a live key.
+ * Only `admin` may create or change a key that has `admin`, and only a live key may create or change a live one.
  * @throws {DomainError} `permission_missing` or `environment_not_allowed`.
  */
 export const requireKeyAuthority = (
@@ -71,7 +71,7 @@ export const requireKeyAuthority = (
   }
 };
 
-/** Who may say how often a key may ask. @throws {DomainError} `permission_missing`. */
+/** Only admins may set a key's rate limits. @throws {DomainError} `permission_missing`. */
 export const requireLimitAuthority = (by: KeyAuthority): void => {
   if (!isAdmin(by)) {
     throw new DomainError('permission_missing', "API key lacks 'admin' permission: it cannot set rate_limits");
@@ -79,19 +79,19 @@ export const requireLimitAuthority = (by: KeyAuthority): void => {
 };
 
 /**
- * How far a key reaches: from where, until when, how often. A key hands on no more than it has: one that it makes,
- * widens or rotates (its new value is shown to who asked) stays within the bounds of the key that asks. What only
- * narrows a key is always allowed. Rate limits bind a `manage` key alone: `admin` sets them, up to the ceilings.
+ * Limits of a key: its networks, expiry and rate limits. A key cannot grant more than it has: a key that it creates,
+ * widens or rotates (rotation reveals the new value) must stay within its own bounds. Narrowing a key is always
+ * allowed. Rate limits bind only `manage` keys: `admin` keys may set any, up to the ceilings.
  */
 export interface KeyBounds {
-  /** Networks that the key may be used from; none: any. */
+  /** Networks from which the key may be used. Empty: any. */
   readonly allowedCidrs: readonly string[];
   /** ISO 8601; null: never. */
   readonly expiresAt: string | null;
   readonly rateLimits: RateLimits;
 }
 
-/** Whether a key was given an end or networks: what it sets up must not outlive it. */
+/** Whether the key has an expiry or networks. Whatever it sets up must not outlive it. */
 export const isBounded = ({ allowedCidrs, expiresAt }: Pick<KeyBounds, 'allowedCidrs' | 'expiresAt'>): boolean =>
   allowedCidrs.length > 0 || expiresAt !== null;
 
@@ -101,7 +101,7 @@ const limitOf = ({ rateLimits }: KeyBounds, kind: (typeof ACTION_KINDS)[number])
 const endsLater = (one: string | null, other: string | null): boolean =>
   other !== null && (one === null || one > other);
 
-/** Why a key would reach further than the one that asks, by field; empty: it does not. */
+/** Reasons why the key would exceed the caller's bounds, by field. Empty if it stays within them. */
 const excess = (by: Exclude<KeyAuthority, 'operator'>, key: KeyBounds): Details => {
   const { allowedCidrs, expiresAt } = by.bounds;
   const details: Record<string, string[]> = {};
@@ -136,7 +136,7 @@ export const requireWithin = (by: KeyAuthority, key: KeyBounds): void => {
   );
 };
 
-/** Bounds of a key that is made: what was left out is as narrow as in the key that asks. */
+/** Bounds of a new key. Omitted bounds are as narrow as the caller's. */
 export const inheritBounds = (by: KeyAuthority, asked: Partial<KeyBounds>): KeyBounds => {
   const own = by === 'operator' ? null : by.bounds;
   const limits = own === null || (by !== 'operator' && by.permissions.includes('admin')) ? {} : own.rateLimits;
@@ -153,7 +153,7 @@ export const inheritBounds = (by: KeyAuthority, asked: Partial<KeyBounds>): KeyB
 
 type Reach = KeyBounds & { readonly permissions: readonly Permission[] };
 
-/** Whether a change lets a key do, in anything, what it could not do before. */
+/** Whether a change lets a key do anything that it could not do before. */
 export const widens = (before: Reach, after: Reach): boolean =>
   after.permissions.some((permission) => !before.permissions.includes(permission)) ||
   !covers(before.allowedCidrs, after.allowedCidrs) ||

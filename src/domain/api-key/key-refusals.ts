@@ -19,11 +19,11 @@ export interface NoteRefusal extends NotedRefusal {
   readonly keyId: string;
 }
 
-/** Per key. Higher: repeated requests fill the log. Lower: refusals that someone asks about are missing. */
+/** Limit per key. Higher: repeated requests fill the log. Lower: refusals that a customer asks about are missing. */
 export const REFUSALS_PER_MINUTE_MAX = 20;
 const MINUTE_MS = 60_000;
 
-/** Refusals that somebody will ask about later: they tell of an attempt on a key, not of a slip in a request. */
+/** Refusals worth recording: they show an attempt on a key, not a mistake in a request. */
 const NOTED_CODES: readonly ErrorCode[] = [
   'key_not_active',
   'too_many_live_secrets',
@@ -49,7 +49,9 @@ export const keyRefusals: Aggregate<KeyRefusals, ApiKeyRefusalEvent> = {
   },
 };
 
-/** Notes that a change was refused; the same again within a minute, or too many in one, are not. */
+/**
+ * Records a refused change, unless the same one was recorded within a minute or the limit for that minute is reached.
+ */
 export const noteRefusal = (
   state: KeyRefusals,
   { keyId, change, code, actor, at }: NoteRefusal,

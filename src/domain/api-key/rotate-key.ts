@@ -11,7 +11,7 @@ import {
 import { type KeyAuthority, requireKeyAuthority, requireWithin } from './key-authority.ts';
 import type { SecretFacts } from './secret.ts';
 
-/** Each live secret is one more that can leak; fewer than two would forbid rotating again during a slow roll-out. */
+/** Higher: each live secret is one more that can leak. Lower: a slow roll-out blocks the next rotation. */
 export const EARLIER_SECRETS_MAX = 2;
 /** Seven days. */
 export const GRACE_PERIOD_MINUTES_MAX = 10_080;
@@ -28,10 +28,10 @@ export interface RotateKey extends KeyCircumstances {
 const MINUTE_MS = 60_000;
 
 /**
- * The key keeps its id and its expiry, and gets another secret; the one it had ends with its grace period.
- * Who rotates a key learns its new value: so it must reach no further than the key that asks.
- * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`, `wider_than_own_key`, `key_not_active`,
- * `too_many_live_secrets`.
+ * Replaces the secret; the key keeps its id and expiry. The previous secret ends with its grace period. Rotation
+ * reveals the new value, so the key must stay within the bounds of the caller.
+ * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`, `wider_than_own_key`,
+ * `key_not_active`, `too_many_live_secrets`.
  */
 export const rotateKey = (state: ApiKey, command: RotateKey): readonly ApiKeyEvent[] => {
   const key = requireOwnKey(state, command.organizationId);

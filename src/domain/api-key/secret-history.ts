@@ -1,11 +1,11 @@
 import type { ApiKeyEvent, SendingDomainEvent } from '../events.ts';
 import type { RecordedEvent } from '../ports/event-store.ts';
 
-/** Every secret that a key ever had: since when, until when, and why. */
+/** Every secret that a key ever had, with its start, its end and the reason for the end. */
 
 type Created = RecordedEvent<Extract<ApiKeyEvent, { readonly type: 'KeyCreated' | 'KeyRotated' }>>;
 
-/** What a key's secrets depend on, in the order of the log. */
+/** Events that affect a key's secrets, in log order. */
 type KeyLifeEvent =
   | RecordedEvent<ApiKeyEvent>
   | RecordedEvent<Extract<SendingDomainEvent, { readonly type: 'DomainDeleted' }>>;
@@ -13,17 +13,17 @@ type KeyLifeEvent =
 export const SECRET_ENDS = ['rotated', 'key_expired', 'key_revoked', 'key_deleted', 'domain_deleted'] as const;
 
 interface SecretEnd {
-  /** ISO 8601; may be to come. */
+  /** ISO 8601. May be in the future. */
   readonly at: string;
   readonly reason: (typeof SECRET_ENDS)[number];
 }
 
 export interface SecretLife {
-  /** 1 for the key's first, one more with each rotation. */
+  /** 1 for the key's first secret, one more with each rotation. */
   readonly number: number;
-  /** The event that made it. */
+  /** The event that created it. */
   readonly created: Created;
-  /** null: nothing ends it yet. */
+  /** Null if nothing ends it yet. */
   readonly end: SecretEnd | null;
 }
 
@@ -32,7 +32,7 @@ const KEY_ENDS = { KeyRevoked: 'key_revoked', KeyDeleted: 'key_deleted', DomainD
 const earlier = (left: SecretEnd | null, right: SecretEnd | null): SecretEnd | null =>
   left === null || (right !== null && right.at < left.at) ? right : left;
 
-/** What ended the key, and with it all its secrets: the first of those events. */
+/** The first event that ended the key and all its secrets. */
 const endOfKey = (events: readonly KeyLifeEvent[]): SecretEnd | null => {
   for (const { type, metadata } of events) {
     if (type === 'KeyRevoked' || type === 'KeyDeleted' || type === 'DomainDeleted')
@@ -44,12 +44,12 @@ const endOfKey = (events: readonly KeyLifeEvent[]): SecretEnd | null => {
 const isCreated = (event: KeyLifeEvent): event is Created => event.type === 'KeyCreated' || event.type === 'KeyRotated';
 
 /**
- * Newest first. Expiry counts as it was last set: a key that expired and was given another time works again.
- * @param expiresAt of the key (ISO 8601); null: never.
+ * The history, newest first. The last expiry that was set applies: an expired key with a later expiry works again.
+ * @param expiresAt expiry of the key (ISO 8601); null: never.
  */
 export const secretHistory = (events: readonly KeyLifeEvent[], expiresAt: string | null): readonly SecretLife[] => {
   const expiry: SecretEnd | null = expiresAt === null ? null : { at: expiresAt, reason: 'key_expired' };
-  // What ends the secret, and all before it.
+  // The end of the current secret and of all earlier ones.
   let end = earlier(endOfKey(events), expiry);
   let grace: SecretEnd | null = null;
   const lives: SecretLife[] = [];

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { sha256Hex } from '../digest.ts';
 import { environmentSchema } from '../environment.ts';
 
-/** `ob_<kind>_` + 43 base62 characters of 256 random bits + 6 base62 characters of CRC-32 over all before. */
+/**
+ * `ob_<kind>_` + 43 base62 characters for 256 random bits + 6 base62 characters for the CRC-32 of everything before.
+ */
 const SHAPE = /^ob_(live|test|audit|link|session)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 43;
@@ -18,10 +20,10 @@ const base62 = (value: bigint, width: number): string => {
 };
 
 const secretKinds = z.enum([...environmentSchema.options, 'audit', 'link', 'session']);
-/** What a value is for: a key of an environment, the token of an auditor, a link to sign in, or the session that it starts. */
+/** Purpose of a secret: key of an environment, auditor's token, sign-in link, or the session that the link starts. */
 type SecretKind = z.infer<typeof secretKinds>;
 
-/** Of every request, and so without big integers. */
+/** Avoids big integers, because it runs on every request. */
 const checksum = (text: string): string => {
   let characters = '';
   let rest = crc32(text);
@@ -39,14 +41,14 @@ export const formatSecret = (kind: SecretKind, randomBytes: Uint8Array): string 
   return text + checksum(text);
 };
 
-/** What a well-formed value is for; null when it could never have been issued. Needs no look-up. */
+/** The kind of a well-formed value; null if it can never have been issued. Needs no lookup. */
 export const readSecret = (value: string): SecretKind | null => {
   const match = SHAPE.exec(value);
   if (match === null || checksum(value.slice(0, -CHECKSUM_CHARACTERS)) !== match[3]) return null;
-  return match[1] as SecretKind; // one of those that the expression names
+  return match[1] as SecretKind; // the expression allows no other kind
 };
 
-/** What is kept of a secret. */
+/** The stored part of a secret. */
 export interface SecretFacts {
   readonly hash: string;
   readonly first4: string;

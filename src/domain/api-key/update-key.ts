@@ -18,14 +18,14 @@ import {
   widens,
 } from './key-authority.ts';
 
-/** What is absent stays as it is. */
+/** Requested changes. Absent fields are unchanged. */
 export interface KeyChanges {
   readonly name?: string;
   readonly permissions?: readonly Permission[];
-  /** Kind by kind: a number takes the place of the old, null brings back the default. */
+  /** Merged by kind: a number replaces the limit, null restores the default. */
   readonly rateLimits?: { readonly [Kind in keyof RateLimits]?: number | null | undefined };
   readonly allowedCidrs?: readonly string[];
-  /** In the future; null: never. */
+  /** Must be in the future; null: never. */
   readonly expiresAt?: string | null;
 }
 
@@ -40,11 +40,11 @@ type Updated = Extract<ApiKeyEvent, { readonly type: 'KeyUpdated' }>['data'];
 const limitsAfter = (limits: RateLimits, changes: KeyChanges['rateLimits']): RateLimits =>
   Object.fromEntries(Object.entries({ ...limits, ...changes }).filter(([, limit]) => limit != null));
 
-/** Order and repetition say nothing in permissions and networks. */
+/** Sorted and without duplicates: order and repetition mean nothing in permissions and networks. */
 const comparable = (value: unknown): string =>
   canonicalJson(Array.isArray(value) ? [...new Set(value)].sort() : (value ?? null));
 
-/** Those of the wanted values that the key does not have yet. */
+/** The requested values that differ from the key's. */
 const differences = (key: ExistingApiKey, { permissions, allowedCidrs, rateLimits, ...rest }: KeyChanges) => {
   const wanted: Omit<Updated, 'keyId'> = {
     ...rest,
@@ -57,8 +57,8 @@ const differences = (key: ExistingApiKey, { permissions, allowedCidrs, rateLimit
 };
 
 /**
- * Changes what the key is called, may do and from where, and until when. An expired key comes back with another expiry
- * alone. What is as it was already is no change.
+ * Changes a key's name, permissions, bounds or expiry. An expired key can only be changed together with a new expiry.
+ * Values that the key already has are not changes.
  * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`, `environment_not_allowed`,
  * `wider_than_own_key`, `key_not_active`.
  */

@@ -2,13 +2,13 @@ import type { Aggregate } from '../aggregate.ts';
 import type { AuditEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 
-/** The public half of a signing key, and the vault's id of its private half. */
+/** Public half of a signing key, and the vault id of its private half. */
 export interface AuditKey {
   readonly vkey: string;
   readonly secretId: string;
 }
 
-/** What was signed last. */
+/** The last checkpoint that was signed. */
 export interface SignedCheckpoint {
   readonly size: number;
   /** base64 */
@@ -16,14 +16,14 @@ export interface SignedCheckpoint {
   readonly note: string;
 }
 
-/** How the tree of an organization is signed. It follows from the last checkpoint and what came after it. */
+/** Signing state of an organization's tree, derived from the last checkpoint and the events after it. */
 export interface AuditLog {
-  /** null: nothing was signed yet. */
+  /** Null until the first key is added. */
   readonly signing: { readonly origin: string; readonly key: AuditKey } | null;
-  /** Keys before the current one that still sign. */
+  /** The previous key, which still signs. */
   readonly former: AuditKey | null;
   readonly last: SignedCheckpoint | null;
-  /** Why nothing is signed; null: it is. */
+  /** Reason why signing has stopped; null while it continues. */
   readonly dispute: { readonly witness: string; readonly cosignedSize: number } | null;
 }
 

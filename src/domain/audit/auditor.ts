@@ -1,4 +1,4 @@
-/** An auditor: a person outside, who reads the audit log of an organization with a token of their own. */
+/** An auditor: an outsider who reads an organization's audit log with a personal token. */
 import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { AuditorEvent } from '../events.ts';
@@ -8,13 +8,13 @@ export interface ExistingAuditor {
   readonly status: 'active' | 'removed';
   readonly auditorId: string;
   readonly organizationId: string;
-  /** The content that holds name and e-mail address. */
+  /** Id of the content with name and e-mail address. */
   readonly contactId: string;
   /** Whether contents of mail are disclosed too. */
   readonly contents: boolean;
   /** ISO 8601. */
   readonly expiresAt: string;
-  /** Networks that the token may be used from; none: any. */
+  /** Networks from which the token may be used. Empty: any. */
   readonly allowedCidrs: readonly string[];
   readonly secret: { readonly hash: string; readonly last4: string };
   readonly createdAt: string;
@@ -33,7 +33,10 @@ export const auditor: Aggregate<Auditor, AuditorEvent> = {
   },
 };
 
-/** The auditor, if they are the organization's and were not removed. @throws {DomainError} `not_found`, `other_organization`. */
+/**
+ * Returns the auditor if it belongs to the organization and was not removed. @throws {DomainError} `not_found`,
+ * `other_organization`.
+ */
 export const requireAuditor = (state: Auditor, organizationId: string): ExistingAuditor => {
   const existing = requireOwn(state, organizationId, 'auditor');
   if (existing.status === 'removed') throw new DomainError('not_found', 'auditor not found');

@@ -1,11 +1,11 @@
 import { parseCheckpoint, parseNote } from '../../lib/transparency/transparency.ts';
 import type { Notice } from '../organization/notices.ts';
 
-/** What an auditor keeps outside the operator's hands: a checkpoint, as it is signed, and the key that signed it. */
+/** Evidence that an auditor keeps out of the operator's reach: a signed checkpoint and the key that signed it. */
 export interface ShownCheckpoint {
-  /** With cosignatures. */
+  /** Includes cosignatures. */
   readonly note: string;
-  /** A vkey. */
+  /** Key as a vkey. */
   readonly vkey: string;
   /** ISO 8601. */
   readonly signedAt: string;
@@ -32,5 +32,5 @@ export const checkpointNotice = ({ note, vkey, signedAt }: ShownCheckpoint): Not
   };
 };
 
-/** The name under which the note is attached. */
+/** File name of the attached note. */
 export const CHECKPOINT_FILE = 'checkpoint.note';

@@ -1,80 +1,83 @@
 import { z } from 'zod';
 
-/** A signing key, in public and where its private half is in the vault. */
+/** A signing key: its public half, and the vault id of its private half. */
 const key = { vkey: z.string(), secretId: z.string() };
 
 export const auditEvents = {
-  /** The first fixes the origin of the tree's checkpoints for good. A later one replaces the key before it. */
+  /** The first key fixes the origin of the tree's checkpoints for good. A later key replaces the previous one. */
   AuditKeyAdded: z.object({ organizationId: z.string(), origin: z.string(), ...key }),
-  /** Checkpoints are not signed by it any more. */
+  /** The key no longer signs checkpoints. */
   AuditKeyRetired: z.object({ organizationId: z.string(), vkey: z.string() }),
-  /** The first `size` leaves of the tree have this root (base64). It names the key, so that the stream's end says all. */
+  /**
+   * The first `size` leaves of the tree have this root (base64). It includes the key, so that the stream's last event
+   * is complete.
+   */
   CheckpointSigned: z.object({
     organizationId: z.string(),
     origin: z.string(),
     size: z.number().int(),
     root: z.string(),
-    /** The signed note (C2SP signed-note), as it is published. */
+    /** The signed note (C2SP signed-note) as published. */
     note: z.string(),
     ...key,
   }),
-  /** Witnesses have cosigned what was signed. */
+  /** Witnesses cosigned a checkpoint. */
   CheckpointCosigned: z.object({
     organizationId: z.string(),
     origin: z.string(),
     size: z.number().int(),
-    /** Of a signed note (C2SP tlog-cosignature), without their line feeds. */
+    /** Lines of a signed note (C2SP tlog-cosignature), without line feeds. */
     lines: z.array(z.string()),
   }),
-  /** A witness has cosigned leaves of this origin that the log does not continue. Nothing is signed any more. */
+  /** A witness has cosigned leaves of this origin that the log does not contain. Signing stops. */
   AuditDisputed: z.object({
     organizationId: z.string(),
     origin: z.string(),
-    /** Of the checkpoint that it was shown. */
+    /** Size of the checkpoint presented to the witness. */
     size: z.number().int(),
-    /** Its name, and how many leaves it has cosigned. */
+    /** The witness's name and the number of leaves that it has cosigned. */
     witness: z.string(),
     cosignedSize: z.number().int(),
   }),
-  /** The log goes on under another origin. What was signed of the one before may not be in it. */
+  /** The log continues under another origin. Leaves signed under the previous origin may be missing from it. */
   AuditReopened: z.object({
     organizationId: z.string(),
     origin: z.string(),
     previousOrigin: z.string(),
-    /** The last checkpoint that the log still has. */
+    /** The last checkpoint whose leaves the log still has. */
     previous: z.string(),
     reason: z.string(),
   }),
-  /** Somebody has taken leaves out. */
+  /** Leaves were exported. */
   AuditExported: z.object({ organizationId: z.string(), from: z.number().int(), to: z.number().int() }),
 };
 
-/** Beside the stream of the tree: that one has a checkpoint each minute, and tokens are looked up in memory. */
+/** Separate from the tree's stream, which has a checkpoint each minute. Tokens are looked up in memory. */
 export const auditorEvents = {
   AuditorAdded: z.object({
     auditorId: z.string(),
-    /** The content that holds name and e-mail address. */
+    /** Id of the content with name and e-mail address. */
     contactId: z.string(),
     /** Whether contents of mail are disclosed too. */
     contents: z.boolean(),
     expiresAt: z.string(),
-    /** Those of the key that added the auditor: networks that the token may be used from; none: any. */
+    /** Networks from which the token may be used, copied from the key that added the auditor. Empty: any. */
     allowedCidrs: z.array(z.string()),
-    /** SHA-256 of the token, hex; the token itself is nowhere. */
+    /** SHA-256 of the token, in hex. The token itself is not stored. */
     secret: z.object({ hash: z.string().length(64), last4: z.string() }),
   }),
   AuditorRemoved: z.object({ auditorId: z.string() }),
 };
 
-/** What is read that may say something about people, and is put on record. */
+/** Reads that may reveal personal data and are therefore recorded. */
 export const READINGS = ['message_content', 'captured_mail', 'suppressions'] as const;
 
 export const readingEvents = {
-  /** By whom is in the context. `percent`: so many of such readings were put on record at that time. */
+  /** The reader is in the event's context. `percent` is the share of such reads that was recorded at that time. */
   DataRead: z.object({
     organizationId: z.string(),
     what: z.enum(READINGS),
-    /** null: all that there is. */
+    /** Null if all of them were read. */
     subjectId: z.string().nullable(),
     percent: z.number(),
   }),

@@ -1,21 +1,21 @@
 import { canonicalJson, HASH_BYTES } from '../../lib/transparency/transparency.ts';
 
 /**
- * The lines of an export, as docs/audit.md describes them. Each is canonical JSON, so that a line has one form: what
- * reads it writes it again and compares. A line is told by its first member: `audit_export` the header, `data` a leaf,
- * `hashes` the hashes of the leaves before it, `checkpoint` the end.
+ * The lines of an export (docs/audit.md). Each is canonical JSON and has exactly one form: a reader serializes it again
+ * and compares. The first member identifies the line: `audit_export` the header, `data` a leaf, `hashes` the hashes of
+ * the leaves before it, `checkpoint` the end.
  */
 
 const VERSION = 1;
 
-/** Leaves between two lines of hashes, and the hashes of a tile (C2SP tlog-tiles). */
+/** Leaves between two lines of hashes, equal to the hashes of a tile (C2SP tlog-tiles). */
 export const BUNDLE_LEAVES = 256;
 
 export interface ExportHeader {
   readonly origin: string;
-  /** The first leaf in the export; the leaves before it are only in the edge. */
+  /** The first leaf in the export. Earlier leaves are represented only by the edge. */
   readonly from: number;
-  /** Leaves of the tree whose checkpoint ends the export. */
+  /** Number of leaves in the tree whose checkpoint ends the export. */
   readonly size: number;
   /** Hashes of the complete subtrees of the leaves before `from`, left to right. */
   readonly edge: readonly Buffer[];
@@ -24,7 +24,7 @@ export interface ExportHeader {
 export const exportHeader = ({ origin, from, size, edge }: ExportHeader): string =>
   canonicalJson({ audit_export: VERSION, edge: edge.map((hash) => hash.toString('base64')), from, origin, size });
 
-/** The line behind the leaves of a tile: their hashes, one after another, and the number of the tile. */
+/** The line after the leaves of a tile: their concatenated hashes and the number of the tile. */
 export interface ExportHashes {
   readonly tile: number;
   readonly hashes: Buffer;
@@ -33,13 +33,13 @@ export interface ExportHashes {
 export const exportHashes = ({ tile, hashes }: ExportHashes): string =>
   canonicalJson({ hashes: hashes.toString('base64'), tile });
 
-/** The last line up to its checksum, which is of all bytes of the file up to here. */
+/** The last line up to its checksum, which covers all bytes of the file before it. */
 export const exportEndBegin = (checkpoint: string): string => `{"checkpoint":${canonicalJson(checkpoint)}`;
 
 /** The rest of the last line. @param sha256 hexadecimal */
 export const exportEndRest = (sha256: string): string => `,"sha256":"${sha256}"}`;
 
-/** A line of an export. `malformed`: it is none, or not in its one form. */
+/** A line of an export. `malformed`: not such a line, or not in its only valid form. */
 export type ExportLine =
   | { readonly kind: 'header'; readonly header: ExportHeader }
   | { readonly kind: 'leaf'; readonly leaf: string }
@@ -95,13 +95,13 @@ const MALFORMED: ExportLine = { kind: 'malformed' };
 
 const membersOf = (text: string): Members | null => {
   try {
-    return JSON.parse(text) as Members; // an object: it begins with a brace
+    return JSON.parse(text) as Members; // an object, because it begins with a brace
   } catch {
     return null;
   }
 };
 
-/** @param text a line without its line feed. */
+/** Parses a line. @param text a line without its line feed. */
 export const readExportLine = (text: string): ExportLine => {
   if (text.startsWith('{"data":')) return { kind: 'leaf', leaf: text };
   const read = KINDS.find(([beginning]) => text.startsWith(beginning))?.[1];

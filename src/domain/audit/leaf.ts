@@ -3,21 +3,23 @@ import { isId } from '../ids.ts';
 import type { EventMetadata, RecordedEvent } from '../ports/event-store.ts';
 import { messageStream } from '../streams.ts';
 
-/** Leaves of the audit trees: events as they are stored, on a line of canonical JSON each (RFC 8785). */
+/** Leaves of the audit trees: stored events, each as one line of canonical JSON (RFC 8785). */
 
-/** The tree of events that belong to no organization: of destinations. */
+/** Tree of events that belong to no organization: those of destinations. */
 const SERVICE_TREE = 'service';
 
-/** The tree that an event is in: its organization's. */
+/** The tree that contains an event: its organization's. */
 export const treeOf = ({ metadata }: Pick<RecordedEvent, 'metadata'>): string =>
   metadata.organizationId === '' ? SERVICE_TREE : metadata.organizationId;
 
-/** What an event is hashed as. It names no position, so that every engine and copy of a log has the same leaves. */
+/**
+ * Hash input of an event. It contains no position, so that every engine and every copy of a log has the same leaves.
+ */
 export const leafOf = ({ stream, revision, stored }: RecordedEvent): string =>
   `{"data":${stored.data},"id":"${stored.id}","metadata":${stored.metadata},"revision":${revision},` +
   `"stream":${canonicalJson(stream)},"type":"${stored.type}"}`;
 
-/** A leaf as it is read again. */
+/** A parsed leaf. */
 export interface Leaf {
   readonly data: Readonly<Record<string, unknown>>;
   readonly id: string;
@@ -27,9 +29,9 @@ export interface Leaf {
   readonly type: string;
 }
 
-export const parseLeaf = (leaf: string): Leaf => JSON.parse(leaf) as Leaf; // as `leafOf` wrote it
+export const parseLeaf = (leaf: string): Leaf => JSON.parse(leaf) as Leaf; // trusted: `leafOf` wrote it
 
-/** `recipient:<id>` is nobody who can be asked for: all recipients are one. */
+/** Groups all recipients under one actor, because nobody can search for `recipient:<id>`. */
 const actorOf = (actor: string): string => (actor.startsWith('recipient:') ? 'recipient' : actor);
 
 const KEY_ACTOR = 'key:';
@@ -40,17 +42,20 @@ interface AboutMessage {
   readonly subjectId?: unknown;
 }
 
-/** The message that an event is about, follows from, or is the reading of; null: none. */
+/** Id of the message that an event concerns, follows from, or records a read of; null if there is none. */
 export const messageOf = ({ data }: Pick<Leaf, 'data'>): string | null => {
   const { messageId, source, subjectId }: AboutMessage = data;
   const found = [messageId, source?.messageId, subjectId].find((id) => typeof id === 'string' && isId('msg', id));
-  return (found as string | undefined) ?? null; // as it was looked for
+  return (found as string | undefined) ?? null; // `find` checked that it is a string
 };
 
-/** By what the leaves about a message are found that are not in its stream. Those of the stream are found by their positions. */
+/** Search facet of leaves about a message outside its own stream. Leaves of the stream are found by their positions. */
 export const messageFacet = (messageId: string): string => `message:${messageId}`;
 
-/** By what leaves are searched: `type:`, `actor:`, `key:` (who acted, or what was acted on), `domain:` and `message:`. */
+/**
+ * Search facets of a leaf: `type:`, `actor:`, `key:` (who acted, or the target of the action), `domain:` and
+ * `message:`.
+ */
 export const facetsOf = ({
   type,
   data,

@@ -3,34 +3,35 @@ import { treeOf } from './leaf.ts';
 
 const LEAF = /^leaf:(0|[1-9]\d{0,14})$/;
 
-/** The leaf that `leaf:<n>` names; null: the text names none. */
+/** Parses `leaf:<n>`; null if the text is not of this form. */
 export const leafIn = (text: string): number | null => {
   const leaf = LEAF.exec(text)?.[1];
   return leaf === undefined ? null : Number(leaf);
 };
 
 /**
- * Until when a log is read: a time (ISO 8601), or up to and with a leaf of an organization's tree. With an organization,
- * only its events; null: those of all.
+ * The end of the part of a log that is read: a time (ISO 8601), or a leaf of an organization's tree, inclusive. With an
+ * organization, only its events are read; with null, those of all.
  */
 export type Moment =
   | { readonly organizationId: string | null; readonly time: string; readonly leaf?: never }
   | { readonly organizationId: string; readonly leaf: number; readonly time?: never };
 
-/** Decides of each event of the log, asked for in its order, whether it was there at a moment. */
+/** Decides for each event, in log order, whether it existed at a moment. */
 export interface LogCut {
   holds(event: RecordedEvent): boolean;
-  /** Whether no later event can have been there. */
+  /** Whether all later events are excluded. */
   isOver(): boolean;
 }
 
 /**
- * A time cuts the log of each organization by itself: before the first of its events that is later, or stands behind one
- * that is. The same time always gives the same events, whatever clocks said, and of each audit tree so many leaves as
- * `?at=` sees. Organizations share no moment: one whose clock ran ahead ends earlier and takes nothing from the others.
+ * A time cuts each organization's log separately, before its first event that is later. Everything after that event is
+ * excluded too. The same time therefore always gives the same events, whatever clocks said, and as many leaves of each
+ * audit tree as `?at=` sees. Organizations share no moment: if the clock of one ran ahead, its log is cut earlier and
+ * the others are unaffected.
  */
 export const cutAt = ({ organizationId, time, leaf = 0 }: Moment): LogCut => {
-  /** Trees that have ended. */
+  /** Trees that have reached their cut. */
   const ended = new Set<string>();
   let leaves = 0;
   const ends = ({ metadata }: RecordedEvent): boolean =>

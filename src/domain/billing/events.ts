@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { planSchema } from './plan.ts';
 
-/** Of a plan that held from a day on; `to` is the day after the last. */
+/** A range of days on which one plan applied; `to` is the day after the last. */
 const part = z.object({ month: z.string(), from: z.iso.date(), to: z.iso.date(), plan: planSchema });
 
 const line = part.extend({
-  /** `late_recipients`: the change of a count that an earlier invoice stated. */
+  /** `late_recipients` corrects a count on an earlier invoice. */
   kind: z.enum(['plan', 'recipients', 'late_recipients']),
-  /** Days of a plan, or recipients; those of `late_recipients` may be fewer than none. */
+  /** Days of a plan, or recipients. `late_recipients` can be negative. */
   quantity: z.number().int(),
-  /** Position in the log: the events that it counts come after it, and are of messages accepted on its days. */
+  /** Log position. The counted events come after it and concern messages accepted on these days. */
   after: z.string(),
   /** In the currency's minor unit. */
   amount: z.number().int(),
@@ -25,13 +25,13 @@ const quota = z.object({
   used: z.number().int(),
 });
 
-/** Of an organization and a month: its invoice, and what was told of its quota before. */
+/** Stream of one organization and month: its quota notices and its invoice. */
 export const billingPeriodEvents = {
-  /** 80 % of the quota is used. Once a month. */
+  /** 80 % of the quota is used. Recorded once a month. */
   QuotaWarned: quota,
-  /** All of the quota is used. Once a month. */
+  /** All of the quota is used. Recorded once a month. */
   QuotaExceeded: quota,
-  /** Once a month. What happens later is on the next one. */
+  /** Recorded once a month. Later facts are on the next invoice. */
   InvoiceClosed: z.object({
     organizationId: z.string(),
     invoiceId: z.string(),

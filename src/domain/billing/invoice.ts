@@ -9,8 +9,8 @@ import { daysBetween, type Month, type Period, requirePeriod } from './period.ts
 import { type ChosenPlan, overageOf, type Plan, type Plans, priceOf, quotaOf } from './plan.ts';
 
 /**
- * A month of an organization: what it was told of its quota, and its invoice. Each is recorded once, in the stream of this
- * organization and month, at the revision read.
+ * Quota notices and the invoice of one organization and month. Each is recorded once: the append to their common stream
+ * expects the revision that was read.
  */
 
 export type Invoice = Extract<BillingPeriodEvent, { readonly type: 'InvoiceClosed' }>['data'];
@@ -18,7 +18,7 @@ export type Invoice = Extract<BillingPeriodEvent, { readonly type: 'InvoiceClose
 export interface BillingPeriod {
   readonly isWarned: boolean;
   readonly isExceeded: boolean;
-  /** null: the month is open. */
+  /** Null while the month is open. */
   readonly invoice: Invoice | null;
 }
 
@@ -42,10 +42,10 @@ export const billingPeriod: Aggregate<BillingPeriod, BillingPeriodEvent> = {
 export const invoiceIdOf = (organizationId: string, month: Month): string =>
   formatId('inv', sha256(`${organizationId}\0${month}`));
 
-/** Percent of a quota at which its organization is warned. */
+/** Share of the quota, in percent, at which the organization is warned. */
 const WARNING_PERCENT = 80;
 
-/** Whether the quota of a plan has been used so far that somebody should know; null: it has not. */
+/** The quota level to report, or null below the warning level. */
 export const quotaLevel = (plan: Plan, used: number): 'warning' | 'exceeded' | null => {
   const limit = quotaOf(plan)?.limit ?? 0;
   if (limit === 0 || used * 100 < limit * WARNING_PERCENT) return null;
@@ -59,7 +59,7 @@ export interface TellQuota {
   readonly used: number;
 }
 
-/** Each level once a month, whatever plans it has had. */
+/** Records each level once a month, even if the plan changed. */
 export const tellQuota = (
   { isWarned, isExceeded }: BillingPeriod,
   { organizationId, month, plan, used }: TellQuota,
@@ -75,10 +75,12 @@ export const tellQuota = (
   ];
 };
 
-/** Days that one plan held; `to` is the day after the last. */
+/** Days on which one plan applied; `to` is the day after the last. */
 type Part = Pick<InvoiceLine, 'month' | 'from' | 'to' | 'plan'>;
 
-/** A plan holds from the start of the day on which it was chosen: the last one, of several on one day. */
+/**
+ * A plan applies from the start of the day on which it was chosen. Of several chosen on one day, the last one applies.
+ */
 const partsOf = (
   { month, start, end }: Period,
   { chosenPlans, createdAt }: Billed,
@@ -108,14 +110,14 @@ const shareOf = ({ month, from, to }: Part) => {
   return { days: daysBetween(from, to), ofDays: daysBetween(start, end) };
 };
 
-/** The messages accepted on a day (UTC), with what came of them later. */
+/** Messages accepted on a day (UTC), including their later outcomes. */
 export interface CountedDay {
   readonly recipients: number;
-  /** All events that it counts come after it. */
+  /** Position before all counted events. */
   readonly after: Position;
 }
 
-/** By date. */
+/** Counted days by date. */
 export type CountedDays = ReadonlyMap<string, CountedDay>;
 
 const countedIn = (days: CountedDays, { from, to }: Part): readonly CountedDay[] =>
@@ -135,7 +137,7 @@ const linesOf = (days: CountedDays, part: Part, countedTo: Position): readonly I
   ];
 };
 
-/** What was stated of one part of an earlier month, on whichever invoices, brought up to what is counted now. */
+/** Corrects one part of an earlier month: the current count minus everything that earlier invoices stated for it. */
 const lateLine = (
   days: CountedDays,
   stated: readonly [InvoiceLine, ...InvoiceLine[]],
@@ -160,10 +162,10 @@ const lateLines = (days: CountedDays, earlier: readonly Invoice[], since: Month)
   );
 };
 
-/** Months after which a late fact is on no invoice any more. Mail is scheduled and tried again for less than two. */
+/** Months after which late facts are no longer invoiced. Scheduling and retries of mail end in less than two. */
 export const LATE_MONTHS = 3;
 
-/** Of an organization, what its invoices need. */
+/** Facts about an organization that its invoices need. */
 export interface Billed {
   readonly organizationId: string;
   readonly createdAt: string;
@@ -174,10 +176,10 @@ export interface CloseInvoice {
   readonly billed: Billed;
   readonly plans: Pick<Plans, 'default'>;
   readonly period: Period;
-  /** Of this month and of those of `earlier`, in the log up to `countedTo`. */
+  /** Days of this month and of the months of `earlier`, from the log up to `countedTo`. */
   readonly days: CountedDays;
   readonly countedTo: Invoice['countedTo'];
-  /** The invoices of up to `LATE_MONTHS` months before, the latest first. */
+  /** Invoices of up to `LATE_MONTHS` earlier months, the latest first. */
   readonly earlier: readonly Invoice[];
   /** The first of those months. */
   readonly since: Month;

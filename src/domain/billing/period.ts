@@ -20,14 +20,14 @@ const dateOf = (timeMs: number): string => new Date(timeMs).toISOString().slice(
 /** The month of a time or date (ISO 8601). */
 export const monthOf = (time: string): Month => time.slice(0, 'YYYY-MM'.length);
 
-/** @returns null: not a month from 1970-01 to 9999-11. */
+/** Parses a month. @returns null if it is not a month from 1970-01 to 9999-11. */
 export const periodOf = (text: string): Period | null => {
   const [, year, month] = MONTH.exec(text) ?? [];
   if (year === undefined || Number(year) < YEAR_MIN || text === `${YEAR_MAX}-12`) return null;
   return { month: text, start: `${text}-01`, end: dateOf(Date.UTC(Number(year), Number(month), 1)) };
 };
 
-/** @throws {RangeError} not in those years. */
+/** @throws {RangeError} if the month is outside those years. */
 export const requirePeriod = (month: Month): Period => {
   const period = periodOf(month);
   if (period === null) throw new RangeError(`${month} is no month that could be billed`);
@@ -38,5 +38,5 @@ export const nextMonth = (month: Month): Month => monthOf(requirePeriod(month).e
 
 export const previousMonth = (month: Month): Month => monthOf(dateOf(Date.parse(`${month}-01`) - DAY_MS));
 
-/** Between two dates. */
+/** Number of days between two dates. */
 export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / DAY_MS;

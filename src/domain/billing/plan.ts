@@ -3,20 +3,20 @@ import { canonicalJson } from '../../lib/transparency/transparency.ts';
 import { DomainError } from '../domain-error.ts';
 
 /**
- * Plans, and the exact arithmetic of their money. Amounts are integers of the currency's minor unit (cents), rates are
- * decimal strings of it. Nothing is computed in floating point.
+ * Plans and exact arithmetic for their prices. Amounts are integers in the currency's minor unit (cents), and rates are
+ * decimal strings in it. Nothing is computed in floating point.
  */
 
-/** Above any plan; below, products of a price with a year's recipients stay exact in JSON. */
+/** Exceeds any real plan, and keeps the product of a price and a year's recipients exact in JSON. */
 const PRICE_MAX = 100_000_000_000;
 const RECIPIENTS_MAX = 1_000_000_000_000;
-/** Digits after the point of a rate. */
+/** Decimal places of a rate. */
 const RATE_DIGITS = 6;
 const RATE = new RegExp(`^(0|[1-9]\\d{0,6})(\\.\\d{1,${RATE_DIGITS}})?$`);
 
 const wholeNumber = (max: number) => z.number().int().min(0).max(max);
 
-/** The terms of a plan. An event that states them keeps them: a later change of the file changes no invoice. */
+/** The terms of a plan. Events contain a copy, so that a later change of the plans file changes no invoice. */
 export const planSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'must be 1 to 64 lower-case letters, digits, - and _'),
   name: z.string().trim().min(1).max(100),
@@ -33,7 +33,7 @@ export const planSchema = z.strictObject({
 });
 export type Plan = Readonly<z.infer<typeof planSchema>>;
 
-/** Unlimited and free. */
+/** An unlimited plan, free of charge. */
 const UNLIMITED: Plan = {
   id: 'unlimited',
   name: 'Unlimited',
@@ -44,31 +44,31 @@ const UNLIMITED: Plan = {
   hardLimit: null,
 };
 
-/** What the operator offers. */
+/** Plans that the operator offers. */
 export interface Plans {
-  /** Of organizations that have chosen none. */
+  /** Plan of organizations that have not chosen one. */
   readonly default: Plan;
-  /** Those that organizations may choose. */
+  /** Plans that organizations may choose. */
   readonly offered: readonly Plan[];
 }
 
 export const BUILT_IN_PLANS: Plans = { default: UNLIMITED, offered: [UNLIMITED] };
 
-/** A plan that an organization chose, and when (ISO 8601). */
+/** A plan that an organization chose, with the time of the choice (ISO 8601). */
 export interface ChosenPlan {
   readonly plan: Plan;
   readonly chosenAt: string;
 }
 
-/** The plan that an organization has now. */
+/** The current plan of an organization. */
 export const planOf = ({ chosenPlans }: { readonly chosenPlans: readonly ChosenPlan[] }, plans: Plans): Plan =>
   chosenPlans.at(-1)?.plan ?? plans.default;
 
 const isFree = ({ price, overagePer1000: rate }: Plan): boolean => price === 0 && Number(rate) === 0;
 
 /**
- * @param chosen before, oldest first.
- * @returns the plan of that id, or null: the organization has it already, with the same terms.
+ * @param chosen earlier choices, oldest first.
+ * @returns the plan with this id, or null if the organization already has it with the same terms.
  * @throws {DomainError} `plan_not_offered`, `resource_conflict`.
  */
 export const choosePlan = (chosen: readonly ChosenPlan[], plans: Plans, planId: string): Plan | null => {
@@ -81,15 +81,15 @@ export const choosePlan = (chosen: readonly ChosenPlan[], plans: Plans, planId: 
   throw new DomainError('resource_conflict', 'the plan is in another currency than the one before: ask the operator');
 };
 
-/** Recipients of a month that a plan allows; `isHard`: more are refused. null: any number. */
+/** Recipients a month that a plan allows; null if unlimited. `isHard`: recipients beyond it are rejected. */
 export const quotaOf = ({ hardLimit: limit, included }: Plan): { limit: number; isHard: boolean } | null => {
   if (limit !== null) return { limit, isHard: true };
   return included === null ? null : { limit: included, isHard: false };
 };
 
 /**
- * THE rounding rule: an exact fraction of minor units becomes whole ones once for each line of an invoice, to the nearest,
- * half away from zero.
+ * The only rounding rule: each invoice line is rounded once, from an exact fraction of minor units to the nearest
+ * integer, half away from zero.
  */
 export const rounded = (numerator: bigint, denominator: bigint): number => {
   const half = (numerator < 0n ? -numerator : numerator) * 2n + denominator;
@@ -99,13 +99,13 @@ export const rounded = (numerator: bigint, denominator: bigint): number => {
 
 const RATE_UNIT = 10n ** BigInt(RATE_DIGITS);
 
-/** A rate in millionths of the minor unit. */
+/** Converts a rate to millionths of the minor unit. */
 const millionths = (rate: string): bigint => {
   const [whole = '0', fraction = ''] = rate.split('.');
   return BigInt(whole) * RATE_UNIT + BigInt(fraction.padEnd(RATE_DIGITS, '0'));
 };
 
-/** Days of a month that a plan held. */
+/** Days of a month on which a plan applied. */
 export interface Share {
   readonly days: number;
   readonly ofDays: number;
@@ -115,11 +115,11 @@ export interface Share {
 export const priceOf = ({ price }: Plan, { days, ofDays }: Share): number =>
   rounded(BigInt(price) * BigInt(days), BigInt(ofDays));
 
-/** Recipients that a plan includes in its share of the month: a fraction counts as a whole one. null: any number. */
+/** Recipients included in a plan's share of the month, rounded up; null if unlimited. */
 export const includedIn = ({ included }: Plan, { days, ofDays }: Share): number | null =>
   included === null ? null : Number((BigInt(included) * BigInt(days) + BigInt(ofDays - 1)) / BigInt(ofDays));
 
-/** What recipients cost beyond those included. */
+/** Price of the recipients beyond those included. */
 export const overageOf = (plan: Plan, share: Share, recipients: number): number => {
   const included = includedIn(plan, share);
   if (included === null || recipients <= included) return 0;

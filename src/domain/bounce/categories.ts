@@ -1,4 +1,4 @@
-/** Why a delivery to a recipient failed, in the words of no particular server. */
+/** Reason why a delivery to a recipient failed, independent of the wording of any server. */
 export const BOUNCE_CATEGORIES = [
   'no_mailbox',
   'no_domain',
@@ -21,7 +21,10 @@ export const BOUNCE_CATEGORIES = [
 ] as const;
 export type BounceCategory = (typeof BOUNCE_CATEGORIES)[number];
 
-/** Faults of the address itself. Anything else is about the message, us, or the other side, and never suppresses. */
+/**
+ * Faults of the address itself. All other categories concern the message, this service or the receiving system, and
+ * never suppress.
+ */
 const SUPPRESSING: ReadonlySet<BounceCategory> = new Set(['no_mailbox', 'no_domain', 'mailbox_disabled']);
 
 export const suppresses = (category: BounceCategory): boolean => SUPPRESSING.has(category);

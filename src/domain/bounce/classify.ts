@@ -7,35 +7,35 @@ import { RECIPIENT_WORDS } from './words/recipient.ts';
 import { SENDER_REPUTATION_WORDS } from './words/sender-reputation.ts';
 import { VAGUE_WORDS } from './words/vague.ts';
 
-/** What was said of a recipient, in a session or in a report. */
+/** A reply about a recipient, from an SMTP session or a report. */
 export interface ClassifiedReply {
-  /** 0 where there was none. */
+  /** 0 if there was no reply code. */
   readonly code: number;
   /** RFC 3463. */
   readonly enhanced: string | null;
   readonly text: string;
-  /** Host that said so. */
+  /** Host that sent the reply. */
   readonly mx: string | null;
-  /** Absent: a bounce message says so, which does not tell it. */
+  /** Absent for a bounce message, which does not say the stage. */
   readonly stage?: ReplyStage | undefined;
 }
 
 /**
- * In the order in which they are asked. What is said of the sender and of the message comes first: where a reply says
- * both, a good address must not suffer for it.
+ * Patterns in order of precedence. Patterns about the sender and the message come first: if a reply says both, a good
+ * address must not be blamed.
  */
 export const DEFINITE_WORDS: readonly ReplyWords[] = [...SENDER_REPUTATION_WORDS, ...MESSAGE_WORDS, ...RECIPIENT_WORDS];
 
-/** As many characters as are kept of a reply. More costs time, less loses the end of long explanations. */
+/** Maximum length of a stored reply. Higher: slower. Lower: the end of long explanations is lost. */
 const TEXT_CHARACTERS_MAX = 1000;
 /** RFC 1035 §2.3.4. */
 const HOST_CHARACTERS_MAX = 255;
-/** An address may hold any word at all. */
+/** An address can contain any word, so it is removed before matching. */
 const ADDRESS = /[^\s<>()]{1,64}@[^\s<>(),;:]{1,253}/g;
 
-/** Names of headers that a report quotes, `X-Virus-Scanned:`: they say nothing of why. */
+/** Header names quoted in a report, such as `X-Virus-Scanned:`. They do not explain the failure. */
 const HEADER_NAME = /\bx-[a-z\d]{1,30}(?:-[a-z\d]{1,30}){0,5}:/g;
-/** A reply in front of its text, as bounce messages quote it. */
+/** Codes that bounce messages quote in front of a reply's text. */
 const CODES_BEFORE = /^\s*(?:[45]\d\d[ -])?\s*(?:#?[45]\.\d{1,3}\.\d{1,3}\s)?\s*/;
 
 const plain = (text: string): string =>
@@ -49,8 +49,8 @@ const plain = (text: string): string =>
     .replace(/\s+/g, ' ');
 
 /**
- * Generic words in front of the reply that was really given. IronPort and Amazon SES: `5.1.0 - Unknown address error
- * 550-'5.7.1 Access denied'`; Exchange Online: `Remote server returned … -> 550 Unknown user`.
+ * Generic words in front of the real reply. IronPort and Amazon SES: `5.1.0 - Unknown address error 550-'5.7.1 Access
+ * denied'`; Exchange Online: `Remote server returned … -> 550 Unknown user`.
  */
 const WRAPPED = [
   /\b[45]\.\d\.\d{1,3} - [\w ()]{1,60}\b([45]\d\d)-'([\s\S]{0,1000})'/,
@@ -82,7 +82,10 @@ const byWords = (lines: readonly ReplyWords[], { text, mx, status, stage }: Plai
       (line.stage === undefined || line.stage === stage),
   )?.category;
 
-/** qmail and Courier write it behind the text: `sorry, no mailbox here by that name (#5.1.1)`; IronPort before it. */
+/**
+ * An enhanced code in the text. qmail and Courier write it last: `sorry, no mailbox here by that name (#5.1.1)`;
+ * IronPort writes it first.
+ */
 const STATUS_IN_TEXT = /(?:^|[\s(])#([245]\.\d\.\d{1,3})\b/;
 
 const byCode = (codes: readonly StatusCode[]): ReadonlyMap<string, BounceCategory> =>
@@ -91,7 +94,7 @@ const byCode = (codes: readonly StatusCode[]): ReadonlyMap<string, BounceCategor
 const DEFINITE = byCode(STATUS_CODES);
 const GENERAL = byCode(VAGUE_STATUS_CODES);
 
-/** Codes that blame the sender, the message or a full mailbox outrank words that would blame the address. */
+/** Codes that blame the sender, the message or a full mailbox take precedence over words that blame the address. */
 const OUTRANKING: ReadonlySet<BounceCategory> = new Set([
   'authentication',
   'sender_rejected',
@@ -101,7 +104,10 @@ const OUTRANKING: ReadonlySet<BounceCategory> = new Set([
   'content_rejected',
 ]);
 
-/** Others than the recipient that a reply speaks of: its code alone then proves nothing about the address. */
+/**
+ * Words that refer to someone or something other than the recipient. The code alone then proves nothing about the
+ * address.
+ */
 const OF_OTHERS =
   /\b(?:senders?|helo|ehlo|spam|polic(?:y|ies)|permission|subscribers?|members?|blocked|filter(?:ed)?)\b|\byour (?:ip|domain)\b/;
 
@@ -110,7 +116,7 @@ const byBoth = (word: BounceCategory | undefined, code: BounceCategory | undefin
   return code !== undefined && suppresses(code) && OF_OTHERS.test(text) ? undefined : code;
 };
 
-/** Our own sentence about a session: it names what happened, and its words are not a server's. */
+/** Whether the text is this service's own description of a session, whose words are not a server's. */
 const isOurs = ({ code, stage }: ClassifiedReply): boolean => code === 0 && stage !== undefined;
 
 const judge = (reply: ClassifiedReply): BounceCategory | undefined => {
@@ -133,14 +139,14 @@ const judge = (reply: ClassifiedReply): BounceCategory | undefined => {
 const isTemporary = ({ code, enhanced }: ClassifiedReply): boolean =>
   code === 0 ? enhanced?.startsWith('4') === true : code < 500;
 
-/** Before RCPT no address was named: what is said there cannot be about it. */
+/** Whether the reply came before RCPT. Such a reply cannot be about an address. */
 const isBeforeRecipient = ({ code, stage }: ClassifiedReply): boolean =>
   code > 0 && (stage === 'mail' || stage === 'session');
 
 /**
- * Why a recipient was not delivered to. Plain words come before codes, which many servers use as they please; a code
- * alone is believed where it is definite (5.1.1), and a bare 550 is `unknown`. What may pass is no fault of an address, and
- * neither is what was said before the address.
+ * Classifies why delivery to a recipient failed. Clear words take precedence over codes, which many servers misuse. A
+ * code alone is trusted only if it is specific (5.1.1); a bare 550 is `unknown`. Temporary failures and replies before
+ * the address was named never blame the address.
  */
 export const classifyReply = (received: ClassifiedReply): BounceCategory => {
   const reply = unwrapped(received);
@@ -151,16 +157,19 @@ export const classifyReply = (received: ClassifiedReply): BounceCategory => {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 
-/** Words that ask for another try, near enough before a number to be about it; a number between them is about something else. */
+/**
+ * Words that ask for another attempt, close enough before a number to refer to it. Another number in between refers to
+ * something else.
+ */
 const ASKING = String.raw`\b(?:try|retry|again|later|come back|back|wait|resend|reconnect|return|gr[ae]y-?listed|deferred|delayed)\b[^\d.;]{0,40}`;
 const LENGTH = new RegExp(
   String.raw`(?:${ASKING}?\b(?:in|after|for|another|about|least)\s|\bwait\s|\bretry=)(\d{1,6})\s?(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b`,
   'i',
 );
-/** milter-greylist: `please come back in 00:04:59`. After `at` it would be a time of day. */
+/** milter-greylist: `please come back in 00:04:59`. After `at`, it would be a time of day. */
 const CLOCK = new RegExp(String.raw`${ASKING}?\bin\s(\d{1,2}):([0-5]\d):([0-5]\d)\b`, 'i');
 
-/** The wait that the text of a reply names, `try again in 300 seconds`, in seconds; undefined: none. */
+/** The wait in seconds that a reply's text asks for, as in `try again in 300 seconds`; undefined if it names none. */
 export const askedWaitSeconds = (text: string): number | undefined => {
   const said = text.slice(0, TEXT_CHARACTERS_MAX).replace(/\s+/g, ' ');
   const [, hours, minutes, seconds] = CLOCK.exec(said) ?? [];

@@ -1,29 +1,31 @@
 import type { ReplyStage } from '../ports/mail-transport.ts';
 import type { BounceCategory } from './categories.ts';
 
-/** One line of the classifier's table. */
+/** One row of the classifier's table. */
 export interface ReplyWords {
   readonly category: BounceCategory;
-  /** In lower case, with addresses left out and single spaces. Takes linear time. */
+  /** Matched against lower-case text without addresses, with single spaces. Must run in linear time. */
   readonly words: RegExp;
-  /** Only where this host answered. */
+  /** Applies only if this host replied. */
   readonly mx?: RegExp;
-  /** Only where this matches subject and detail of the enhanced code, `7.1`; '' if it is absent. */
+  /**
+   * Applies only if this matches the subject and detail of the enhanced code, such as `7.1`; '' if the code is absent.
+   */
   readonly status?: RegExp;
-  /** Only at this stage; `report`: in a bounce message, which does not tell the stage. */
+  /** Applies only at this stage; `report`: in a bounce message, which does not say the stage. */
   readonly stage?: ReplyStage | 'report';
-  /** Who writes so: documentation of a provider, or the program. */
+  /** Origin of the wording: a provider's documentation, or a program. */
   readonly source: string;
-  /** A reply as it comes, `550 5.1.1 No such user`: the test of this line. */
+  /** A complete reply, such as `550 5.1.1 No such user`. The test of this row. */
   readonly example: string;
 }
 
-/** A line about one category, for any host and stage. */
+/** Builds rows of one category, for any host and stage. */
 export const saying =
   (category: BounceCategory) =>
   (words: RegExp, source: string, example: string): ReplyWords => ({ category, words, source, example });
 
-/** Where replies are written down. */
+/** Sources that document replies. */
 export const GMAIL = 'support.google.com/a/answer/3726730 (Gmail SMTP errors and codes)';
 export const YAHOO = 'senders.yahooinc.com/smtp-error-codes (Yahoo, AOL)';
 export const OUTLOOK = 'sendersupport.olc.protection.outlook.com/pm/troubleshooting (Outlook.com)';

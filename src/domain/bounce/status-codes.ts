@@ -1,8 +1,8 @@
 import type { BounceCategory } from './categories.ts';
 
-/** What an enhanced status code means where the words say nothing. */
+/** Category of an enhanced status code when the words are not conclusive. */
 export interface StatusCode {
-  /** Subject and detail, `1.1`: the class says only whether it lasts. */
+  /** Subject and detail, such as `1.1`. The class only says whether the failure is permanent. */
   readonly code: string;
   readonly category: BounceCategory;
   readonly source: string;
@@ -16,7 +16,7 @@ const of = (source: string, category: BounceCategory, ...codes: readonly string[
 
 const EXCHANGE = 'learn.microsoft.com, Email non-delivery reports in Exchange Online';
 
-/** Codes that say something definite. */
+/** Codes with a specific meaning. */
 export const STATUS_CODES: readonly StatusCode[] = [
   ...rfc3463('3.2', 'no_mailbox', '1.1', '1.3'),
   ...rfc3463('3.2', 'no_domain', '1.2'),
@@ -50,7 +50,7 @@ export const STATUS_CODES: readonly StatusCode[] = [
   ...of(EXCHANGE, 'rate_limited', '7.500', '7.650', '7.651', '7.652', '7.653', '7.654'),
 ];
 
-/** Codes that are used for anything of their subject: after the vague words. */
+/** Codes that servers use for anything within their subject. They rank below the vague words. */
 export const VAGUE_STATUS_CODES: readonly StatusCode[] = [
   ...rfc3463('3.4', 'system', '3.0'),
   ...rfc3463('3.5', 'network', '4.0'),
@@ -58,13 +58,13 @@ export const VAGUE_STATUS_CODES: readonly StatusCode[] = [
   ...rfc3463('3.8', 'policy', '7.0', '7.1'),
 ];
 
-/** Reply codes that say something by themselves; most say nothing, 550 least of all. */
+/** Reply codes that are conclusive alone. Most are not, least of all 550. */
 export const REPLY_CODES: Readonly<Record<number, BounceCategory>> = {
   /** RFC 5321 §4.2.3: service not available, local error, insufficient storage. */
   421: 'system',
   451: 'system',
   452: 'system',
-  /** RFC 5321 §4.2.3: not understood, or out of order. */
+  /** RFC 5321 §4.2.3: command not recognized, or out of order. */
   500: 'protocol',
   501: 'protocol',
   502: 'protocol',

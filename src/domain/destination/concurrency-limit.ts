@@ -2,23 +2,23 @@ import type { Feedback } from './feedback.ts';
 import { isSuspended, nextSuspension, type Suspension } from './suspension.ts';
 
 /**
- * How many attempts run for one destination at the same time. Additive increase, multiplicative decrease, as TCP reacts to
- * losses (RFC 5681 §3.1): a little more after each success, half of it after a request to slow down, and a
- * suspension, longer each time, if the destination does not answer.
+ * Limits the concurrent attempts to one destination. Additive increase, multiplicative decrease, like TCP's reaction to
+ * losses (RFC 5681 §3.1): the limit grows a little after each success, is halved after a request to slow down, and is
+ * replaced by a suspension, longer each time, if the destination does not answer.
  */
 export interface ConcurrencyLimit {
-  /** Attempts at the same time; fractions add up. */
+  /** Maximum concurrent attempts. Fractions accumulate. */
   readonly limit: number;
-  /** Never reduced so far: the limit grows by one with each success. */
+  /** True until the first reduction: the limit then grows by one with each success. */
   readonly isSlowStart: boolean;
-  /** The last one, with how many there were in a row; null: none since the last success. */
+  /** The last suspension with the number in a row; null if an attempt has succeeded since. */
   readonly suspension: Pick<Suspension, 'times' | 'until'> | null;
-  /** When the limit was last reduced, by the monotonic clock. */
+  /** Time of the last reduction, by the monotonic clock. */
   readonly reducedAtMs: number;
 }
 
 export interface ConcurrencyBounds {
-  /** Higher looks like an attack to a small server, lower waits for round trips. */
+  /** Higher: looks like an attack to a small server. Lower: waits for round trips. */
   readonly start: number;
   readonly max: number;
 }
@@ -37,7 +37,7 @@ export interface AfterAttempt {
   readonly feedback: Feedback;
   /** ISO 8601. */
   readonly now: string;
-  /** When the attempt began, and `now`, by the monotonic clock. */
+  /** Start of the attempt, and `now`, both by the monotonic clock. */
   readonly beganMs: number;
   readonly nowMs: number;
   /** In [0, 1). */
@@ -45,7 +45,7 @@ export interface AfterAttempt {
   readonly bounds: ConcurrencyBounds;
 }
 
-/** Half of it, but not less than one attempt at a time. */
+/** Halves the limit, to no less than one. */
 const halved = (state: ConcurrencyLimit, nowMs: number): ConcurrencyLimit => ({
   ...state,
   limit: Math.max(1, state.limit / 2),
@@ -60,11 +60,14 @@ const suspended = (state: ConcurrencyLimit, { now, nowMs, random }: AfterAttempt
   reducedAtMs: nowMs,
 });
 
-/** The attempt was in flight when the limit was reduced (RFC 6582 §3.2: losses of one flight count once). */
+/** Whether the attempt was in flight when the limit was reduced (RFC 6582 §3.2: losses of one flight count once). */
 const isCounted = ({ reducedAtMs }: ConcurrencyLimit, { feedback, beganMs }: AfterAttempt): boolean =>
   beganMs < reducedAtMs && (feedback === 'busy' || feedback === 'refusing' || feedback === 'unreachable');
 
-/** Attempts in flight when a suspension begins change nothing: their failures count once, and their successes do not end it. */
+/**
+ * Ignores attempts that were in flight when a suspension began: their failures count once, and their successes do not
+ * end it.
+ */
 export const adjustConcurrency = (state: ConcurrencyLimit, after: AfterAttempt): ConcurrencyLimit => {
   const { feedback, now, nowMs, bounds } = after;
   if (isSuspended(state, now) || isCounted(state, after)) return state;
@@ -86,6 +89,6 @@ export const adjustConcurrency = (state: ConcurrencyLimit, after: AfterAttempt):
   }
 };
 
-/** A request to slow down that only one sender has met: there are fewer attempts, and no suspension. */
+/** Reduces concurrency without a suspension, because only one sender was asked to slow down. */
 export const slowDown = (state: ConcurrencyLimit, after: AfterAttempt): ConcurrencyLimit =>
   isSuspended(state, after.now) || isCounted(state, after) ? state : halved(state, after.nowMs);

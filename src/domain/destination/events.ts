@@ -1,26 +1,29 @@
 import { z } from 'zod';
 
-/** Stream `destination-<mailbox provider>`: mail servers of others, as this service found them. */
+/** Stream `destination-<mailbox provider>`: how this service found the mail servers of others. */
 export const destinationEvents = {
-  /** Nothing is sent until then, unless it is released before. */
+  /** Nothing is sent until then, unless the destination is released earlier. */
   DestinationSuspended: z.object({
     /**
-     * Mailbox provider, `google.com`; one recipient domain alone, `@example.com`; or either as it answers one sending domain,
-     * `dom_…@google.com`.
+     * Mailbox provider, `google.com`; a single recipient domain, `@example.com`; or either of them for one sending
+     * domain only, `dom_…@google.com`.
      */
     operator: z.string(),
-    /** Recipient domain whose mail led to it. */
+    /** Recipient domain whose mail triggered the suspension. */
     domain: z.string(),
-    /** `refused`: it accepts no sessions from this service; `recipient_domain`: its own DNS or policy is the obstacle. */
+    /**
+     * `refused`: it accepts no sessions from this service. `recipient_domain`: the domain's own DNS or policy prevents
+     * delivery.
+     */
     reason: z.enum(['busy', 'unreachable', 'refused', 'recipient_domain']),
     /** Reply code (RFC 5321 §4.2), 0 without a reply, and enhanced code (RFC 3463). */
     code: z.number().int(),
     enhanced: z.string().nullable(),
-    /** Host that was tried. */
+    /** Host of the attempt. */
     mx: z.string().nullable(),
-    /** Addresses that were tried: the suspension covers these alone. Absent: all. */
+    /** Addresses of the attempts. The suspension covers only these. Absent: all. */
     addresses: z.array(z.string()).optional(),
-    /** Suspensions in a row. */
+    /** Number of suspensions in a row. */
     times: z.number().int(),
     until: z.string(),
   }),

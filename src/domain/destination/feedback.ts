@@ -2,26 +2,28 @@ import type { BounceCategory } from '../bounce/categories.ts';
 import type { SmtpFacts } from '../message/events.ts';
 import type { AttemptOutcome } from '../message/record-attempt.ts';
 
-/** Feedback: what the outcomes of an attempt say about its destination as a whole, whatever became of the recipients. */
+/** Effect of an attempt's outcomes on the destination as a whole, whatever happened to the recipients. */
 export type Feedback = 'flowing' | 'slow' | 'busy' | 'refusing' | 'unreachable';
 
 /**
- * RFC 3463 §3.3: status of one mailbox, as Gmail's 4.2.1 "receiving mail too quickly"; §3.6, X.5.3: too many recipients of
- * one transaction.
+ * RFC 3463 §3.3: status of one mailbox, such as Gmail's 4.2.1 "receiving mail too quickly". §3.6, X.5.3: too many
+ * recipients in one transaction.
  */
 const OF_ONE = /^[245]\.(?:2\.\d{1,3}|5\.3)$/;
-/** RFC 5321 §4.5.3.1.10: a bare one, to RCPT. */
+/** RFC 5321 §4.5.3.1.10: this code without an enhanced code, in reply to RCPT. */
 const TOO_MANY_RECIPIENTS = 452;
 
-/** About one mailbox or one transaction: says nothing about the load of the destination. */
+/**
+ * Whether the reply concerns one mailbox or one transaction. It then says nothing about the load of the destination.
+ */
 const isOfOne = ({ code, enhanced, stage }: Pick<SmtpFacts, 'code' | 'enhanced' | 'stage'>): boolean =>
   enhanced === null ? code === TOO_MANY_RECIPIENTS && stage === 'recipient' : OF_ONE.test(enhanced);
 
-/** RFC 5321 §3.8 and §4.2.2: the server closes, for this session or for now. */
+/** RFC 5321 §3.8 and §4.2.2: the server closes the session, or the service for now. */
 const CLOSING = 421;
-/** About the server or about this service, not about the recipient or the message. */
+/** Categories that concern the server or this service, not the recipient or the message. */
 const BUSY: ReadonlySet<BounceCategory> = new Set(['rate_limited', 'reputation']);
-/** About the sender's address or the message even at MAIL, or a wait that every new sender has. */
+/** Categories that concern the sender's address or the message even at MAIL, or a delay that every new sender gets. */
 const NOT_OF_LOAD: ReadonlySet<BounceCategory> = new Set([
   'greylisted',
   'sender_rejected',
@@ -32,9 +34,9 @@ const NOT_OF_LOAD: ReadonlySet<BounceCategory> = new Set([
   'too_large',
   'policy',
 ]);
-/** RFC 3463 §3.4, X.3.1 and X.3.2: the mail system is full, or takes nothing now. */
+/** RFC 3463 §3.4, X.3.1 and X.3.2: the mail system is full, or is not accepting messages. */
 const SYSTEM_AT_ALL = /^4\.3\.[12]$/;
-/** A permanent refusal does not ask for fewer, even if this service retries it. */
+/** A permanent rejection does not ask this service to slow down, even if the attempt is retried. */
 const PERMANENT = 500;
 /** RFC 5321 §4.2.3: insufficient system storage. */
 const NO_STORAGE = 452;
@@ -43,7 +45,9 @@ type Deferred = Extract<AttemptOutcome, { outcome: 'deferred' }>;
 
 const wasSetUp = ({ smtp: { stage } }: Deferred): boolean => stage !== 'connect' && stage !== 'session';
 
-/** "451 local error" to RCPT mostly is a table or a mailbox of this recipient that cannot be read (Postfix, Exim). */
+/**
+ * In reply to RCPT, "451 local error" usually means an unreadable table or mailbox of this recipient (Postfix, Exim).
+ */
 const isSystemBusy = ({ smtp: { code, enhanced, stage } }: Deferred): boolean =>
   code < PERMANENT && (stage !== 'recipient' || code === NO_STORAGE || SYSTEM_AT_ALL.test(enhanced ?? ''));
 
@@ -56,14 +60,17 @@ const asksForFewer = (said: Deferred): boolean => {
   return BUSY.has(category) || (smtp.stage === 'mail' && isForNow && !NOT_OF_LOAD.has(category));
 };
 
-/** A greeting with 5xx, or a permanent refusal of a session command, asks for no mail at all. */
+/**
+ * A 5xx greeting, or a permanent rejection of a session command, means that the server accepts no mail from this
+ * service.
+ */
 const feedbackOfSetUp = ({ smtp: { code } }: Deferred): Feedback => (code < PERMANENT ? 'busy' : 'refusing');
 
 const feedbackOfDeferred = (said: Deferred): Feedback | null => {
   if (said.smtp.code > 0 && !wasSetUp(said)) return feedbackOfSetUp(said);
   if (asksForFewer(said)) return 'busy';
   if (said.smtp.code > 0) return 'flowing';
-  // Without a category this service ended the attempt.
+  // Without a category, this service itself ended the attempt.
   return wasSetUp(said) || said.category === undefined ? null : 'unreachable';
 };
 
@@ -77,10 +84,10 @@ const asksToSlow = (said: Deferred): boolean => {
   return feedback === 'busy' || feedback === 'refusing' || feedback === 'unreachable';
 };
 
-/** The limit does not grow on answers slower than this: more attempts make a slow server slower. */
+/** Replies slower than this do not raise the limit: more attempts would slow down the server further. */
 const SLOW_MS = 2_000;
 
-/** @returns null: the outcomes say nothing about the destination, such as a deadline of this service. */
+/** @returns null if the outcomes say nothing about the destination, such as a deadline of this service. */
 export const feedbackOf = (outcomes: readonly AttemptOutcome[], tookMs: number): Feedback | null => {
   const all = outcomes.map(feedbackOfOne);
   if (all.includes('busy')) return 'busy';
@@ -90,16 +97,16 @@ export const feedbackOf = (outcomes: readonly AttemptOutcome[], tookMs: number):
 };
 
 /**
- * Whether a request to slow down may be about the sender: it came after MAIL had named the sending domain. A reply to a
- * connection, a greeting or a session command can only be about this service or the server itself.
+ * Whether a request to slow down may concern the sender: it came after MAIL named the sending domain. A reply to a
+ * connection, a greeting or a session command can only concern this service or the server itself.
  */
 export const mayBlameSender = (outcomes: readonly AttemptOutcome[]): boolean =>
   outcomes.every((said) => said.outcome !== 'deferred' || !asksToSlow(said) || wasSetUp(said));
 
 /**
- * Whether a reply says that there were too many messages in a time. Other requests to slow down change the concurrency: a
- * server that is out of order (`system`) or distrusts this service (`reputation`) does not count messages, and accepts no
- * more of them when they come slowly; greylisting delays every new sender.
+ * Whether a reply says that too many messages arrived in a period. Other requests to slow down change only the
+ * concurrency: a server that is out of order (`system`) or distrusts this service (`reputation`) does not count
+ * messages, and does not accept more if they come slowly; greylisting delays every new sender.
  */
 export const asksForLowerRate = (outcomes: readonly AttemptOutcome[]): boolean =>
   outcomes.some(

@@ -1,54 +1,58 @@
 /**
- * Rate limit of a destination, in attempts a minute, from the first reply that asks for fewer; until then there is none.
- * All times in ms, by the monotonic clock.
+ * Rate limit of a destination, in attempts a minute. There is none until a reply asks for a lower rate. All times are
+ * in ms of the monotonic clock.
  */
 export interface RateLimit {
   readonly perMinute: number;
-  /** When the destination last asked for fewer. */
+  /** Time of the destination's last request for a lower rate. */
   readonly askedMs: number;
   readonly changedMs: number;
-  /** When the next attempt may begin. */
+  /** Earliest start of the next attempt. */
   readonly nextMs: number;
 }
 
-/** The unit that servers count by, unless configured otherwise (Postfix, anvil_rate_time_unit). */
+/** The period by which servers count by default (Postfix, anvil_rate_time_unit). */
 const MINUTE_MS = 60_000;
 
 /**
- * Lower is the business of suspensions (`suspension.ts`), of which the shortest is a minute. Higher would exceed what
- * providers allow senders that they have slowed (PowerMTA's configurations for them: `backoff-max-msg-rate 1/m`).
+ * Lower: overlaps with suspensions (`suspension.ts`), of which the shortest is a minute. Higher: exceeds what providers
+ * allow slowed senders (PowerMTA's configurations for them: `backoff-max-msg-rate 1/m`).
  */
 const PER_MINUTE_MIN = 1;
 /**
- * Time to double while answers are good: from the minimum to one a second in an hour, as long as senders stay slow
- * elsewhere (PowerMTA's `backoff-to-normal-after`). Shorter hits the provider's limit again and again, which delays messages
- * by minutes each time; longer delays mail long after that limit is gone. A factor, because the limit may be ten or ten
- * thousand.
+ * Time to double the rate while replies are good: from the minimum to one a second in an hour, as long as slowed
+ * senders stay slow elsewhere (PowerMTA's `backoff-to-normal-after`). Lower: hits the provider's limit again and again,
+ * which delays messages by minutes each time. Higher: delays mail long after that limit is gone. It is a factor,
+ * because the limit may be ten or ten thousand.
  */
 const DOUBLED_AFTER_MS = 600_000;
-/** A raise counts no more time than this since the last one: without attempts nothing was proved. */
+/** Longest time since the last raise that counts towards the next one: without attempts, nothing was proved. */
 const STEP_MS_MAX = MINUTE_MS;
-/** Limits by the minute and by the hour are over by then. Shorter makes a sender that sends hourly refused hourly. */
+/**
+ * Limits by the minute and by the hour have been reset by then. Lower: a sender that sends hourly is rejected hourly.
+ */
 const REMEMBERED_MS = 3_600_000;
-/** A limit this many times what is used delays nothing and may end. A smaller factor fails at the next campaign. */
+/**
+ * A limit this many times the rate in use delays nothing and is removed. Lower: it is exceeded by the next campaign.
+ */
 const WELL_ABOVE = 4;
 /**
- * Unused time that may be made up for: timers are late by some ms, and above 50 a second each of their ticks starts several
- * attempts. More lets a queue that was empty begin with a burst.
+ * Unused time that can be made up for. Timers are some ms late, and above 50 attempts a second each tick starts
+ * several. Higher: a queue that was empty starts with a burst.
  */
 const MADE_UP_MS = 1_000;
 
 export interface AskedForFewer {
-  /** Attempts in the minute before (`perMinuteOf`). */
+  /** Attempts in the preceding minute (`perMinuteOf`). */
   readonly perMinute: number;
-  /** When the attempt began that got the reply. */
+  /** Start of the attempt that got the reply. */
   readonly beganMs: number;
   readonly nowMs: number;
 }
 
 const intervalMs = (perMinute: number): number => MINUTE_MS / perMinute;
 
-/** Halves what was sent; once for all attempts in flight at that time. @param limit absent: there was none. */
+/** Halves the observed rate, once for all attempts in flight at that time. @param limit absent if there was none. */
 export const reduceRate = (limit: RateLimit | undefined, asked: AskedForFewer): RateLimit => {
   const { beganMs, nowMs } = asked;
   if (limit !== undefined && beganMs < limit.askedMs) return limit;
@@ -57,7 +61,10 @@ export const reduceRate = (limit: RateLimit | undefined, asked: AskedForFewer): 
   return { perMinute, askedMs: nowMs, changedMs: nowMs, nextMs: nowMs + intervalMs(perMinute) };
 };
 
-/** After a good answer. @param usedPerMinute attempts in the minute before. @returns undefined: the limit ends. */
+/**
+ * Raises the limit after a good reply. @param usedPerMinute attempts in the preceding minute. @returns undefined if the
+ * limit ends.
+ */
 export const raiseRate = (
   limit: RateLimit,
   { usedPerMinute, nowMs }: { readonly usedPerMinute: number; readonly nowMs: number },
@@ -69,31 +76,33 @@ export const raiseRate = (
 };
 
 /**
- * An attempt begins. Generic cell rate algorithm: the time of the next attempt is all the state there is.
- * @returns undefined: it is the first for so long that the limit ends.
+ * Records the start of an attempt. Generic cell rate algorithm: the time of the next attempt is the only state.
+ * @returns undefined if the limit ends, because it has not been used for `REMEMBERED_MS`.
  */
 export const consumeRate = (limit: RateLimit, nowMs: number): RateLimit | undefined =>
   nowMs - limit.nextMs > REMEMBERED_MS
     ? undefined
     : { ...limit, nextMs: Math.max(limit.nextMs, nowMs - MADE_UP_MS) + intervalMs(limit.perMinute) };
 
-/** Attempts that may wait: those that start within a minute. More would expire in the queue unseen. */
+/**
+ * Maximum number of waiting attempts: those that start within a minute. Higher: messages expire in the queue unnoticed.
+ */
 export const waitingMax = ({ perMinute }: RateLimit): number => Math.floor(perMinute);
 
-/** Attempts begun for a destination lately: a counter per minute that slides, of constant size. */
+/** Recent attempts to a destination: a sliding counter per minute, of constant size. */
 export interface AttemptCount {
-  /** When the current minute began, and when the last attempt did. */
+  /** Start of the current minute, and start of the last attempt. */
   readonly sinceMs: number;
   readonly lastMs: number;
   readonly count: number;
-  /** In the minute before; null: the flow of attempts began in this one. */
+  /** Attempts in the preceding minute; null if the flow of attempts began in this one. */
   readonly before: number | null;
 }
 
 /**
- * Attempts of a shorter time count as those of this time. Shorter takes a few messages for a flood, so that a server which
- * counts by the minute refuses some more; longer takes a flood for a trickle, and halves too much for one that counts by the
- * second.
+ * Attempts within a shorter time count as spread over this time. Lower: a few messages look like a flood, and a server
+ * that counts by the minute rejects some more. Higher: a flood looks like a trickle, and the rate is reduced too far
+ * for a server that counts by the second.
  */
 const BURST_MS = 10_000;
 
@@ -106,13 +115,15 @@ const slide = (attempts: AttemptCount, nowMs: number): AttemptCount => {
   return { ...attempts, sinceMs: attempts.sinceMs + MINUTE_MS, count: 0, before: attempts.count };
 };
 
-/** Counts an attempt. @param attempts absent: it is the first. */
+/** Counts an attempt. @param attempts absent for the first one. */
 export const countAttempt = (attempts: AttemptCount | undefined, nowMs: number): AttemptCount => {
   const { sinceMs, count, before } = attempts === undefined ? begin(nowMs) : slide(attempts, nowMs);
   return { sinceMs, before, lastMs: nowMs, count: count + 1 };
 };
 
-/** Attempts a minute at the time of the last one: its answer may take longer than the flow of attempts. */
+/**
+ * Attempts a minute at the time of the last attempt, because its reply may take longer than the flow of attempts lasts.
+ */
 export const perMinuteOf = ({ sinceMs, lastMs, count, before }: AttemptCount): number => {
   const ageMs = lastMs - sinceMs;
   if (before === null) return (count * MINUTE_MS) / Math.max(ageMs, BURST_MS);

@@ -8,19 +8,19 @@ export type Suspension = Extract<DestinationEvent, { type: 'DestinationSuspended
 };
 
 /**
- * A recipient domain as a destination of its own, in place of its mailbox provider: faults of its own DNS or policy affect
- * no other domain. No provider has such a name.
+ * Names a recipient domain as its own destination instead of its mailbox provider, because faults of its own DNS or
+ * policy affect no other domain. No provider has such a name.
  */
 export const ownDestination = (domain: string): string => `@${domain}`;
 export const isOwnDestination = (name: string): boolean => name.startsWith('@');
 
 /**
- * A provider as it answers one sending domain, `dom_…@google.com`: a fault that only this sender has had so far. Mail of
- * other senders goes on.
+ * Names a provider as seen by one sending domain, `dom_…@google.com`, for a fault that only this sender has had so far.
+ * Mail of other senders continues.
  */
 export const senderDestination = (domainId: string, destination: string): string => `${domainId}@${destination}`;
 
-/** Reads the name of a destination. `domainId` is null unless it is one sending domain's. */
+/** Parses the name of a destination. `domainId` is null unless it belongs to one sending domain. */
 export const partsOfDestination = (
   name: string,
 ): { readonly domainId: string | null; readonly destination: string } => {
@@ -31,13 +31,13 @@ export const partsOfDestination = (
 };
 
 /**
- * Whether a domain with servers at these addresses shares the suspension of its provider: one that has none of those that
- * were tried may be served by others. @param addresses none: it is not known.
+ * Whether a domain with servers at these addresses shares its provider's suspension. If none of its addresses were
+ * tried, other servers may serve it. @param addresses empty if unknown.
  */
 export const isCovered = (tried: ReadonlySet<string> | undefined, addresses: readonly string[]): boolean =>
   tried === undefined || addresses.length === 0 || addresses.some((address) => tried.has(address));
 
-/** The mail servers of one mailbox provider. A suspension ends when its time is over. */
+/** The mail servers of one mailbox provider. A suspension ends when its time is up. */
 export interface Destination {
   readonly suspension: Suspension | null;
 }
@@ -64,11 +64,14 @@ export const isSuspended = (
 ): boolean => suspension !== null && suspension.until > now;
 
 const MINUTE_MS = 60_000;
-/** Of the first suspension in a row, the second, and so on. Shorter bothers a server that is down, longer delays mail. */
+/**
+ * Lengths of the first suspension in a row, the second, and so on. Lower: disturbs a server that is down. Higher:
+ * delays mail.
+ */
 const SUSPENSION_MINUTES = [1, 2, 5, 15, 30] as const;
 const LAST_SUSPENSION_MINUTES = 30;
 
-/** The next suspension in a row. @param now ISO 8601. @param random in [0, 1). */
+/** Computes the next suspension in a row. @param now ISO 8601. @param random in [0, 1). */
 export const nextSuspension = (
   last: Pick<Suspension, 'times'> | null,
   now: string,
@@ -82,13 +85,13 @@ export const nextSuspension = (
 
 export type SuspendDestination = Extract<DestinationEvent, { type: 'DestinationSuspended' }>['data'];
 
-/** Recorded once: of several processes that decide it, the first sets the time. @param now ISO 8601. */
+/** Records the suspension once. If several processes decide it, the first sets the time. @param now ISO 8601. */
 export const suspendDestination = (
   state: Destination,
   suspension: SuspendDestination,
   now: string,
 ): readonly DestinationEvent[] => (isSuspended(state, now) ? [] : [{ type: 'DestinationSuspended', data: suspension }]);
 
-/** Ends a suspension early. No event if the destination is not suspended. @param now ISO 8601. */
+/** Ends a suspension early. Emits nothing if the destination is not suspended. @param now ISO 8601. */
 export const releaseDestination = (state: Destination, provider: string, now: string): readonly DestinationEvent[] =>
   isSuspended(state, now) ? [{ type: 'DestinationReleased', data: { operator: provider } }] : [];

@@ -1,4 +1,4 @@
-/** An erasure: everything stored about one address of an organization is removed, and a record of that stays. */
+/** An erasure removes everything stored about one address of an organization and keeps a record of the removal. */
 import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { sha256 } from '../digest.ts';
 import type { ErasureEvent } from '../events.ts';
@@ -13,18 +13,21 @@ export interface ExistingErasure extends Requested {
   readonly status: 'running' | 'completed';
   readonly organizationId: string;
   readonly createdAt: string;
-  /** null: it runs. */
+  /** Null while it runs. */
   readonly certificate: {
     readonly counts: ErasureCounts;
     readonly completedAt: string;
-    /** Of the record that it is done; null: not known, where nothing is decided. */
+    /** Position of the completion event; null if unknown, which only happens outside decisions. */
     readonly position: Position | null;
   } | null;
 }
 
 export type Erasure = { readonly status: 'absent' } | ExistingErasure;
 
-/** The digest is keyed by the organization's secret. @param number 1 for the first erasure of the address. */
+/**
+ * Derives the id from the digest, which is keyed by the organization's secret. @param number 1 for the first erasure of
+ * the address.
+ */
 export const erasureId = (digest: string, number: number): string => formatId('ers', sha256(`${digest}\0${number}`));
 
 export const erasure: Aggregate<Erasure, ErasureEvent> = {
@@ -50,11 +53,11 @@ export const erasure: Aggregate<Erasure, ErasureEvent> = {
 export const requireErasure = (state: Erasure, organizationId: string): ExistingErasure =>
   requireOwn(state, organizationId, 'erasure');
 
-/** A request for an address that is being erased changes nothing. */
+/** Requests an erasure. A request for an address that is already being erased has no effect. */
 export const requestErasure = (state: Erasure, data: Requested): readonly ErasureEvent[] =>
   state.status === 'absent' ? [{ type: 'ErasureRequested', data }] : [];
 
-/** Repeating it changes nothing: the record says what the first time removed. */
+/** Completes an erasure. Repeating it has no effect: the record states what the first run removed. */
 export const completeErasure = (state: Erasure, counts: ErasureCounts): readonly ErasureEvent[] => {
   if (state.status !== 'running') return [];
   const { erasureId, digest } = state;

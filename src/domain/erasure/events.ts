@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Grounds of GDPR Art. 17(1), in their order; `requested`: none was named. A text of its own could name the person. */
+/** Grounds of GDPR Art. 17(1), in their order; `requested` if none was named. Free text could identify the person. */
 export const ERASURE_REASONS = [
   'requested',
   'no_longer_needed',
@@ -10,7 +10,7 @@ export const ERASURE_REASONS = [
   'legal_obligation',
 ] as const;
 
-/** What was removed, by kind. */
+/** Number of removed items, by kind. */
 const erasureCounts = z.object({
   messages: z.number().int(),
   replies: z.number().int(),
@@ -18,7 +18,7 @@ const erasureCounts = z.object({
   suppressionEvidence: z.number().int(),
   webhookTries: z.number().int(),
   capturedMail: z.number().int(),
-  /** Addresses that the organization or an auditor was written to. Absent: none. */
+  /** Addresses at which the organization or an auditor was contacted. Absent: none. */
   contacts: z.number().int().optional(),
 });
 export type ErasureCounts = Readonly<z.infer<typeof erasureCounts>>;
@@ -34,15 +34,15 @@ export const ERASURE_COUNTS_NONE: ErasureCounts = {
 };
 
 export const erasureEvents = {
-  /** The intent. The address is nowhere: its digest finds all that is to go. */
+  /** The request. It does not contain the address: the digest finds everything that must be removed. */
   ErasureRequested: z.object({
     erasureId: z.string(),
     /** Keyed digest of the address, as in `MessageAccepted`. */
     digest: z.string(),
     reason: z.enum(ERASURE_REASONS),
-    /** The address is put on the list of suppressions, as a digest. */
+    /** Whether the address is added to the suppression list, as a digest. */
     suppress: z.boolean(),
   }),
-  /** Nothing is left. */
+  /** Everything was removed. */
   PersonErased: z.object({ erasureId: z.string(), digest: z.string(), counts: erasureCounts }),
 };

@@ -12,7 +12,7 @@ import {
 
 export interface CreateSignInLink {
   readonly memberId: string;
-  /** SHA-256 of the token, hex. */
+  /** SHA-256 of the token, in hex. */
   readonly linkHash: string;
   /** ISO 8601. */
   readonly now: string;
@@ -20,7 +20,7 @@ export interface CreateSignInLink {
   readonly minutes?: number | undefined;
 }
 
-/** Ends no earlier link, within `HANDED_LINKS_MAX`. @throws {DomainError} `not_found`. */
+/** Adds a link, up to `HANDED_LINKS_MAX`. Earlier links stay valid. @throws {DomainError} `not_found`. */
 export const createSignInLink = (
   state: Members,
   { memberId, linkHash, now, minutes }: CreateSignInLink,
@@ -35,14 +35,15 @@ export interface MailSignInLink {
   readonly linkHash: string;
   /** ISO 8601. */
   readonly now: string;
-  /** Mark of the network that asks. */
+  /** Mark of the requesting network. */
   readonly network: string;
 }
 
 /**
- * Ends no earlier link. Invitations are accepted through their own link: a member who has not joined is mailed no other.
- * @throws {DomainError} `not_found`; `rate_limit_exceeded` as many mailed links work as are allowed at once, of all or of
- * those that this network asked for.
+ * Adds a mailed link. Earlier links stay valid. A member who has not joined is mailed no link: invitations are accepted
+ * through their own link.
+ * @throws {DomainError} `not_found`; `rate_limit_exceeded` if the maximum number of mailed links is valid, in total or
+ * for the requesting network.
  */
 export const mailSignInLink = (
   state: Members,
@@ -63,7 +64,10 @@ export const mailSignInLink = (
   return [{ type: 'SignInLinkCreated', data: { memberId, linkHash, expiresAt, mailed: true, network } }];
 };
 
-/** When the last open invitation ends (ISO 8601); null: the member has joined, or no link of theirs works. @param now ISO 8601. */
+/**
+ * Expiry of the last open invitation (ISO 8601); null if the member has joined or has no valid link. @param now ISO
+ * 8601.
+ */
 export const invitationExpiry = (member: Member, now: string): string | null => {
   if (member.status === 'joined') return null;
   return openLinks(member.links, now).reduce<string | null>(

@@ -1,6 +1,6 @@
 /**
- * Members: people of an organization who use the dashboard. All members of an organization are one aggregate, so that the
- * last owner cannot be lost to two requests at once.
+ * Members are people of an organization who use the dashboard. All members of an organization form one aggregate, so
+ * that two concurrent requests cannot remove the last owner.
  */
 import type { Aggregate } from '../aggregate.ts';
 import type { Permission } from '../api-key/events.ts';
@@ -10,12 +10,12 @@ import { CATEGORIES } from '../streams.ts';
 import type { Role } from './events.ts';
 import { addLink, expiryAfter, INVITATION_MINUTES, linkSourceOf, type MemberLink } from './sign-in-link.ts';
 
-/** What a role may do, and what it is kept from whatever its permissions say. */
+/** Permissions of a role, and restrictions that apply regardless of them. */
 export interface Powers {
   readonly permissions: readonly Permission[];
-  /** Sees no address, subject or body of mail, unless an owner allows it to the role. */
+  /** True if the role sees no address, subject or body of mail, unless an owner allows it. */
   readonly withoutContents: boolean;
-  /** Reads alone. */
+  /** True if the role is read-only. */
   readonly safeMethodsOnly: boolean;
 }
 
@@ -26,7 +26,7 @@ export const POWERS: Readonly<Record<Role, Powers>> = {
   auditor: { permissions: ['admin'], withoutContents: true, safeMethodsOnly: true },
 };
 
-/** Each is held in memory with their sessions. */
+/** Higher: more memory, because all members and their sessions are held in it. */
 export const MEMBERS_MAX = 200;
 
 export interface Passkey {
@@ -35,7 +35,7 @@ export interface Passkey {
   readonly credentialId: string;
   /** COSE key, base64url. */
   readonly publicKey: string;
-  /** Signatures so far; 0: the authenticator does not count. */
+  /** Number of signatures so far; 0 if the authenticator does not count. */
   readonly counter: number;
   readonly isSynced: boolean;
   readonly addedAt: string;
@@ -43,20 +43,20 @@ export interface Passkey {
 
 export interface Member {
   readonly memberId: string;
-  /** The content that holds name and e-mail address. */
+  /** Id of the content with name and e-mail address. */
   readonly contactId: string;
   readonly role: Role;
-  /** May read the health of the whole service, beside what the role may. */
+  /** Whether the member may read the health of the whole service, in addition to the role's permissions. */
   readonly isOperator: boolean;
-  /** Invited: they have never signed in. */
+  /** `invited`: has never signed in. */
   readonly status: 'invited' | 'joined';
   readonly invitedAt: string;
   readonly joinedAt: string | null;
-  /** Oldest first. Some may have been used or be over: `session.ts` refuses a second use. */
+  /** Oldest first. Some may be used or expired: `session.ts` rejects a second use. */
   readonly links: readonly MemberLink[];
-  /** SHA-256 of the link by which they accepted the invitation, hex; null: they accepted it otherwise, or not yet. */
+  /** SHA-256 of the link that accepted the invitation, in hex; null if it was accepted otherwise, or not yet. */
   readonly joinedBy: string | null;
-  /** In the order in which they were added. */
+  /** Oldest first. */
   readonly passkeys: readonly Passkey[];
 }
 
@@ -148,7 +148,7 @@ export const requireMember = (state: Members, memberId: string): Member => {
 };
 
 /**
- * Whoever never signed in is not counted on: they may never come.
+ * Another owner must exist who has joined. An invited owner does not count, because they may never sign in.
  * @throws {DomainError} `last_owner`.
  */
 const requireOwnerBeside = (state: Members, { memberId, role, status }: Member): void => {
@@ -161,14 +161,14 @@ const requireOwnerBeside = (state: Members, { memberId, role, status }: Member):
   );
 };
 
-/** The operator may take away the last owner: the command line can invite another. */
+/** The operator may remove the last owner, because the command line can invite another. */
 export type MemberAuthority = 'member' | 'operator';
 
 export interface InviteMember {
   readonly memberId: string;
   readonly contactId: string;
   readonly role: Role;
-  /** SHA-256 of the token of their link, hex. */
+  /** SHA-256 of the sign-in link's token, in hex. */
   readonly linkHash: string;
   /** ISO 8601. */
   readonly now: string;
@@ -190,8 +190,8 @@ export const inviteMember = (
 };
 
 /**
- * A member signed in. Not for the first time: no event.
- * @param linkHash of the link that they used; undefined: they used none.
+ * Records a member's first sign-in. Later ones emit no event.
+ * @param linkHash the link that was used; undefined if there was none.
  * @throws {DomainError} `not_found`.
  */
 export const joinMember = (state: Members, memberId: string, linkHash?: string): readonly MemberEvent[] => {
@@ -199,7 +199,7 @@ export const joinMember = (state: Members, memberId: string, linkHash?: string):
   return [{ type: 'MemberJoined', data: { memberId, ...(linkHash !== undefined && { linkHash }) } }];
 };
 
-/** The same role again is nothing. @throws {DomainError} `not_found`, `last_owner`. */
+/** Changes a member's role. The same role is no change. @throws {DomainError} `not_found`, `last_owner`. */
 export const changeRole = (
   state: Members,
   { memberId, role }: Pick<Member, 'memberId' | 'role'>,
@@ -210,7 +210,7 @@ export const changeRole = (
   return [{ type: 'MemberRoleChanged', data: { memberId, role } }];
 };
 
-/** What is so already is nothing. @throws {DomainError} `not_found`. */
+/** Grants or withdraws operator rights. The same value is no change. @throws {DomainError} `not_found`. */
 export const setOperator = (
   state: Members,
   { memberId, isOperator }: Pick<Member, 'memberId' | 'isOperator'>,

@@ -1,21 +1,21 @@
-/** Passkeys: key pairs of WebAuthn by which a member signs in. They are part of the members' aggregate. */
+/** Passkeys: WebAuthn key pairs with which members sign in. They belong to the members' aggregate. */
 import { DomainError } from '../domain-error.ts';
 import type { MemberEvent } from '../events.ts';
 import type { Proof } from './events.ts';
 import { joinMember, type Members, type Passkey, requireMember } from './member.ts';
 
-/** One for each device, and some in reserve. Each is held in memory. */
+/** One for each device, and some spares. All are held in memory. */
 export const PASSKEYS_MAX = 10;
 
-/** Says the same whatever is wrong with it. */
+/** The message does not reveal what is wrong with the passkey. */
 export const passkeyInvalid = (): DomainError =>
   new DomainError('passkey_invalid', 'this passkey cannot be used to sign in: use another, or a link');
 
-/** Says the same whether a link never existed, was used, ended or is over. */
+/** The message does not reveal whether a link never existed, was used, was ended or has expired. */
 export const linkInvalid = (): DomainError =>
   new DomainError('sign_in_link_invalid', 'this link cannot be used: it is used once, for a few minutes');
 
-/** The same wherever presence is asked for. */
+/** The same error for every action that needs recent reauthentication. */
 export const presenceRequired = (): DomainError =>
   new DomainError(
     'presence_required',
@@ -24,13 +24,13 @@ export const presenceRequired = (): DomainError =>
 
 export interface AddPasskey extends Omit<Passkey, 'addedAt'> {
   readonly memberId: string;
-  /** False: the member may add their first passkey alone. */
+  /** False if the member has not reauthenticated, which is allowed for their first passkey only. */
   readonly isPresent: boolean;
 }
 
 /**
- * @throws {DomainError} `not_found`, `presence_required` it is not their first, `resource_conflict` it was added before,
- * `too_many_passkeys`.
+ * @throws {DomainError} `not_found`; `presence_required` if it is not the first passkey; `resource_conflict` if it was
+ * added before; `too_many_passkeys`.
  */
 export const addPasskey = (
   state: Members,
@@ -61,14 +61,14 @@ export const removePasskey = (state: Members, { memberId, passkeyId }: RemovePas
 export interface AcceptProof {
   readonly memberId: string;
   readonly proof: Proof;
-  /** Of the passkey, as its signature says; 0: it does not count, or the proof is none. */
+  /** Counter of the passkey's signature; 0 if it does not count, or if the proof is not a passkey. */
   readonly counter: number;
 }
 
 /**
- * Somebody has proved to be the member. A passkey counts upwards, or stays at 0 for ever.
- * @throws {DomainError} `not_found`; `sign_in_link_invalid` it ended; `passkey_invalid` it was removed, or there is
- * a copy of it.
+ * Accepts a member's proof of identity. A passkey's counter must increase, or stay at 0 forever.
+ * @throws {DomainError} `not_found`; `sign_in_link_invalid` if the link ended; `passkey_invalid` if the passkey was
+ * removed or has been copied.
  */
 export const acceptProof = (state: Members, { memberId, proof, counter }: AcceptProof): readonly MemberEvent[] => {
   if (proof.kind === 'link') {

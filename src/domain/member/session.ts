@@ -15,19 +15,19 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 type Limits = Pick<OrganizationSettings, 'sessionIdleMinutes' | 'sessionHours'>;
 
-/**
- * After this long without a request a session is over. By default longer than a working day with its breaks, and shorter
- * than a night.
- */
+/** Idle time after which a session expires. The default outlasts a working day with its breaks, but not a night. */
 export const idleMsOf = ({ sessionIdleMinutes }: Limits): number => sessionIdleMinutes * MINUTE_MS;
 
-/** After this long a session is over however often it is used. */
+/** Longest lifetime of a session, however often it is used. */
 export const SESSION_MS = SESSION_HOURS.max * HOUR_MS;
 
-/** When a session is over, however often it is used. @param limits of its organization, as they are. */
+/** Expiry of a session, however often it is used. @param limits current limits of its organization. */
 export const endOfSession = ({ startedAt, expiresAt }: ExistingSession, { sessionHours }: Limits): Date =>
   new Date(Math.min(Date.parse(expiresAt), Date.parse(startedAt) + sessionHours * HOUR_MS));
-/** How long a proof of presence serves. Longer: whoever finds the browser open can do more. Shorter: people are asked more. */
+/**
+ * Validity of a reauthentication. Higher: someone who finds the browser open can do more. Lower: members are asked more
+ * often.
+ */
 export const PRESENCE_MINUTES = 10;
 
 export interface ExistingSession {
@@ -35,17 +35,17 @@ export interface ExistingSession {
   readonly sessionId: string;
   readonly memberId: string;
   readonly organizationId: string;
-  /** SHA-256 of the value in the cookie, hex. */
+  /** SHA-256 of the cookie value, in hex. */
   readonly secretHash: string;
   readonly proof: Proof;
   readonly startedAt: string;
-  /** When the member last proved who they are. ISO 8601. */
+  /** Last time the member proved their identity. ISO 8601. */
   readonly presentAt: string;
   /** ISO 8601. */
   readonly expiresAt: string;
 }
 
-/** Spent: its proof showed that the member of another session was present. It never starts. */
+/** `spent`: the proof reauthenticated the member of another session, so that this session never starts. */
 export type Session =
   | { readonly status: 'absent' }
   | ExistingSession
@@ -95,8 +95,8 @@ const usedBefore = ({ kind }: Proof): DomainError => {
 };
 
 /**
- * Follows from the link, from the challenge that a passkey signed, or from the transaction with a provider, so that of two
- * who use it at once one starts the session, and the stream refuses the other.
+ * Derived from the link, from the challenge that a passkey signed, or from the transaction with a provider. If two
+ * browsers use a proof at once, one starts the session and the stream rejects the other.
  */
 export const sessionIdOf = (proof: Proof): string => formatId('ses', sha256(`session of ${usedOnce(proof)}`));
 
@@ -105,21 +105,26 @@ export interface StartSession
   readonly now: Date;
 }
 
-/** How long a browser that lost the answer can ask again. Longer: so can whoever has its request. */
+/**
+ * Time for which a browser that lost the response can repeat the request. Higher: so can anyone who has a copy of it.
+ */
 const REPEAT_MS = 2 * MINUTE_MS;
 
-/** Whether it is asked for again by the same browser, which alone can have the value. */
+/** Whether the same browser repeats the request. Only that browser can know the value. */
 const isRepeated = (state: Session, { secretHash, now }: StartSession): boolean =>
   state.status === 'active' &&
   state.secretHash === secretHash &&
   now.getTime() - Date.parse(state.startedAt) < REPEAT_MS;
 
-/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`, `oidc_invalid`: the proof was used before. */
+/**
+ * Rejects a proof that was used before. @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`,
+ * `oidc_invalid`.
+ */
 const requireUnused = ({ status }: Session, proof: Proof): void => {
   if (status !== 'absent') throw usedBefore(proof);
 };
 
-/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`, `oidc_invalid`: the proof was used before. */
+/** @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`, `oidc_invalid` if the proof was used before. */
 export const startSession = (state: Session, command: StartSession): readonly SessionEvent[] => {
   const { sessionId, memberId, secretHash, proof, expiresAt } = command;
   if (isRepeated(state, command)) return [];
@@ -127,7 +132,7 @@ export const startSession = (state: Session, command: StartSession): readonly Se
   return [{ type: 'SessionStarted', data: { sessionId, memberId, secretHash, proof, expiresAt } }];
 };
 
-/** One that ended already stays so. @throws {DomainError} `not_found`, `other_organization`. */
+/** Ends a session. An ended session is no change. @throws {DomainError} `not_found`, `other_organization`. */
 export const endSession = (state: Session, organizationId: string): readonly SessionEvent[] => {
   const own = requireOwn(state, organizationId, 'session');
   if (own.status === 'spent') throw new DomainError('not_found', 'session not found');
@@ -135,15 +140,16 @@ export const endSession = (state: Session, organizationId: string): readonly Ses
 };
 
 export interface ProvePresence {
-  /** Of the session whose member is present. */
+  /** Id of the session whose member reauthenticates. */
   readonly sessionId: string;
   readonly memberId: string;
   readonly proof: Proof;
 }
 
 /**
- * @param state of the session that the proof would start.
- * @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`: the proof was used before.
+ * Records a reauthentication.
+ * @param state state of the session that the proof would start.
+ * @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid` if the proof was used before.
  */
 export const provePresence = (
   state: Session,
@@ -153,7 +159,7 @@ export const provePresence = (
   return [{ type: 'PresenceProven', data: { sessionId, memberId, proof } }];
 };
 
-/** Whether the member has proved who they are not long ago. */
+/** Whether the member has reauthenticated recently. */
 export const isPresent = ({ presentAt }: Pick<ExistingSession, 'presentAt'>, now: Date): boolean =>
   now.getTime() < presentUntil(presentAt).getTime();
 
@@ -161,12 +167,13 @@ export const isPresent = ({ presentAt }: Pick<ExistingSession, 'presentAt'>, now
 export const presentUntil = (presentAt: string): Date => new Date(Date.parse(presentAt) + PRESENCE_MINUTES * 60_000);
 
 /**
- * How long a member without any passkey, who signed in by a link of the operator, may add the first one. Longer: a browser
- * that was left open gives away more. Shorter: the first owner, who has no other way to show presence, is locked out.
+ * Time for which a member without a passkey, who signed in by an operator's link, may add the first one. Higher: a
+ * browser that was left open gives away more. Lower: the first owner, who cannot reauthenticate in any other way, is
+ * locked out.
  */
 const FIRST_PASSKEY_MINUTES = 60;
 
-/** Until when the member may add their first passkey without being present (ISO 8601); null: they may not. */
+/** Time until which the member may add their first passkey without reauthentication (ISO 8601); null: not allowed. */
 export const firstPasskeyUntil = (
   { proof, startedAt }: Pick<ExistingSession, 'proof' | 'startedAt'>,
   { passkeys }: Pick<Member, 'passkeys'>,
@@ -175,6 +182,6 @@ export const firstPasskeyUntil = (
     ? new Date(Date.parse(startedAt) + FIRST_PASSKEY_MINUTES * MINUTE_MS).toISOString()
     : null;
 
-/** Says the same whatever is wrong with the answer of a provider. */
+/** The message does not reveal what is wrong with the provider's response. */
 export const oidcInvalid = (): DomainError =>
   new DomainError('oidc_invalid', 'this sign-in cannot be completed: begin again, in the same browser');

@@ -11,28 +11,28 @@ export interface AcceptMessage {
   readonly accepted: Omit<Accepted, 'sequence'>;
   /** ISO 8601. */
   readonly now: string;
-  /** ISO 8601; null: at once. */
+  /** ISO 8601; null: send immediately. */
   readonly scheduledAt: string | null;
-  /** The operator has stopped the sends of the organization. Absent: it may send. */
+  /** Present if the operator suspended the organization's sending. */
   readonly suspension?: Suspension | undefined;
-  /** The domain is verified, or the mail does not leave this machine. */
+  /** True if the domain is verified, or if mail does not leave this machine. */
   readonly sendable: boolean;
-  /** What is known against it, unless it was accepted before. */
+  /** Error with which the request is refused unless the message was accepted before. */
   readonly refusal: DomainError | null;
   /** The analysis, if its failure refuses the message; null: it does not. */
   readonly blocking: Pick<Analysis, 'verdict' | 'findings'> | null;
 }
 
-/** `html: line 2, column 7: "{{name}}" was not filled in. Fill in the variable before sending.` */
+/** Formats a finding: `html: line 2, column 7: "{{name}}" was not filled in. Fill in the variable before sending.` */
 const sentenceOf = ({ field, line, column, message, fix }: Finding): string => {
   const place = line === undefined ? '' : ` line ${line}, column ${column}:`;
   return `${field}:${place} ${message} ${fix}`;
 };
 
-/** `attachments` of `attachments[0]`, as all details are named. */
+/** Key in the error's details, which have no index: `attachments` for `attachments[0]`. */
 const nameOf = ({ field }: Finding): string => field.replace(/\[.*$/, '');
 
-/** Errors by field. */
+/** Errors by request field. */
 const detailsOf = (findings: Analysis['findings']): Details => {
   const errors = findings.filter(({ severity }) => severity === 'error');
   const byField = Object.entries(Object.groupBy(errors, nameOf));
@@ -63,7 +63,7 @@ const requireAcceptable = ({
 };
 
 /**
- * Accepts once. Repeating the same request changes nothing, even if it would be refused now.
+ * Accepts a message once. Repeating the same request has no effect, even if it would be rejected now.
  * @throws {DomainError} `refusal`, `idempotency_key_reused`, `organization_suspended`, `domain_not_verified`,
  * `schedule_not_possible`, `analysis_failed`.
  */

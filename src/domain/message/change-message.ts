@@ -1,4 +1,4 @@
-/** What a customer decides about an accepted message: cancel it, or give it another time. */
+/** Decisions of a customer about an accepted message: cancel or reschedule it. */
 
 import { requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
@@ -6,7 +6,7 @@ import type { MessageEvent } from '../events.ts';
 import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
 import { isInFlight, isOpen, lostAttempts, type Recipient, withDoubt } from './recipient.ts';
 
-/** Longer keeps contents in the vault for mail that may never be wanted; shorter refuses a monthly newsletter. */
+/** Higher: the vault keeps contents of mail that may never be wanted. Lower: a monthly newsletter is rejected. */
 export const SCHEDULE_DAYS_MAX = 30;
 const DAY_MS = 86_400_000;
 
@@ -19,8 +19,8 @@ const scheduleProblem = (scheduledAtMs: number, nowMs: number): string | null =>
 };
 
 /**
- * Both ISO 8601.
- * @throws {DomainError} `schedule_not_possible` unless a message accepted now could be sent then.
+ * Both times are ISO 8601.
+ * @throws {DomainError} `schedule_not_possible` unless a message accepted now could be sent at that time.
  */
 export const requireSchedulable = (scheduledAt: string, now: string): void => {
   const problem = scheduleProblem(Date.parse(scheduledAt), Date.parse(now));
@@ -34,7 +34,7 @@ const allEnded = (): DomainError =>
 
 export interface CancelMessage {
   readonly organizationId: string;
-  /** Absent: all recipients, by their sender. */
+  /** Absent: cancel all recipients on the sender's behalf. */
   readonly only?: { readonly recipientIds: readonly string[]; readonly reason: string } | undefined;
   /** ISO 8601. */
   readonly now: string;
@@ -47,8 +47,10 @@ const cancelled = ({ accepted }: ExistingMessage, recipient: Recipient, why: str
 };
 
 /**
- * Cancels every recipient without a final outcome, or some of them. Repeating it changes nothing, so a retry gets the same answer.
- * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled), `message_ended`.
+ * Cancels every recipient without a final outcome, or the given ones. A repeated call has no effect, so that a retry
+ * gets the same response.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent` (nothing is cancelled),
+ * `message_ended`.
  */
 export const cancelMessage = (
   state: Message,
@@ -60,7 +62,7 @@ export const cancelMessage = (
   const open = meant.filter(({ status }) => isOpen(status));
   if (open.length > 0) {
     return numbered(message, [
-      // As the next attempt would have recorded them.
+      // Lost attempts are recorded here, just as the next attempt would record them.
       ...lostAttempts(meant, now).map((lost) => outcomeUnknown(message, lost, now)),
       ...open.map((recipient) => cancelled(message, recipient, only?.reason ?? 'cancelled by its sender')),
     ]);
@@ -83,10 +85,9 @@ const notScheduled = ({ recipients }: ExistingMessage, now: string): DomainError
 };
 
 /**
- * Gives a scheduled message another time; its time to live starts there and is as long as before. Setting the time it
- * already has changes nothing.
- * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`, `message_not_scheduled`,
- * `schedule_not_possible`.
+ * Reschedules a message. Its time to live starts at the new time and keeps its length. The same time is no change.
+ * @throws {DomainError} `not_found`, `other_organization`, `message_being_sent`, `message_ended`,
+ * `message_not_scheduled`, `schedule_not_possible`.
  */
 export const rescheduleMessage = (
   state: Message,

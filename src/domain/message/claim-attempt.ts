@@ -5,36 +5,36 @@ import { type ExistingMessage, type Message, numbered, outcomeUnknown, type Unnu
 import { isOpen, lostAttempts, type Recipient, withDoubt } from './recipient.ts';
 import { extendedExpiry, nextAttemptAt } from './retry-schedule.ts';
 
-/** Why a message waits though it is due. */
+/** Reason why a due message must wait. */
 export interface Hold {
   readonly reason: HoldReason;
-  /** Holder whose release ends it, as in `RecipientsHeld`; null: only time does. */
+  /** Holder whose release ends the hold, as in `RecipientsHeld`; null if only time does. */
   readonly heldBy: string | null;
-  /** After which the message is looked at again, whatever happens. */
+  /** Time after which the message is checked again in any case. */
   readonly waitSeconds: number;
-  /** The time to live does not run meanwhile. Absent: it does. */
+  /** Present if the time to live is suspended during the hold. */
   readonly outsideTimeToLive?: true;
 }
 
 export interface ClaimAttempt {
-  /** Recipient domain: one attempt goes to one destination. Absent: all recipients, by one server. */
+  /** Recipient domain, because an attempt goes to one destination. Absent: all recipients, through one server. */
   readonly destination?: string | undefined;
   /** ISO 8601. */
   readonly now: string;
   readonly leaseUntil: string;
   /** In [0, 1). */
   readonly random: number;
-  /** The domain that the message was accepted for is deleted. Absent: it is not. */
+  /** True if the domain from which the message was accepted has been deleted. */
   readonly domainDeleted?: boolean;
-  /** Keeps the message back: no recipient is claimed. Absent: nothing does. */
+  /** Hold on the message: no recipient is claimed. Absent or null: none. */
   readonly held?: Hold | null;
-  /** Recipients that must not be sent to, with the reason in a sentence. Absent: none. */
+  /** Recipients that must not be sent to, each with the reason as a sentence. Absent: none. */
   readonly suppressed?: ReadonlyMap<string, string>;
 }
 
 /**
- * After a first lost attempt: a worker died, which does not mean that the destination wants us to wait. A message that
- * loses its worker again may be the cause, and takes the schedule's waits.
+ * Wait after a first lost attempt: a worker died, which does not mean that the destination needs a pause. A message
+ * that loses its worker again may be the cause, so it waits according to the schedule.
  */
 const FIRST_LOSS_WAIT_SECONDS = 5;
 
@@ -73,7 +73,7 @@ const ended = (
   data: { messageId, contentId, recipientId: recipient.id, reason: withDoubt(reason, recipient) },
 });
 
-/** A recipient that is held for the same reason already stays as it is: looking at held mail costs the log nothing. */
+/** Whether the hold differs from the current one. Checking held mail repeatedly must not add events to the log. */
 const isNewHold = ({ held }: Recipient, { reason, heldBy }: Hold, now: string): boolean =>
   held === null || held.until <= now || held.reason !== reason || held.heldBy !== heldBy;
 
@@ -95,7 +95,7 @@ const hold = (
   return [{ type: 'RecipientsHeld', data: { messageId, contentId, recipientIds, reason, heldBy, until, ...extended } }];
 };
 
-/** Recipients that an attempt would be claimed for if nothing held the message. */
+/** Recipients that an attempt would claim if the message were not held. */
 export const claimable = (
   state: ExistingMessage,
   command: Pick<ClaimAttempt, 'destination' | 'now' | 'domainDeleted' | 'suppressed'>,
@@ -107,7 +107,7 @@ export const claimable = (
   return recipients.filter((recipient) => isDue(recipient, now) && suppressed?.has(recipient.id) !== true);
 };
 
-/** Ends the suppressed recipients, and claims the attempt for the others or holds them. */
+/** Ends the suppressed recipients, then claims the attempt for the others or holds them. */
 const claim = (
   state: ExistingMessage,
   due: readonly Recipient[],
@@ -128,8 +128,8 @@ const claim = (
 };
 
 /**
- * One step: records lost attempts, lets recipients expire or fail, or claims an attempt. No events: nothing is due, or
- * another attempt is in flight.
+ * Takes one step: records lost attempts, lets recipients expire or fail, or claims an attempt. Emits nothing if nothing
+ * is due or another attempt is in flight.
  */
 export const claimAttempt = (state: Message, command: ClaimAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
@@ -146,7 +146,7 @@ export const claimAttempt = (state: Message, command: ClaimAttempt): readonly Me
     );
   }
   if (command.domainDeleted === true) {
-    // Recipients that are not due yet would wait in vain. Those in flight get the outcome of their attempt.
+    // Recipients that are not due yet would wait needlessly. Those in flight get the outcome of their attempt.
     const open = recipients.filter(({ status, lease }) => isOpen(status) && lease === null);
     return numbered(
       state,

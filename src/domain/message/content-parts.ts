@@ -12,19 +12,19 @@ import { isBase64 } from '../base64.ts';
 import { headOf, type MessageBody, type ReplyText } from '../ports/contents.ts';
 
 /**
- * The parts of a message's content, in the order in which its root is made of them: recipients, `head`, `shown`, `html`,
- * `text`, alternatives, attachments. What stands in the vault has the same parts as what was accepted.
+ * The parts of a message's content, in the order that determines its root: recipients, `head`, `shown`, `html`, `text`,
+ * alternatives, attachments. The content in the vault has the same parts as the accepted request.
  */
 
-/** Decoded and hashed in one turn: some 3 ms. A multiple of four. */
+/** Characters decoded and hashed before yielding, about 3 ms. A multiple of four. */
 const TURN_CHARACTERS = 1_000_000;
 
 type Attached = StoredAttachment | StoredAlternative;
 
-/** An attachment by its SHA-256, so that it can be compared without being shown. */
+/** Describes an attachment by its SHA-256, so that it can be compared without being disclosed. */
 const attachedValue = function* ({ content, contentType, filename, ...rest }: Attached): Generator<void, unknown> {
   const digest = createHash('sha256');
-  // In several lines it could be cut within four characters.
+  // Base64 with line breaks is decoded in one go, because a cut could fall within a group of four characters.
   const characters = isBase64(content) ? TURN_CHARACTERS : Math.max(1, content.length);
   let size = 0;
   for (let from = 0; from < content.length; from += characters) {
@@ -46,12 +46,12 @@ const attachedParts = function* (kind: string, attached: readonly Attached[]): G
 
 const RECIPIENT = 'recipient/';
 
-/** The name of the part that says who a recipient is. */
+/** Name of the part that identifies a recipient. */
 export const recipientPart = (recipientId: string): string => `${RECIPIENT}${recipientId}`;
 
 export const isRecipientPart = (name: string): boolean => name.startsWith(RECIPIENT);
 
-/** Pauses while megabytes of attachments are hashed. */
+/** Builds the parts. Yields while megabytes of attachments are hashed. */
 export const contentParts = function* (body: Omit<MessageBody, 'salts'>): Generator<void, readonly ContentPart[]> {
   const { recipients, shown, html, text, alternatives = [], attachments } = body;
   const { kind, messageId, recipients: _, attachments: __, ...head } = headOf(body) as MessageBody;
@@ -65,11 +65,11 @@ export const contentParts = function* (body: Omit<MessageBody, 'salts'>): Genera
   return parts;
 };
 
-/** What the event of a message says of its content. @returns base64 */
+/** The root that the message's event states for its content. @returns base64 */
 export const contentRoot = (parts: readonly SaltedPart[]): string =>
   rootOfLeaves(parts.map(partLeaf)).toString('base64');
 
-/** The parts of a stored content with their salts; null: it was stored before contents were bound to events. */
+/** The salted parts of a stored content; null if it was stored before contents were bound to events. */
 export const saltedParts = function* (body: MessageBody): Generator<void, readonly SaltedPart[] | null> {
   const { salts } = body;
   if (salts === undefined) return null;
@@ -77,11 +77,11 @@ export const saltedParts = function* (body: MessageBody): Generator<void, readon
   return parts.map((part, index) => ({ ...part, salt: salts[index] as string }));
 };
 
-/** The only part of a reply; null: no event is bound to it. */
+/** The only part of a reply; null if no event is bound to it. */
 export const replyPart = ({ text, salt }: ReplyText): SaltedPart | null =>
   salt === undefined ? null : { name: 'reply', value: text, salt };
 
-/** A reply for the vault, and what its event says of it: 3 µs. @param saltBytes `SALT_BYTES` random ones. */
+/** A reply for the vault, and the root for its event. Takes 3 µs. @param saltBytes `SALT_BYTES` random bytes. */
 export const boundReply = (
   messageId: string,
   text: string,

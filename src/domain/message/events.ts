@@ -7,56 +7,56 @@ import { CLIENT_FAMILIES, MACHINE_REASONS, NETWORK_KINDS } from '../tracking/cli
 const recipientKind = z.enum(['to', 'cc', 'bcc']);
 export type RecipientKind = z.infer<typeof recipientKind>;
 
-/** The reply of the other server; its text is in the vault's contents under `replyId`. */
+/** Reply of the remote server. Its text is in the vault under `replyId`. */
 const smtpFacts = z.object({
-  /** Reply code (RFC 5321 §4.2), 0 where none was received. */
+  /** Reply code (RFC 5321 §4.2); 0 if none was received. */
   code: z.number().int(),
   /** Enhanced status code (RFC 3463), `5.1.1`. */
   enhanced: z.string().nullable(),
-  /** Host that answered. */
+  /** Host that replied. */
   mx: z.string().nullable(),
-  /** TLS version, `TLSv1.3`; null: in clear. */
+  /** TLS version, such as `TLSv1.3`; null without TLS. */
   tls: z.string().nullable(),
-  /** `TLS_AES_256_GCM_SHA384`. */
+  /** Cipher suite, such as `TLS_AES_256_GCM_SHA384`. */
   cipher: z.string().nullable().optional(),
-  /** What the use of TLS was held to. */
+  /** Policy that governed the use of TLS. */
   policy: z.enum(TLS_POLICIES).nullable().optional(),
-  /** IP of the host that answered. */
+  /** IP address of the host that replied. */
   address: z.string().nullable().optional(),
-  /** Where in the session it was said. */
+  /** Stage of the session at which the reply came. */
   stage: z.enum(REPLY_STAGES).optional(),
   replyId: z.string().nullable(),
-  /** Root over that content, base64; absent: it is bound to no event. */
+  /** Root over the reply's content, base64. Absent: no event is bound to it. */
   replyRoot: z.string().optional(),
 });
 export type SmtpFacts = z.infer<typeof smtpFacts>;
 
-/** In every message event. */
+/** Fields of every message event. */
 const about = {
   messageId: z.string(),
-  /** Vault id of the contents. */
+  /** Vault id of the content. */
   contentId: z.string(),
-  /** Number of the first customer event this event makes, counted within the message from 1. */
+  /** Number of the first customer event that this event produces, counted within the message from 1. */
   sequence: z.number().int(),
 };
 const attempted = { ...about, recipientId: z.string(), attempt: z.number().int(), smtp: smtpFacts };
-/** The category of the reply; absent if nothing was replied that could be classified. */
+/** Category of the reply. Absent if there was no reply that could be classified. */
 const category = z.enum(BOUNCE_CATEGORIES).optional();
 /**
- * Reports that any of several recipients of one copy could have written were recorded so by earlier versions: they suppress
- * nobody. Now they are `RecipientReportNoted`.
+ * Marks a report that any of several recipients of one copy could have caused; it suppresses none of them. Written by
+ * earlier versions only: such reports are now `RecipientReportNoted`.
  */
 const shared = z.literal(true).optional();
 const ended = { ...about, recipientId: z.string(), reason: z.string() };
 
-/** What a recipient did with a copy, or a machine before them. */
+/** Opens and clicks by a recipient, or by a machine before them. */
 const engaged = {
   ...about,
   recipientId: z.string(),
-  /** The first of its kind: of people, or of machines. */
+  /** Present for the first event of its kind, by people or by machines. */
   first: z.literal(true).optional(),
   count: z.number().int().min(1),
-  /** It was a machine, and why it is taken for one; absent: a person. */
+  /** Reason for classifying the client as a machine. Absent: a person. */
   machine: z.enum(MACHINE_REASONS).optional(),
   client: z.enum(CLIENT_FAMILIES),
   network: z.enum(NETWORK_KINDS),
@@ -66,11 +66,11 @@ const schedule = {
   ...about,
   recipientIds: z.array(z.string()),
   scheduledAt: z.string(),
-  /** When they expire if undelivered: the time to live runs from `scheduledAt`. */
+  /** Expiry of undelivered recipients: the time to live runs from `scheduledAt`. */
   expiresAt: z.string(),
 };
 
-/** Why recipients are kept back though nothing else is in the way. */
+/** Reasons to hold recipients that could otherwise be sent to. */
 export const HOLD_REASONS = [
   'domain_slowed',
   'domain_paused',
@@ -83,8 +83,8 @@ export const HOLD_REASONS = [
 export type HoldReason = (typeof HOLD_REASONS)[number];
 
 /**
- * Why a report changes nothing: any of several recipients of one copy could have written it, or it is about an address
- * behind the recipient's, which may be an alias or a list with members that got the mail.
+ * Reasons why a report has no effect: any of several recipients of one copy could have caused it, or it concerns an
+ * address behind the recipient's, which may be an alias or a mailing list with members that got the mail.
  */
 export const REPORT_DOUBTS = ['unconfirmed', 'address_behind'] as const;
 export type ReportDoubt = (typeof REPORT_DOUBTS)[number];
@@ -94,11 +94,11 @@ export const messageEvents = {
     ...about,
     domainId: z.string(),
     keyId: z.string(),
-    /** RFC 5322 Message-ID, with its angle brackets; the same on every attempt. */
+    /** Message-ID (RFC 5322) with its angle brackets. The same on every attempt. */
     internetMessageId: z.string(),
-    /** Keyed digest of the request body before defaults. */
+    /** Keyed digest of the request body before defaults were applied. */
     bodyDigest: z.string(),
-    /** It came with an `Idempotency-Key`: the message's id follows from it. */
+    /** True if the request had an `Idempotency-Key`, from which the message's id is derived. */
     idempotent: z.boolean(),
     /** Keyed digest of the sender's address. */
     fromDigest: z.string(),
@@ -107,7 +107,7 @@ export const messageEvents = {
       z.object({
         id: z.string(),
         kind: recipientKind,
-        /** A-labels, lower case. */
+        /** Domain in A-labels, lower case. */
         domain: z.string(),
         /** Keyed digest of the address. */
         digest: z.string(),
@@ -119,51 +119,51 @@ export const messageEvents = {
     /** Keyed digests of metadata by name and value. */
     metadataDigests: z.array(z.string()),
     stream: z.enum(['transactional', 'bulk']),
-    /** What subject and bodies were rendered from; absent: nothing. */
+    /** Template from which subject and bodies were rendered. Absent: none. */
     template: z.object({ templateId: z.string(), version: z.number().int().min(1) }).optional(),
     /**
-     * A template that is tried, or a notice of this service: neither billed nor counted in statistics, warm-up quotas or
-     * sender reputation.
+     * A test send of a template, or a notice of this service. It is not billed, and not counted in statistics, warm-up
+     * quotas or sender reputation.
      */
     trial: z.literal(true).optional(),
-    /** What it is about, where recipients can refuse that by itself. `out`: it goes only to those who opted in. */
+    /** Topic that recipients can unsubscribe from separately. `out`: sent only to those who opted in. */
     topic: z.object({ id: z.string(), default: z.enum(TOPIC_DEFAULTS) }).optional(),
-    /** Bytes of the bodies and decoded attachments. */
+    /** Size of the bodies and decoded attachments in bytes. */
     sizeBytes: z.number().int(),
-    /** When undelivered recipients expire. */
+    /** Expiry of undelivered recipients. */
     expiresAt: z.string(),
-    /** What of its html is tracked; absent: nothing. */
+    /** Tracking of its HTML. Absent: none. */
     tracking: z.object({ opens: z.boolean(), clicks: z.boolean() }).optional(),
-    /** Root over the salted parts of the content, base64; absent: its parts have no salts. */
+    /** Root over the salted parts of the content, base64. Absent: its parts have no salts. */
     contentRoot: z.string().optional(),
   }),
-  /** In the same append as `MessageAccepted`: not to be sent before `scheduledAt`. */
+  /** Delays sending until `scheduledAt`. Appended together with `MessageAccepted`. */
   MessageScheduled: z.object(schedule),
-  /** Another time for recipients that still wait for theirs. */
+  /** Reschedules recipients that have not reached their time yet. */
   MessageRescheduled: z.object(schedule),
-  /** No attempt was made: earlier outcomes stay as they are. */
+  /** The recipients wait without an attempt. Earlier outcomes are unchanged. */
   RecipientsHeld: z.object({
     ...about,
     recipientIds: z.array(z.string()),
     reason: z.enum(HOLD_REASONS),
     /**
-     * Holder whose release ends it before `until`: a domain or organization by its reputation, the stream of a warm-up, or that
-     * of a suspended organization; null: only time does.
+     * Holder whose release ends the hold before `until`: a domain or organization by its reputation, the stream of a
+     * warm-up, or that of a suspended organization. Null if only time ends it.
      */
     heldBy: z.string().nullable(),
-    /** When the hold is checked again, whatever happens. */
+    /** Time at which the hold is checked again in any case. */
     until: z.string(),
-    /** When the message expires from now on; absent: when it did before. */
+    /** New expiry of the message. Absent: unchanged. */
     expiresAt: z.string().optional(),
   }),
-  /** The claim: only the worker that appended it, at the revision it read, sends until the lease ends. */
+  /** A claim: until the lease ends, only the worker that appended this event at the revision it had read may send. */
   AttemptStarted: z.object({
     ...about,
     attempt: z.number().int(),
     recipientIds: z.array(z.string()),
     leaseUntil: z.string(),
   }),
-  /** The lease ended without an outcome: a copy may or may not have arrived. */
+  /** The lease ended without an outcome. A copy may or may not have arrived. */
   AttemptOutcomeUnknown: z.object({
     ...about,
     attempt: z.number().int(),
@@ -176,42 +176,42 @@ export const messageEvents = {
     ...attempted,
     reason: z.string(),
     category,
-    /** It had been reported as delivered before. */
+    /** Present if it had been reported as delivered. */
     late: z.literal(true).optional(),
     shared,
   }),
   RecipientExpired: z.object(ended),
   RecipientFailed: z.object(ended),
   RecipientSuppressed: z.object(ended),
-  /** Cancelled by its sender before it was sent. */
+  /** Cancelled by the sender before it was sent. */
   RecipientCancelled: z.object(ended),
-  /** Its image was loaded, once or more often within a minute. */
+  /** The tracking image was loaded, once or several times within a minute. */
   RecipientOpened: z.object(engaged),
-  /** A link of it was followed, once or more often within a minute. */
+  /** A link was followed, once or several times within a minute. */
   RecipientClicked: z.object({
     ...engaged,
-    /** Place among the tracked links of the message, from 0. */
+    /** Index among the tracked links of the message, from 0. */
     link: z.number().int(),
-    /** Vault id of its address. */
+    /** Vault id of the link's URL. */
     linkId: z.string(),
   }),
   RecipientComplained: z.object({ ...about, recipientId: z.string(), shared }),
-  /** A report that leaves the recipient as it is. The first of each kind is recorded. */
+  /** A report that does not change the recipient. Only the first of each kind is recorded. */
   RecipientReportNoted: z.object({
     ...about,
     recipientId: z.string(),
     report: z.enum(['failure', 'complaint']),
     doubt: z.enum(REPORT_DOUBTS),
-    /** The kind of failure. */
+    /** Reply that describes the failure. */
     smtp: smtpFacts.optional(),
     category,
   }),
-  /** The recipient wants no more of it: `one_click` (RFC 8058), on the page of the link, or by a mail (RFC 2369 §3.2). */
+  /** The recipient unsubscribed: `one_click` (RFC 8058), on the page of the link, or by mail (RFC 2369 §3.2). */
   RecipientUnsubscribed: z.object({
     ...about,
     recipientId: z.string(),
     method: z.enum(['one_click', 'page', 'mail']),
-    /** Only this is not wanted; absent: no mail like it. */
+    /** Topic that the recipient left. Absent: all mail like this message. */
     topicId: z.string().optional(),
   }),
 };

@@ -1,4 +1,4 @@
-/** Media types of files that people attach, by the ending of their names (IANA). */
+/** Media types of commonly attached files by file extension (IANA). */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
   zip: 'application/zip',
@@ -31,7 +31,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 const ENDING = /\.([a-z0-9]{1,5})$/;
 
-/** The media type of a file by the ending of its name. */
+/** Media type of a file, derived from its extension. */
 export const mediaTypeOf = (filename: string): string => {
   const ending = ENDING.exec(filename.toLowerCase())?.[1] ?? '';
   return (Object.hasOwn(MEDIA_TYPES, ending) ? MEDIA_TYPES[ending] : undefined) ?? 'application/octet-stream';

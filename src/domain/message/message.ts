@@ -1,4 +1,4 @@
-/** A message: its state, and how each event changes it. */
+/** The state of a message, and how each event changes it. */
 import type { Aggregate } from '../aggregate.ts';
 import type { Environment } from '../environment.ts';
 import type { MessageEvent } from '../events.ts';
@@ -13,16 +13,16 @@ export interface ExistingMessage {
   readonly organizationId: string;
   readonly environment: Environment;
   readonly acceptedAt: string;
-  /** As accepted; `recipients` below is their current state. */
+  /** The message as accepted; `recipients` below is their current state. */
   readonly accepted: DataOf<'MessageAccepted'>;
   readonly recipients: readonly Recipient[];
-  /** When it is to be sent: as first requested, and as last rescheduled; null: at once. */
+  /** Times for which sending was first and last scheduled; null: send immediately. */
   readonly schedule: { readonly first: string; readonly current: string } | null;
-  /** How long delivery is attempted, from the time at which it is to be sent. */
+  /** Period for which delivery is attempted, from the scheduled time. */
   readonly timeToLiveMs: number;
-  /** When undelivered recipients expire. Later than the time to live alone says if holds have extended it. */
+  /** Expiry of undelivered recipients. Holds can extend it beyond the time to live. */
   readonly expiresAt: string;
-  /** Attempts begun so far, to any destination; numbers them. */
+  /** Number of attempts started so far, to any destination. It numbers them. */
   readonly attempts: number;
   /** Sequence number of the next customer event. */
   readonly nextSequence: number;
@@ -30,7 +30,7 @@ export interface ExistingMessage {
 
 export type Message = { readonly status: 'absent' } | ExistingMessage;
 
-/** How many customer events a message event makes: one per recipient it concerns, none if it leaves all of them as they are. */
+/** Number of customer events that a message event produces: one for each recipient that it changes, otherwise none. */
 export const customerEventCount = ({ type, data }: MessageEvent): number => {
   switch (type) {
     case 'MessageAccepted':
@@ -52,23 +52,23 @@ type WithoutSequence<E> = E extends { readonly type: infer Type; readonly data: 
   ? { readonly type: Type; readonly data: Omit<Data, 'sequence'> }
   : never;
 
-/** A message event whose sequence number is not known yet. */
+/** A message event before its sequence number is assigned. */
 export type UnnumberedEvent = WithoutSequence<MessageEvent>;
 
-/** Gives each event the sequence number that follows from the events before it. */
+/** Assigns each event its sequence number, continuing from the events before it. */
 export const numbered = (
   { nextSequence }: Pick<ExistingMessage, 'nextSequence'>,
   events: readonly UnnumberedEvent[],
 ): readonly MessageEvent[] => {
   let sequence = nextSequence;
   return events.map(({ type, data }) => {
-    const event = { type, data: { ...data, sequence } } as MessageEvent; // the omitted field is back
+    const event = { type, data: { ...data, sequence } } as MessageEvent; // the omitted field is added again
     sequence += customerEventCount(event);
     return event;
   });
 };
 
-/** Records that the outcome of an attempt is unknown: a copy may have arrived, or not. */
+/** Records that the outcome of an attempt is unknown: a copy may or may not have arrived. */
 export const outcomeUnknown = (
   { accepted: { messageId, contentId } }: ExistingMessage,
   { attempt, recipients }: { readonly attempt: number; readonly recipients: readonly Pick<Recipient, 'id'>[] },
@@ -89,7 +89,7 @@ const changeRecipients = (
   ),
 });
 
-/** Ends the attempt in flight, if there is one, and the hold. */
+/** Ends the attempt in flight, if any, and the hold. */
 const settle = (
   state: ExistingMessage,
   recipientIds: readonly string[],
@@ -134,7 +134,7 @@ const ended = (
   updatedAt: string,
 ): ExistingMessage => settle(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
 
-/** What a recipient did leaves the message's own changes, and the time of the last, as they are. */
+/** Records engagement. It does not count as a change of the message: the time of the last change stays. */
 const engaged = (
   state: ExistingMessage,
   { recipientId }: DataOf<'RecipientOpened'>,

@@ -2,7 +2,7 @@ import type { BounceCategory } from '../bounce/categories.ts';
 import type { Said } from '../suppression/suppression.ts';
 import type { HoldReason, RecipientKind, ReportDoubt, SmtpFacts } from './events.ts';
 
-/** Status of a recipient. A message's status follows from those of its recipients. */
+/** Status of a recipient. The status of a message follows from those of its recipients. */
 export const RECIPIENT_STATUSES = [
   'accepted',
   'scheduled',
@@ -17,29 +17,29 @@ export const RECIPIENT_STATUSES = [
 ] as const;
 export type RecipientStatus = (typeof RECIPIENT_STATUSES)[number];
 
-/** The claim of an attempt: until then nobody else may send to the recipient. */
+/** Claim of an attempt. Until it ends, no other worker may send to the recipient. */
 export interface Lease {
   readonly attempt: number;
   readonly until: string;
 }
 
-/** What keeps back a recipient that could be sent to. */
+/** Hold on a recipient that could otherwise be sent to. */
 export interface Held {
   readonly reason: HoldReason;
-  /** Holder whose release ends it, as in `RecipientsHeld`; null: only time does. */
+  /** Holder whose release ends the hold, as in `RecipientsHeld`; null if only time does. */
   readonly heldBy: string | null;
   readonly since: string;
-  /** When the hold is checked again at the latest. */
+  /** Latest time at which the hold is checked again. */
   readonly until: string;
 }
 
-/** When it was first opened and clicked, by people and by machines; null: never. */
+/** Times of the first open and click, by people and by machines; null: never. */
 export interface RecipientEngagement {
   readonly openedAt: string | null;
   readonly clickedAt: string | null;
   readonly machineOpenedAt: string | null;
   readonly machineClickedAt: string | null;
-  /** Events of it so far. */
+  /** Number of engagement events so far. */
   readonly events: number;
 }
 
@@ -50,25 +50,25 @@ export interface Recipient {
   readonly status: RecipientStatus;
   readonly smtp: SmtpFacts | null;
   readonly reason: string | null;
-  /** Of the last refusal; null: there was none, or it could not be classified. */
+  /** Category of the last failure; null if there was none, or if it could not be classified. */
   readonly category: BounceCategory | null;
   readonly nextAttemptAt: string | null;
-  /** null: nothing keeps it back. A hold leaves `nextAttemptAt` as it was: once it ends, the recipient may be due. */
+  /** Null if not held. A hold leaves `nextAttemptAt` unchanged: once it ends, the recipient may be due. */
   readonly held: Held | null;
-  /** null: no attempt is in flight. */
+  /** Null if no attempt is in flight. */
   readonly lease: Lease | null;
-  /** Attempts begun for it so far. */
+  /** Number of attempts started for this recipient. */
   readonly attempts: number;
-  /** The outcome of an attempt is unknown: a copy may have arrived, whatever later attempts came to. */
+  /** True if an attempt's outcome is unknown: a copy may have arrived, whatever later attempts resulted in. */
   readonly inDoubt: boolean;
   readonly complained: boolean;
-  /** Reports that left it as it is, each kind once. */
+  /** Reports that had no effect, each kind once. */
   readonly reportsNoted: readonly { readonly report: 'failure' | 'complaint'; readonly doubt: ReportDoubt }[];
-  /** From all mail like this, the last time; null: never. */
+  /** Last time the recipient unsubscribed from all mail like this; null: never. */
   readonly unsubscribed: Said | null;
-  /** Unsubscribed from the message's topic alone, the last time; null: never. */
+  /** Last time the recipient unsubscribed from the message's topic only; null: never. */
   readonly leftTopic: Said | null;
-  /** When a server took it; null: none has. */
+  /** Time at which a server accepted the message; null if none has. */
   readonly deliveredAt: string | null;
   readonly engagement: RecipientEngagement;
   readonly updatedAt: string;
@@ -82,7 +82,7 @@ const NO_ENGAGEMENT: RecipientEngagement = {
   events: 0,
 };
 
-/** As it is accepted. */
+/** The initial state of a recipient. */
 export const acceptedRecipient = (
   { id, kind, domain }: Pick<Recipient, 'id' | 'kind' | 'domain'>,
   updatedAt: string,
@@ -111,10 +111,10 @@ export const acceptedRecipient = (
 const OPEN_IN_ORDER: readonly RecipientStatus[] = ['sending', 'deferred', 'scheduled', 'accepted'];
 const ENDED_IN_ORDER: readonly RecipientStatus[] = ['bounced', 'failed', 'expired', 'suppressed', 'cancelled'];
 
-/** Whether the final outcome is still to come. */
+/** Whether the recipient has no final outcome yet. */
 export const isOpen = (status: RecipientStatus): boolean => OPEN_IN_ORDER.includes(status);
 
-/** Status of a message with these recipients; `partial` when only some were delivered. */
+/** Status of a message with these recipients. `partial`: only some were delivered. */
 export const messageStatus = (
   recipients: readonly { readonly status: RecipientStatus }[],
 ): { readonly status: RecipientStatus; readonly partial: boolean } => {
@@ -125,11 +125,11 @@ export const messageStatus = (
   return { status: ENDED_IN_ORDER.find((status) => present.has(status)) ?? 'failed', partial: false };
 };
 
-/** Whether an attempt may be sending to any of them now: it cannot be called back, and nobody else may send. */
+/** Whether an attempt may be sending to any of them now. It cannot be stopped, and no one else may send. */
 export const isInFlight = (recipients: readonly Pick<Recipient, 'lease'>[], now: string): boolean =>
   recipients.some(({ lease }) => lease !== null && lease.until > now);
 
-/** Attempts whose lease has ended without an outcome, each with its recipients. */
+/** Attempts whose lease ended without an outcome, each with its recipients. */
 export const lostAttempts = (
   recipients: readonly Recipient[],
   now: string,
@@ -143,6 +143,6 @@ export const lostAttempts = (
   return [...lost].map(([attempt, of]) => ({ attempt, recipients: of }));
 };
 
-/** Why a recipient ended, with a note if an attempt of unknown outcome may have reached it. */
+/** The reason why a recipient ended, with a note if an attempt of unknown outcome may have reached it. */
 export const withDoubt = (reason: string, { status, inDoubt }: Recipient): string =>
   status === 'sending' || inDoubt ? `${reason} after an attempt whose outcome is unknown` : reason;

@@ -4,13 +4,13 @@ import type { SmtpFacts } from './events.ts';
 import { type ExistingMessage, type Message, numbered, outcomeUnknown, type UnnumberedEvent } from './message.ts';
 import { nextAttemptAt, replyWaitSeconds } from './retry-schedule.ts';
 
-/** Why a recipient bounced that a server refused; the server's words are in the reply. */
+/** Reason stored when a server rejects a recipient. The server's own words are in the reply. */
 export const REFUSED = 'the other side refused it for good';
 
 /** Outcome of one attempt for one recipient. */
 export type AttemptOutcome = {
   readonly recipientId: string;
-  /** The destination that it is feedback on (`mail-transport.ts`); not recorded. */
+  /** Destination to which the outcome is feedback (`mail-transport.ts`). Not recorded. */
   readonly destination?: string | null;
 } & (
   | { readonly outcome: 'delivered'; readonly smtp: SmtpFacts; readonly complained?: boolean }
@@ -25,13 +25,13 @@ export type AttemptOutcome = {
       readonly smtp: SmtpFacts;
       readonly reason: string;
       readonly category?: BounceCategory;
-      /** Overrides what the reply says. */
+      /** Overrides the wait that the reply asks for. */
       readonly retryAfterSeconds?: number;
-      /** The wait that the text of the reply names. */
+      /** The wait named in the reply's text. */
       readonly askedSeconds?: number;
     }
   | { readonly outcome: 'suppressed' | 'failed'; readonly reason: string }
-  /** The final dot may have been sent, and no reply came. */
+  /** The final dot may have been sent, but no reply came. */
   | { readonly outcome: 'unknown' }
 );
 
@@ -47,13 +47,13 @@ export interface RecordAttempt {
 const categoryOf = ({ category }: { readonly category?: BounceCategory }): { readonly category?: BounceCategory } =>
   category === undefined ? {} : { category };
 
-/** undefined: the schedule applies. */
+/** Returns undefined if the schedule applies. */
 const waitOf = (made: number, outcome: AttemptOutcome, random: number): number | undefined => {
   if (outcome.outcome !== 'deferred') return undefined;
   return outcome.retryAfterSeconds ?? replyWaitSeconds(made, outcome, random);
 };
 
-/** Counts attempts for this recipient: those at other destinations are no reason to wait longer. */
+/** Counts only attempts for this recipient: those at other destinations are no reason to wait longer. */
 const dueAfter = (
   { recipients, expiresAt }: ExistingMessage,
   outcome: AttemptOutcome,
@@ -105,13 +105,13 @@ const eventsOf = (
   }
 };
 
-/** Records the outcomes of an attempt in flight. One that is no longer in flight, its lease lost, changes nothing. */
+/** Records the outcomes of an attempt in flight. An attempt whose lease was lost has no effect. */
 export const recordAttempt = (state: Message, command: RecordAttempt): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
   const inFlight = new Set(
     state.recipients.filter(({ lease }) => lease?.attempt === command.attempt).map(({ id }) => id),
   );
-  // Only the first outcome of a recipient counts: it ends the attempt.
+  // Only the first outcome of a recipient counts, because it ends the attempt.
   const outcomes = command.outcomes.filter(({ recipientId }) => inFlight.delete(recipientId));
   return numbered(
     state,

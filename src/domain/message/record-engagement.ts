@@ -1,45 +1,48 @@
-/** Records that a recipient opened a message or clicked a link of it: the first time, and how often, by people or machines. */
+/** Records opens and clicks of a recipient: the first time and the count, by people or machines. */
 import type { MessageEvent } from '../events.ts';
 import type { Client, MachineReason } from '../tracking/client.ts';
 import { type ExistingMessage, type Message, numbered, type UnnumberedEvent } from './message.ts';
 import type { Recipient } from './recipient.ts';
 
-/** Requests of one recipient that are alike, within a minute. */
+/** Similar requests of one recipient within a minute. */
 export interface Engagement extends Client {
-  /** null: it was opened. */
+  /** Null for an open. */
   readonly click: {
-    /** Place of the link, and how many the message has. */
+    /** Index of the link, and number of links in the message. */
     readonly link: number;
     readonly links: number;
-    /** Vault id of its address. */
+    /** Vault id of the link's URL. */
     readonly linkId: string;
   } | null;
-  /** Of the first; ISO 8601. */
+  /** Time of the first request; ISO 8601. */
   readonly at: string;
   readonly count: number;
-  /** What the requests themselves tell. */
+  /** Machine detected from the requests themselves. */
   readonly machine: MachineReason | null;
 }
 
 /**
- * Sooner after delivery it is a filter that looks before the mailbox does. Longer counts people who sit in front of their
- * mail as machines; shorter counts filters as people.
+ * Opens sooner than this after delivery come from a filter that checks the mail before the mailbox gets it. Higher:
+ * people who are watching their mailbox count as machines. Lower: filters count as people.
  */
 const AT_DELIVERY_MS = 3_000;
-/** Of following all links. Longer counts people who open several, shorter misses filters that take their time. */
+/** Time within which all links are followed. Higher: counts people who open several. Lower: misses slow filters. */
 const EVERY_LINK_MS = 3_000;
-/** Links that stand for all: a filter may stop before the last. */
+/** Number of followed links that stands for all of them, because a filter may stop before the last. */
 const LINKS_ENOUGH = 5;
-/** Of one recipient. Whoever has a link can follow it for ever; the history of a message must not grow for ever. */
+/**
+ * Maximum events for one recipient. Anyone with a link can follow it forever, and a message's history must stay
+ * bounded.
+ */
 const EVENTS_MAX = 200;
 
-/** In the hands of its server, or just delivered. */
+/** Whether the message is being delivered or was just delivered. */
 const isAtDelivery = ({ lease, deliveredAt }: Recipient, at: string): boolean =>
   deliveredAt === null ? lease !== null : Date.parse(at) - Date.parse(deliveredAt) < AT_DELIVERY_MS;
 
 const byClient = ({ family, network }: Engagement): string => `${family} ${network}`;
 
-/** Clients that have followed every link at once, as if there were nothing to choose. */
+/** Clients that followed all links at once, as no person would. */
 const followersOfAll = (engagements: readonly Engagement[]): ReadonlySet<string> => {
   const groups = Object.entries(Object.groupBy(engagements, byClient)).filter(([, some = []]) => {
     const clicks = some.flatMap(({ click, at }) => (click === null ? [] : [{ ...click, atMs: Date.parse(at) }]));
@@ -67,7 +70,7 @@ const eventOf = (
   return { type: 'RecipientClicked', data: { ...data, link: click.link, linkId: click.linkId } };
 };
 
-/** One event of a kind, of each of both, is the first. */
+/** Groups events by type and by person or machine. One event of each group is the first. */
 const kindOf = ({ type, data }: UnnumberedEvent): string =>
   `${type} ${'machine' in data && data.machine !== undefined}`;
 
@@ -80,11 +83,14 @@ const withoutLaterFirsts = (events: readonly UnnumberedEvent[]): readonly Unnumb
       return event;
     }
     const { first: _, ...data } = event.data as { readonly first?: true };
-    return { ...event, data } as UnnumberedEvent; // but for the mark
+    return { ...event, data } as UnnumberedEvent; // unchanged except for the mark
   });
 };
 
-/** @param engagements of one recipient, gathered over some seconds. Events beyond `EVENTS_MAX` are not recorded. */
+/**
+ * @param engagements engagements of one recipient, collected over some seconds. Those beyond `EVENTS_MAX` are not
+ * recorded.
+ */
 export const recordEngagement = (
   state: Message,
   { recipientId, engagements }: { readonly recipientId: string; readonly engagements: readonly Engagement[] },

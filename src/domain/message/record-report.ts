@@ -4,7 +4,9 @@ import type { ReportDoubt, SmtpFacts } from './events.ts';
 import { type ExistingMessage, type Message, numbered, type UnnumberedEvent } from './message.ts';
 import type { Recipient } from './recipient.ts';
 
-/** A report about one recipient. `doubt`: why it changes nothing; absent: it is proved to be about this recipient. */
+/**
+ * A report about one recipient. `doubt`: reason why it has no effect. Absent: it is proved to be about this recipient.
+ */
 export type ReportedRecipient = { readonly recipientId: string; readonly doubt?: ReportDoubt } & (
   | {
       readonly kind: 'failure';
@@ -17,17 +19,17 @@ export type ReportedRecipient = { readonly recipientId: string; readonly doubt?:
 
 const REASON = 'a report says that it could not be delivered';
 
-/** A recipient without an attempt cannot bounce, nor one that has ended otherwise. */
+/** A recipient without an attempt, or with another final outcome, cannot bounce. */
 const canBounce = (
   { status }: Recipient,
   { isPermanent }: Extract<ReportedRecipient, { readonly kind: 'failure' }>,
 ): boolean => status === 'delivered' || (isPermanent && (status === 'sending' || status === 'deferred'));
 
-/** A copy arrived, or may have. */
+/** A recipient can complain only if a copy arrived, or may have arrived. */
 const canComplain = ({ status, inDoubt, complained }: Recipient): boolean =>
   !complained && (status === 'delivered' || status === 'sending' || status === 'bounced' || inDoubt);
 
-/** Once for each kind, so that repeated reports cannot fill the log. */
+/** Records each kind once, so that repeated reports cannot fill the log. */
 const notedOf = (
   about: { readonly messageId: string; readonly contentId: string; readonly recipientId: string },
   recipient: Recipient,
@@ -59,7 +61,7 @@ const eventsOf = (
   return [{ type: 'RecipientBounced', data }];
 };
 
-/** Records reports about recipients, however late. Repeated reports, and those that cannot be true, are not recorded. */
+/** Records reports about recipients, however late. Repeated and impossible reports are not recorded. */
 export const recordReport = (state: Message, reported: readonly ReportedRecipient[]): readonly MessageEvent[] => {
   if (state.status === 'absent') return [];
   // Only the first report about a recipient counts.

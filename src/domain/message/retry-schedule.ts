@@ -1,6 +1,6 @@
 /**
- * When a recipient is tried again, and when it expires. After a deferral the wait is, in this order: one that the delivery
- * itself sets, the time that the reply names, the waits for what the reply means (`REPLY_WAITS`), the schedule.
+ * Times of retries and expiry. The wait after a deferral is the first of these that exists: a wait set by the delivery
+ * itself, the time named in the reply, the waits for the reply's category (`REPLY_WAITS`), the schedule.
  */
 import type { BounceCategory } from '../bounce/categories.ts';
 import { GMAIL, YAHOO } from '../bounce/reply-words.ts';
@@ -16,20 +16,20 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 const MINUTE_SECONDS = 60;
 
-/** Default time to live (72 h): when undelivered recipients expire. */
+/** Default time to live (72 h), after which undelivered recipients expire. */
 export const TTL_SECONDS_DEFAULT = 259_200;
 
-/** Waits after replies with this meaning, in place of the schedule. */
+/** Waits after replies of a category, instead of the schedule. */
 export interface ReplyWaits {
   readonly category: BounceCategory;
-  /** After the first, second, … attempt; the schedule continues where they end. */
+  /** Waits after the first, second, … attempt. The schedule continues after the last one. */
   readonly minutes: readonly number[];
   readonly reason: string;
-  /** Documentation of a program or a provider, or a clause of an RFC. */
+  /** Documentation of a program or provider, or an RFC clause. */
   readonly source: string;
 }
 
-/** All other categories keep the schedule: their cause may be gone within a minute. */
+/** All other categories use the schedule, because their cause may be gone within a minute. */
 export const REPLY_WAITS: readonly ReplyWaits[] = [
   {
     category: 'greylisted',
@@ -70,27 +70,33 @@ const MINUTES: ReadonlyMap<BounceCategory, readonly number[]> = new Map(
   REPLY_WAITS.map(({ category, minutes }) => [category, minutes]),
 );
 
-/** A server that names less is not asked more often than others: each try costs both sides a session. */
+/** Shortest wait that a reply can ask for. Each attempt costs both sides a session. */
 const NAMED_SECONDS_MIN = 60;
-/** The longest wait of the schedule. More would let one reply delay a message until it expires. */
+/** The longest wait of the schedule. Higher: one reply could delay a message until it expires. */
 const NAMED_SECONDS_MAX = 43_200;
-/** How often a named time is honoured. Without a limit a server that always names a minute is asked hundreds of times. */
+/**
+ * Number of times that a named wait is honoured. Without a limit, a server that always names a minute is tried hundreds
+ * of times.
+ */
 const NAMED_TIMES_MAX = 6;
-/** Jitter of waits that a reply asks for: only later, since a server counts from our last try to the second. */
+/**
+ * Jitter of waits that a reply asks for. It only adds time, because a server counts from the last attempt to the
+ * second.
+ */
 const LATER = 0.1;
 
 const jitteredLater = (seconds: number, random: number): number => Math.ceil(seconds * (1 + LATER * random));
 
 export interface RetryHints {
   readonly category?: BounceCategory | undefined;
-  /** A wait that the text of the reply names. */
+  /** Wait named in the reply's text. */
   readonly askedSeconds?: number | undefined;
 }
 
 /**
- * The wait, in seconds, that a reply asks for after this attempt.
+ * The wait in seconds that a reply asks for after this attempt.
  * @param random in [0, 1).
- * @returns undefined: none; the schedule applies.
+ * @returns undefined if it asks for none, so that the schedule applies.
  */
 export const replyWaitSeconds = (
   attempt: number,
@@ -105,10 +111,10 @@ export const replyWaitSeconds = (
 };
 
 /**
- * When to try again after this attempt (ISO 8601). Never later than `expiresAt`: the next look then finds that the time to
- * live has ended.
+ * Time of the next attempt (ISO 8601). Never later than `expiresAt`, so that the next check finds the time to live
+ * ended.
  * @param at `now` and `expiresAt` (ISO 8601), and `random` in [0, 1), which jitters the schedule's wait by ±10 %.
- * @param waitSeconds used as it is, in place of the schedule's wait.
+ * @param waitSeconds used unchanged, instead of the schedule's wait.
  */
 export const nextAttemptAt = (
   attempt: number,
@@ -129,13 +135,14 @@ export interface Wait {
   readonly now: string;
 }
 
-/** Until when the time to live is suspended already, because other recipients wait for the same reason. */
+/** Time until which the time to live is already suspended, because other recipients wait for the same reason. */
 const suspendedUntilMs = ({ recipients }: Expiring, reason: HoldReason): number =>
   Math.max(0, ...recipients.map(({ held }) => (held?.reason === reason ? Date.parse(held.until) : 0)));
 
 /**
- * When a message expires (ISO 8601) if its time to live does not run during this wait. A wait of several recipients at the
- * same time counts once. A time to live below the default says that the mail is worthless later: it is not extended.
+ * Expiry of a message (ISO 8601) whose time to live is suspended during this wait. If several recipients wait at the
+ * same time, the wait counts once. A time to live below the default is not extended: it means that the mail is
+ * worthless later.
  */
 export const extendedExpiry = (state: Expiring, { reason, seconds, now }: Wait): string => {
   if (state.timeToLiveMs < TTL_SECONDS_DEFAULT * SECOND_MS) return state.expiresAt;

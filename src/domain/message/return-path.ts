@@ -3,33 +3,33 @@ import { keyedBytes } from '../digest.ts';
 import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
 
 /**
- * `bounce`: a report on a message. `unsubscribe`: a mailto unsubscription. `envelope`: an envelope id (RFC 3461 §4.4), which
- * is told to servers only and so proves that a reporter has handled the message.
+ * `bounce`: a report on a message. `unsubscribe`: a mailto unsubscription. `envelope`: an envelope id (RFC 3461 §4.4),
+ * which only servers see, so that it proves that a reporter has handled the message.
  */
 export type ReturnPurpose = 'bounce' | 'unsubscribe' | 'envelope';
 
-/** The claim that an address makes; unproved until the MAC is checked with the organization's secret. */
+/** Claim made by an address. It is unproved until the MAC is checked with the organization's secret. */
 export interface ReturnToken {
   readonly purpose: ReturnPurpose;
   readonly messageId: string;
-  /** Index among the message's recipients; null: all of them. */
+  /** Index among the message's recipients; null for all of them. */
   readonly recipientIndex: number | null;
-  /** The recipient and the others of its domain had one copy together. */
+  /** True if the recipient shared one copy with the others of its domain. */
   readonly sharesDomain?: boolean;
   readonly mac: Buffer;
 }
 
-/** Of the HMAC: 104 bits cannot be guessed by mail, and make the bytes whole characters. */
+/** Length of the HMAC: 104 bits cannot be guessed by mail, and the total is a whole number of characters. */
 const MAC_BYTES = 13;
 const TOKEN_BYTES = ID_BYTES + 1 + MAC_BYTES;
-/** Five bits each. With the letter before them they leave 15 octets of a local part (RFC 5321 §4.5.3.1.1). */
+/** Five bits each. With the leading letter, they leave 15 octets of a local part (RFC 5321 §4.5.3.1.1). */
 const CHARACTERS = (TOKEN_BYTES * 8) / 5;
 const ALL_RECIPIENTS = 255;
-/** Flag beside the index. A message has 50 recipients; this leaves room for 127. */
+/** Flag stored with the index. A message has up to 50 recipients; the flag leaves room for 127. */
 const SHARES_DOMAIN = 128;
 const LETTERS: Readonly<Record<ReturnPurpose, string>> = { bounce: 'b', unsubscribe: 'u', envelope: 'e' };
 const PURPOSES = new Map(Object.entries(LETTERS).map(([purpose, letter]) => [letter, purpose as ReturnPurpose]));
-/** RFC 4648 §7. Case-insensitive, since relays may change the case. */
+/** Alphabet of RFC 4648 §7. Case-insensitive, because relays may change the case. */
 const SHAPE = /^[bue][0-9a-v]{48}$/;
 
 type Named = Pick<ReturnToken, 'purpose' | 'messageId' | 'recipientIndex' | 'sharesDomain'>;
@@ -54,7 +54,7 @@ const bytesOf = (text: string): Buffer => {
   return Buffer.from(number.toString(16).padStart(TOKEN_BYTES * 2, '0'), 'hex');
 };
 
-/** The local part of the address that a message is returned to. Recognizing it needs no table. */
+/** Local part of the address to which a message is returned. Verifying it needs no table. */
 export const returnPath = (secret: Uint8Array, named: Named): string => {
   const { recipientIndex } = named;
   const fits = recipientIndex === null || recipientIndex < SHARES_DOMAIN - 1;
@@ -62,7 +62,7 @@ export const returnPath = (secret: Uint8Array, named: Named): string => {
   return LETTERS[named.purpose] + base32(Buffer.concat([subjectOf(known), macOf(secret, known)]));
 };
 
-/** null: the text never was such a local part. */
+/** Parses such a local part; null if the text cannot be one. */
 export const readReturnPath = (localPart: string): ReturnToken | null => {
   const text = localPart.toLowerCase();
   if (!SHAPE.test(text)) return null;
@@ -77,7 +77,7 @@ export const readReturnPath = (localPart: string): ReturnToken | null => {
   };
 };
 
-/** Indexes of the recipients that a token is about. */
+/** Indexes of the recipients to which a token refers. */
 export const indexesOf = (
   { recipientIndex, sharesDomain }: Pick<ReturnToken, 'recipientIndex' | 'sharesDomain'>,
   recipients: readonly { readonly domain: string }[],
@@ -90,6 +90,6 @@ export const indexesOf = (
   );
 };
 
-/** Whether the token was made with this secret. Takes the same time for every answer. */
+/** Whether the token was made with this secret. Takes constant time. */
 export const isReturnPath = (secret: Uint8Array, token: ReturnToken): boolean =>
   timingSafeEqual(macOf(secret, token), token.mac);

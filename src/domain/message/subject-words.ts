@@ -1,23 +1,23 @@
 import { keyedBytes, keyedText } from '../digest.ts';
 import { createMemo } from '../memo.ts';
 
-/** Words of a subject, by which a message is found for as long as its contents are kept. */
+/** Words of a subject, by which a message can be searched for as long as its contents are stored. */
 
-/** Those of a longer subject that come later find nothing. More cost each send an entry in an index. */
+/** Higher: each send costs more index entries. Lower: later words of long subjects cannot be searched. */
 export const SUBJECT_WORDS_MAX = 24;
 
 const RUN = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
-/** Written without spaces between words. */
+/** Scripts written without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** UAX #29, with the dictionaries of ICU. */
+/** Segments words by UAX #29 and ICU's dictionaries. */
 const segmenter = new Intl.Segmenter('und', { granularity: 'word' });
 
-/** Without differences of letter case, `Straße` and `STRASSE`, and of width. */
+/** Removes differences of letter case, such as `Straße` and `STRASSE`, and of width. */
 const folded = (text: string): string => text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 
-/** A letter by itself is in every other subject; a Chinese one is a word. */
+/** A single letter is in every other subject, but a single Chinese character is a word. */
 const isTelling = (word: string): boolean => /../su.test(word) || UNSPACED.test(word);
 
 const segmented = (run: string): readonly string[] =>
@@ -26,7 +26,7 @@ const segmented = (run: string): readonly string[] =>
 const PRINTABLE_ASCII = /^[ -~]*$/;
 const BETWEEN_ASCII = /[^a-z0-9]+/;
 
-/** The same words, without tables of Unicode: a third of the time. */
+/** The same words without Unicode tables, in a third of the time. */
 const asciiWords = (text: string): readonly string[] =>
   text
     .toLowerCase()
@@ -40,7 +40,7 @@ function* wordsIn(text: string): Generator<string> {
   }
 }
 
-/** The first different words, folded (NFKC, letter case): letters and digits, two at least. */
+/** The first distinct words, folded (NFKC, letter case): at least two letters or digits. */
 export const subjectWords = (subject: string): readonly string[] => {
   if (PRINTABLE_ASCII.test(subject)) return [...new Set(asciiWords(subject))].slice(0, SUBJECT_WORDS_MAX);
   const words = new Set<string>();
@@ -51,20 +51,20 @@ export const subjectWords = (subject: string): readonly string[] => {
   return [...words];
 };
 
-/** Some 100 bytes each. Most subjects of an organization share most of their words. */
+/** Number of cached digests, at about 100 bytes each. Most subjects of an organization share most of their words. */
 const CACHED_MAX = 5_000;
 const repeated = createMemo<string>(CACHED_MAX);
-/** Longer is no word of a language. */
+/** Longer runs are not words of a language, so they are not cached. */
 const CACHED_CHARACTERS_MAX = 30;
-/** A number of an order comes once. */
+/** Order numbers occur only once, so they are not cached. */
 const COMES_ONCE = /\d/;
 
 const digestOf = (secret: Uint8Array, word: string): string =>
   keyedBytes(secret, 'subject word', word).readBigInt64BE().toString();
 
 /**
- * Keyed digests of the words, as signed integers of 64 bits: they tell nothing without the organization's secret. About
- * 1 µs a word, and a tenth of it for a word that comes again.
+ * Keyed digests of the words, as signed 64-bit integers: they reveal nothing without the organization's secret. About 1
+ * µs a word, and a tenth of that for a repeated word.
  */
 export const subjectWordDigests = (secret: Uint8Array, subject: string): readonly string[] =>
   subjectWords(subject).map((word) =>

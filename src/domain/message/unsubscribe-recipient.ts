@@ -5,15 +5,18 @@ import { type Message, numbered } from './message.ts';
 type Unsubscribed = Extract<MessageEvent, { type: 'RecipientUnsubscribed' }>['data'];
 
 export interface UnsubscribeRecipient extends Pick<Unsubscribed, 'recipientId' | 'method'> {
-  /** From it alone; null: from all mail like the message. */
+  /** Topic to unsubscribe from; null: all mail like the message. */
   readonly topicId: string | null;
-  /** Of the recipient's address. */
+  /** Current suppression of the recipient's address. */
   readonly suppression: Suppression;
   /** ISO 8601. */
   readonly now: string;
 }
 
-/** The last unsubscription of a recipient by this message, from its topic or from all mail like it; null: there is none. */
+/**
+ * Last unsubscription of a recipient through this message, from its topic or from all mail like it; null if there is
+ * none.
+ */
 export const lastUnsubscription = (
   state: Message,
   { recipientId, topicId }: Pick<UnsubscribeRecipient, 'recipientId' | 'topicId'>,
@@ -24,7 +27,10 @@ export const lastUnsubscription = (
   return topicId === state.accepted.topic?.id ? (recipient?.leftTopic ?? null) : null;
 };
 
-/** Whether a recipient has unsubscribed by this message, and neither it nor the sender took that back since. */
+/**
+ * Whether a recipient has unsubscribed through this message and neither the recipient nor the sender has reversed it
+ * since.
+ */
 export const hasUnsubscribed = (
   state: Message,
   { recipientId, topicId, suppression, now }: Omit<UnsubscribeRecipient, 'method'>,
@@ -34,7 +40,9 @@ export const hasUnsubscribed = (
   return isUnsubscribed(suppression, { stream: state.accepted.stream, topicId, said, now });
 };
 
-/** Whatever the recipient's status. Repeating it changes nothing, unless it was taken back since. */
+/**
+ * Records an unsubscription, whatever the recipient's status. Repeating it has no effect unless it was reversed since.
+ */
 export const unsubscribeRecipient = (state: Message, command: UnsubscribeRecipient): readonly MessageEvent[] => {
   const { recipientId, method, topicId } = command;
   if (state.status === 'absent' || !state.recipients.some(({ id }) => id === recipientId)) return [];

@@ -3,43 +3,43 @@ import { planSchema } from '../billing/plan.ts';
 import { maskedRoleSchema } from '../member/events.ts';
 import { rateLimitsSchema } from '../rate-limits.ts';
 
-/** What an analysis of a message is for: nothing, to be told, or to refuse a message with errors. */
+/** Use of a message's analysis: none, a warning, or rejection of messages with errors. */
 export const ANALYSIS_POLICIES = ['off', 'warn', 'block'] as const;
 
-/** `strict`: valid html alone is accepted. `browser`: whatever a browser shows, unchanged. */
+/** `strict`: accepts only valid HTML. `browser`: accepts whatever a browser can show, unchanged. */
 export const HTML_RULES = ['strict', 'browser'] as const;
 export type HtmlRule = (typeof HTML_RULES)[number];
 
 const htmlRule = z.enum(HTML_RULES);
-/** By the entry that a message came through. */
+/** HTML rule for each entry through which messages arrive. */
 const htmlValidation = z.object({ api: htmlRule, compat: htmlRule, smtp: htmlRule });
 export type HtmlEntry = keyof z.output<typeof htmlValidation>;
 
-/** Longer than a year would keep personal data that nobody asks for any more. */
+/** Higher: personal data would be kept that nobody needs any more. */
 export const CONTENT_DAYS_MAX = 365;
 
-/** Of a session of a member; after 12 hours without a request, and after 7 days, it is over anyway. */
+/** Permitted settings of member sessions. The maxima apply in any case: 12 hours without a request, 7 days in total. */
 export const SESSION_IDLE_MINUTES = { min: 5, max: 12 * 60 } as const;
 export const SESSION_HOURS = { min: 1, max: 7 * 24 } as const;
 
 const settings = z.object({
   name: z.string(),
-  /** The content that holds the contact's address; null: there is no contact. */
+  /** Id of the content with the contact's address; null if there is no contact. */
   contactId: z.string().nullable(),
-  /** How long the contents of messages stay; 0: until no delivery needs them. */
+  /** Retention of message contents in days; 0: until no delivery needs them. */
   contentDays: z.number().int().min(0).max(CONTENT_DAYS_MAX),
-  /** Of sends that name none. */
+  /** Default for sends that name no policy. */
   analysis: z.enum(ANALYSIS_POLICIES),
   htmlValidation,
-  /** IANA name. */
+  /** Time zone by its IANA name. */
   timezone: z.string(),
-  /** After this long without a request a session of a member is over. */
+  /** Idle time after which a member's session expires. */
   sessionIdleMinutes: z.number().int().min(SESSION_IDLE_MINUTES.min).max(SESSION_IDLE_MINUTES.max),
-  /** After this long it is over however often it is used. */
+  /** Lifetime of a member's session, however often it is used. */
   sessionHours: z.number().int().min(SESSION_HOURS.min).max(SESSION_HOURS.max),
 });
 
-/** What an organization decides for itself. */
+/** Settings that an organization chooses. */
 export type OrganizationSettings = Readonly<z.output<typeof settings>>;
 
 /** The organization's secret (keyed digests, idempotent message ids) is in the vault under the organization's id. */
@@ -47,33 +47,35 @@ export const organizationEvents = {
   OrganizationCreated: z.object({
     organizationId: z.string(),
     name: z.string(),
-    /** Highest rate limits an admin key may set; null: none. */
+    /** Highest rate limits that an admin key may set; null: none. */
     ceilings: rateLimitsSchema.nullable(),
   }),
   OrganizationCeilingsSet: z.object({ organizationId: z.string(), ceilings: rateLimitsSchema.nullable() }),
-  /** What is absent stays as it is. */
+  /** Absent fields are unchanged. */
   OrganizationUpdated: z.object({ organizationId: z.string(), ...settings.partial().shape }),
-  /** While it is active nothing of the organization is removed from the vault: neither by its age nor by an erasure. */
+  /**
+   * While a hold is active, nothing of the organization is removed from the vault, neither by age nor by an erasure.
+   */
   LegalHoldSet: z.object({ organizationId: z.string(), active: z.boolean() }),
-  /** The operator has stopped its sends: none is accepted, and what was accepted before is held. */
+  /** The operator suspended sending: new sends are rejected, and messages accepted earlier are held. */
   OrganizationSuspended: z.object({ organizationId: z.string(), reason: z.string() }),
-  /** It sends again, and what was held goes on. */
+  /** Sending resumes, and held messages continue. */
   OrganizationResumed: z.object({ organizationId: z.string(), reason: z.string() }),
-  /** Members of these roles see contents of mail from now on, those of the other masked roles do not. */
+  /** From now on, members of these masked roles can see contents of mail. Members of the other masked roles cannot. */
   ContentsRolesSet: z.object({ organizationId: z.string(), roles: z.array(maskedRoleSchema) }),
   /** From the start of that day (UTC) on; the terms stay as they are here. */
   PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),
   /**
-   * These keys are about to lose what makes them admin keys that work: nobody counts on them any more. Appended before
-   * the change itself, so that two who take away the last two admin keys at the same moment meet in this stream.
+   * These keys are about to stop being working admin keys, so they no longer count as such. The event precedes the
+   * change itself, so that concurrent removals of the last two admin keys conflict in this stream.
    */
   AdminKeysReleased: z.object({
     organizationId: z.string(),
-    /** Each at the revision that is about to change; a later one is a new matter. */
+    /** Each key at the revision that is about to change. The release does not apply to later revisions. */
     keys: z.array(z.object({ keyId: z.string(), revision: z.number().int() })),
     /**
-     * Whose keys are all released, those too that nobody knew of, at the revision that is about to end it; null: it is
-     * about these keys alone.
+     * Domain whose keys are all released, including unknown ones, at the revision that is about to end it; null if only
+     * the keys above are released.
      */
     domain: z.object({ domainId: z.string(), revision: z.number().int() }).nullable(),
   }),

@@ -1,11 +1,11 @@
 import type { RecordedEvent } from '../ports/event-store.ts';
 
-/** Mail to an organization's contact about what needs a person. An event makes one notice at most. */
+/** Mail to an organization's contact about something that needs a person. An event produces one notice at most. */
 export interface Notice {
   readonly subject: string;
   /** Lines of plain text. */
   readonly text: string;
-  /** The same for programs that show it; absent: the text does. */
+  /** HTML version. Absent: the text is used. */
   readonly html?: string;
 }
 
@@ -14,7 +14,7 @@ const WHY = {
   failing: 'It took nothing for 5 days.',
 } as const;
 
-/** What the contact is told of an event; null: nothing. */
+/** The notice about an event, or null if the contact is not notified. */
 export const noticeOf = (event: RecordedEvent): Notice | null => {
   switch (event.type) {
     case 'WebhookDisabled': {

@@ -17,12 +17,12 @@ import {
 
 export type ActiveOrganization = Extract<Organization, { readonly status: 'active' }>;
 
-/** Settings of an organization that has said nothing. */
+/** Default settings of an organization. */
 export const DEFAULT_SETTINGS = {
   contactId: null,
   contentDays: 30,
   analysis: 'off',
-  // The specification asks for valid html of the API; other services and mail servers take any.
+  // The specification requires valid HTML from the API. Other services and mail servers accept any.
   htmlValidation: { api: 'strict', compat: 'browser', smtp: 'browser' },
   timezone: 'UTC',
   sessionIdleMinutes: SESSION_IDLE_MINUTES.max,
@@ -37,31 +37,34 @@ export type Organization =
       readonly settings: OrganizationSettings;
       readonly ceilings: RateLimits | null;
       readonly createdAt: string;
-      /** Since when nothing is removed from the vault; null: there is no legal hold. */
+      /** Start of the legal hold; null if there is none. */
       readonly heldSince: string | null;
-      /** null: it may send. */
+      /** Null if the organization may send. */
       readonly suspension: Suspension | null;
-      /** Masked roles whose members see contents of mail. */
+      /** Masked roles whose members can see contents of mail. */
       readonly contentsRoles: readonly MaskedRole[];
-      /** Plans it chose, oldest first. */
+      /** Plans that the organization chose, oldest first. */
       readonly chosenPlans: readonly ChosenPlan[];
-      /** Admin keys that nobody counts on any more, by id, each up to and with a revision. */
+      /** Admin keys that no longer count as such, by id, each up to and including a revision. */
       readonly releasedKeys: Readonly<Record<string, Revision>>;
-      /** Domains whose keys nobody counts on any more, in the same way. */
+      /** Domains whose keys no longer count as admin keys, in the same way. */
       readonly releasedDomains: Readonly<Record<string, Revision>>;
     };
 
-/** The operator has stopped the sends of an organization. */
+/** The operator's suspension of an organization's sending. */
 export interface Suspension {
   /** ISO 8601. */
   readonly since: string;
-  /** The operator's words. The organization reads them too. */
+  /** Reason given by the operator. The organization can read it. */
   readonly reason: string;
 }
 
 type Revisions = Readonly<Record<string, Revision>>;
 
-/** Each at the highest revision it was ever released at: of two who release the same, the later may have read less. */
+/**
+ * Keeps the highest revision at which each was released. Of two concurrent releases, the later may have read an older
+ * one.
+ */
 const raised = (
   known: Revisions,
   released: readonly { readonly id: string; readonly revision: Revision }[],
@@ -148,18 +151,21 @@ export const requireOrganization = (state: Organization): ActiveOrganization => 
   return state;
 };
 
-/** Highest limits its keys may have from now on; null: none. The same again is nothing. @throws {DomainError} `not_found`. */
+/**
+ * Sets the highest limits that the organization's keys may have; null: none. The same value is no change. @throws
+ * {DomainError} `not_found`.
+ */
 export const setCeilings = (state: Organization, ceilings: RateLimits | null): readonly OrganizationEvent[] => {
   const { organizationId, ceilings: before } = requireOrganization(state);
   if (canonicalJson(ceilings) === canonicalJson(before)) return [];
   return [{ type: 'OrganizationCeilingsSet', data: { organizationId, ceilings } }];
 };
 
-/** What is undefined stays as it is. */
+/** Setting changes. Undefined fields are unchanged. */
 export type SettingChanges = {
   readonly [Field in Exclude<keyof OrganizationSettings, 'htmlValidation'>]: OrganizationSettings[Field] | undefined;
 } & {
-  /** An entry that is undefined keeps its rule. */
+  /** An undefined entry keeps its rule. */
   readonly htmlValidation: { readonly [Entry in HtmlEntry]?: HtmlRule | undefined } | undefined;
 };
 
@@ -172,7 +178,7 @@ const htmlValidationOf = (
   smtp: changes?.smtp ?? before.smtp,
 });
 
-/** Changes settings. The same again is nothing. @throws {DomainError} `not_found`. */
+/** Changes settings. Equal values are no change. @throws {DomainError} `not_found`. */
 export const updateOrganization = (state: Organization, changes: SettingChanges): readonly OrganizationEvent[] => {
   const { organizationId, settings } = requireOrganization(state);
   const wanted = { ...changes, htmlValidation: htmlValidationOf(settings, changes) };
@@ -184,25 +190,28 @@ export const updateOrganization = (state: Organization, changes: SettingChanges)
   return [{ type: 'OrganizationUpdated', data: { organizationId, ...Object.fromEntries(different) } }];
 };
 
-/** Begins or ends a legal hold. The same again is nothing. @throws {DomainError} `not_found`. */
+/** Starts or ends a legal hold. The same state is no change. @throws {DomainError} `not_found`. */
 export const setLegalHold = (state: Organization, active: boolean): readonly OrganizationEvent[] => {
   const { organizationId, heldSince } = requireOrganization(state);
   return active === (heldSince !== null) ? [] : [{ type: 'LegalHoldSet', data: { organizationId, active } }];
 };
 
-/** Stops its sends. Another reason replaces the one before; the same again is nothing. @throws {DomainError} `not_found`. */
+/**
+ * Suspends sending. Another reason replaces the previous one; the same reason is no change. @throws {DomainError}
+ * `not_found`.
+ */
 export const suspendOrganization = (state: Organization, reason: string): readonly OrganizationEvent[] => {
   const { organizationId, suspension } = requireOrganization(state);
   return suspension?.reason === reason ? [] : [{ type: 'OrganizationSuspended', data: { organizationId, reason } }];
 };
 
-/** Lets it send again. Nothing if it may send. @throws {DomainError} `not_found`. */
+/** Resumes sending. No change if it is not suspended. @throws {DomainError} `not_found`. */
 export const resumeOrganization = (state: Organization, reason: string): readonly OrganizationEvent[] => {
   const { organizationId, suspension } = requireOrganization(state);
   return suspension === null ? [] : [{ type: 'OrganizationResumed', data: { organizationId, reason } }];
 };
 
-/** null: it may send, or does not exist. */
+/** Returns null if the organization may send or does not exist. */
 export const suspensionOf = (state: Organization | undefined): Suspension | null =>
   state?.status === 'active' ? state.suspension : null;
 
@@ -215,7 +224,9 @@ export const requireUnsuspended = (suspension: Suspension | undefined): void => 
   );
 };
 
-/** Says which masked roles see contents of mail. The same again is nothing. @throws {DomainError} `not_found`. */
+/**
+ * Sets which masked roles can see contents of mail. The same roles are no change. @throws {DomainError} `not_found`.
+ */
 export const setContentsRoles = (state: Organization, wanted: readonly MaskedRole[]): readonly OrganizationEvent[] => {
   const { organizationId, contentsRoles } = requireOrganization(state);
   const roles = MASKED_ROLES.filter((role) => wanted.includes(role));
@@ -223,7 +234,10 @@ export const setContentsRoles = (state: Organization, wanted: readonly MaskedRol
   return [{ type: 'ContentsRolesSet', data: { organizationId, roles } }];
 };
 
-/** The same plan with the same terms again is nothing. @throws {DomainError} `not_found`, and those of `choosePlan`. */
+/**
+ * Chooses a plan. The same plan with the same terms is no change. @throws {DomainError} `not_found`, and those of
+ * `choosePlan`.
+ */
 export const changePlan = (state: Organization, plans: Plans, planId: string): readonly OrganizationEvent[] => {
   const { organizationId, chosenPlans } = requireOrganization(state);
   const plan = choosePlan(chosenPlans, plans, planId);

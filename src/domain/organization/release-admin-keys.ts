@@ -5,7 +5,7 @@ import type { KeyCacheState, KeyEntry } from '../key-cache.ts';
 import type { Revision } from '../ports/event-store.ts';
 import { type ActiveOrganization, type Organization, requireOrganization } from './organization.ts';
 
-/** The keys of an organization with which somebody can administer it at this moment. */
+/** The keys with which an organization can be administered now. */
 export const workingAdminKeys = (keyCache: KeyCacheState, organizationId: string, now: string): readonly KeyEntry[] =>
   [...keyCache.keys.values()].filter(
     ({ key, endedWithDomain }) =>
@@ -14,7 +14,7 @@ export const workingAdminKeys = (keyCache: KeyCacheState, organizationId: string
       works(key, { now, endedWithDomain }),
   );
 
-/** Whether one key, as long as it works, lets its holder do all that the other does, and for as long. */
+/** Whether one key, while it works, permits everything that the other does, for at least as long. */
 export const replaces = (key: ExistingApiKey, lost: ExistingApiKey): boolean =>
   key.status === 'active' &&
   key.permissions.includes('admin') &&
@@ -28,8 +28,8 @@ const isReleased = (
 ): boolean => revision !== undefined && revision <= (releases[id] ?? -1);
 
 /**
- * Whether somebody is about to take this key away and has said so. What is known at a later revision than was released
- * is a new matter: either that change was made, and the key shows it, or it can be made no more.
+ * Whether the key's removal has been announced. A release does not apply to later revisions: by then the change was
+ * either made, and the key shows it, or can no longer be made.
  */
 export const isBeingLost = (state: ActiveOrganization, { key, revision }: KeyEntry, keyCache: KeyCacheState): boolean =>
   isReleased(state.releasedKeys, key.keyId, revision) ||
@@ -38,17 +38,17 @@ export const isBeingLost = (state: ActiveOrganization, { key, revision }: KeyEnt
 export interface ReleaseAdminKeys {
   /** Working admin keys that are about to lose their power, each at the revision that is about to change. */
   readonly lost: readonly Pick<KeyEntry, 'key' | 'revision'>[];
-  /** The domain that is about to be deleted with its keys; null: none is. */
+  /** The domain that is about to be deleted with its keys, or null. */
   readonly domain: { readonly domainId: string; readonly revision: Revision } | null;
-  /** Fresher than `state`: whatever others counted on when they wrote there has to be known. */
+  /** Must be at least as fresh as `state`, so that it contains what other writers of that stream relied on. */
   readonly keyCache: KeyCacheState;
   /** ISO 8601. */
   readonly now: string;
 }
 
 /**
- * Announces that admin keys are taken away, in the one stream where all who do so meet. The remaining keys must be able to
- * replace those that are lost.
+ * Announces the removal of admin keys in a single stream, in which all removals conflict. The remaining keys must be
+ * able to replace the lost ones.
  * @throws {DomainError} `last_admin_key`.
  */
 export const releaseAdminKeys = (

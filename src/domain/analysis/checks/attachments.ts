@@ -1,11 +1,14 @@
 import { quoted } from '../../../lib/html/html.ts';
 import { type AttachmentFact, type Check, type Discovery, discovery } from '../facts.ts';
 
-/** Rules about attachments: files that receivers refuse, or that are not what they seem. */
+/** Rules about attachments that receivers reject, or that disguise their type. */
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
-/** Endings of what runs when it is opened, on some system. Gmail refuses most, Outlook all of those for Windows. */
+/**
+ * Extensions of files that run when opened, on some system. Gmail blocks most of them, Outlook all of those for
+ * Windows.
+ */
 export const EXECUTABLE_TYPES = names(
   'ade adp apk app appimage application appref-ms appx appxbundle asp bash bat bin cab chm cmd com command cpl ' +
     'csh deb desktop diagcab diagcfg diagpkg dll dmg dylib elf ex ex_ exe gadget hlp hta img inf ins iso isp jar jnlp ' +
@@ -14,7 +17,7 @@ export const EXECUTABLE_TYPES = names(
     'shb shs so sys theme url vb vbe vbp vbs vhd vhdx vsmacros vsw vxd webpnp workflow ws wsc wsf wsh xbap xll xnk zsh',
 );
 
-/** Media types under which receivers take a file for a program, whatever its name is. */
+/** Media types that receivers treat as programs, whatever the file name. */
 export const EXECUTABLE_MEDIA_TYPES = names(
   'application/bat application/hta application/java-archive application/javascript application/vnd.android.package-archive ' +
     'application/vnd.microsoft.portable-executable application/x-bat application/x-csh application/x-dosexec ' +
@@ -24,7 +27,7 @@ export const EXECUTABLE_MEDIA_TYPES = names(
     'text/x-shellscript',
 );
 
-/** A program that carries one of these before its own ending pretends to be one. */
+/** Document extensions. An executable with one of these before its own extension pretends to be a document. */
 export const DOCUMENT_TYPES = names(
   'avi bmp csv doc docx eml gif htm html jpeg jpg key mov mp3 mp4 odp ods odt pages pdf png ppt pptx rtf svg tif tiff ' +
     'txt wav webp xls xlsx xml zip',
@@ -32,7 +35,7 @@ export const DOCUMENT_TYPES = names(
 
 export const ARCHIVE_TYPES = names('7z ace arj bz2 gz lha lz lzh lzma rar tar tbz tgz txz xz z zip zipx zst');
 
-/** How programs begin, in hexadecimal. */
+/** Leading bytes of programs, in hexadecimal. */
 export const PROGRAM_HEADS: readonly (readonly [string, string])[] = [
   ['4d5a', 'a Windows program'],
   ['7f454c46', 'a Linux program'],
@@ -45,9 +48,9 @@ export const PROGRAM_HEADS: readonly (readonly [string, string])[] = [
   ['4c000000011402', 'a Windows shortcut'],
 ];
 
-/** They turn the direction of what follows around: `annexe\u202Efdp.exe` looks like `annexeexe.pdf`. */
+/** Characters that reverse the direction of the text after them: `annexe\u202Efdp.exe` looks like `annexeexe.pdf`. */
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-/** Windows drops these from the end of a name. */
+/** Windows drops these from the end of a file name. */
 const DROPPED_AT_END = /^[. ]$/;
 
 const endings = (filename: string): readonly string[] => {
@@ -56,7 +59,7 @@ const endings = (filename: string): readonly string[] => {
   return filename.slice(0, end).toLowerCase().split('.').slice(1).reverse();
 };
 
-/** Without its parameters, which begin with a semicolon. */
+/** The media type without its parameters, which begin with a semicolon. */
 const mediaTypeOf = (contentType: string): string => (contentType.split(';')[0] ?? '').trim().toLowerCase();
 
 const executable = ({ filename, contentType, head }: AttachmentFact): string | null => {
@@ -86,7 +89,7 @@ function* judged(attachment: AttachmentFact): Generator<Discovery> {
   }
 }
 
-/** Files that receivers refuse, or that are not what they seem. */
+/** Reports attachments that receivers reject, or that disguise their type. */
 export const attachments: Check = function* ({ attachments: list }) {
   for (const attachment of list) yield* judged(attachment);
 };

@@ -12,7 +12,7 @@ import type { DomainFacts } from '../../ports/analyzer.ts';
 import type { RecordState } from '../../sending-domain/events.ts';
 import { type Check, type Discovery, discovery, type MessageFacts } from '../facts.ts';
 
-/** Rules about what stands above the body: the sender and its authentication, the subject, unsubscribing. */
+/** Rules about the header: the sender and its authentication, the subject, and unsubscribing. */
 
 const RECORDS = [
   ['spf', 'SPF', 'spf-not-valid'],
@@ -36,7 +36,7 @@ function* records(domain: DomainFacts): Generator<Discovery> {
   }
 }
 
-/** What receivers will think of the sending domain, from what was last seen in its DNS. */
+/** Reports how receivers will judge the sending domain, based on the last DNS check. */
 export const authentication: Check = function* ({ domain }) {
   if (domain.capturing) {
     yield discovery('mail-captured', 'from', `mail is captured here, so no receiver judges ${domain.name}`);
@@ -48,12 +48,12 @@ export const authentication: Check = function* ({ domain }) {
 
 const NO_REPLY = /^(?:do[-_.]?not|dont|no|non|never)[-_.]?(?:reply|respond|answer)/i;
 const WORD = /\S+/g;
-/** Also what joins two words into one, each in its own script: `IT-отдел`. */
+/** Includes characters that join two words, each in its own script: `IT-отдел`. */
 const BETWEEN_WORDS = /[^\p{L}\p{M}]+/u;
-/** They turn the direction of text around, or are there without being seen. */
+/** Characters that change the direction of text or are invisible. */
 const DECEPTIVE = /[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
 
-/** The host of each e-mail address that a name contains, and each host that it names otherwise. */
+/** The host of each e-mail address in a name, and every other host that the name mentions. */
 const hostsNamedIn = (name: string): readonly string[] => {
   const words = (name.match(WORD) ?? []).filter((word) => word.includes('@'));
   const behindAt = words.flatMap((word) => namedHosts(word.slice(word.lastIndexOf('@') + 1)));
@@ -73,7 +73,7 @@ function* misleading(field: string, { name = '', address }: Mailbox): Generator<
   }
 }
 
-/** Who the mail says it is from. */
+/** Reports misleading sender and reply-to addresses. */
 export const sender: Check = function* ({ from, replyTo }) {
   yield* misleading('from', from);
   for (const [index, mailbox] of replyTo.entries()) {
@@ -101,25 +101,25 @@ function* inLinks(field: string, links: readonly LinkFact[]): Generator<Discover
   }
 }
 
-/** Host names that deceive the eye. */
+/** Reports host names that look like another host. */
 export const lookalikes: Check = function* (facts) {
   yield* inAddresses(facts);
   yield* inLinks('html', facts.html?.links ?? []);
   yield* inLinks('text', facts.textLinks);
 };
 
-/** RFC 5322 §2.1.1, and about what readers on a large screen show. */
+/** Line length in RFC 5322 §2.1.1, and roughly what mail clients show on a large screen. */
 const CHARACTERS_SHOWN = 78;
-/** Nobody shows this much; some filters count it against the mail. */
+/** No client shows more, and some filters penalize longer subjects. */
 const CHARACTERS_MAX = 150;
-/** Shorter ones are often all abbreviations (`USA: FAQ`). */
+/** Shorter subjects are often only abbreviations (`USA: FAQ`). */
 const LETTERS_MIN = 10;
 const CAPITALS_SHARE_MAX = 0.7;
 
 const CAPITAL = /\p{Lu}/gu;
 const SMALL = /\p{Ll}/gu;
 const REPEATED_MARKS = /[!?！？]{3}|\${3}/;
-/** In the languages that mail programs write it in. */
+/** Reply and forward prefixes in the languages in which mail programs write them. */
 const REPLY = /^\s*(?:re|aw|sv|vs|rif|odp|ynt|fwd?|wg|vb|tr|rv|enc|doorst)\s?(?:\[\d{1,3}\])?\s?[:：]/i;
 const ANSWERS = new Set(['in-reply-to', 'references']);
 
@@ -141,10 +141,10 @@ function* shouting(text: string): Generator<Discovery> {
   if (marks !== undefined) yield discovery('subject-shouting', 'subject', `the subject contains ${quoted(marks)}`);
 }
 
-/** Marks and isolates are ordinary in Arabic and Hebrew. An override reverses the letters that follow it. */
+/** Marks and isolates are normal in Arabic and Hebrew. An override reverses the letters that follow it. */
 const OVERRIDE = /[\u202d\u202e]/;
 
-/** The line that decides whether the mail is opened. */
+/** Reports problems in the subject, which decides whether people open the mail. */
 export const subject: Check = function* ({ subject: text, headers }) {
   if (seenCharacters(text) === 0) {
     yield discovery('subject-blank', 'subject', 'the subject has no character that can be seen');
@@ -166,14 +166,16 @@ export const subject: Check = function* ({ subject: text, headers }) {
 const headerOf = ({ headers }: MessageFacts, name: string): string | undefined =>
   Object.entries(headers).find(([one]) => one.toLowerCase() === name)?.[1];
 
-/** RFC 8058: an https address, and the promise that a POST suffices; with `unsubscribe` the service makes it. */
+/**
+ * RFC 8058 needs an https URL and a promise that a POST suffices. With `unsubscribe`, the service adds that promise.
+ */
 const isOneClick = (facts: MessageFacts): boolean => {
   const { unsubscribe: ways } = facts;
   if (ways === undefined) return headerOf(facts, 'list-unsubscribe-post') !== undefined;
   return ways === 'managed' || (ways.url?.startsWith('https://') ?? false);
 };
 
-/** Whoever gets bulk mail can get rid of it. */
+/** Reports bulk mail without a working way to unsubscribe. */
 export const unsubscribe: Check = function* (facts) {
   if (facts.stream !== 'bulk') return;
   if (facts.unsubscribe === undefined && headerOf(facts, 'list-unsubscribe') === undefined) {

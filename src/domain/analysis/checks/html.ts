@@ -1,18 +1,18 @@
 import type { HiddenTextFact, HtmlFacts, HtmlProblem } from '../../../lib/html/html.ts';
 import { type Check, type Discovery, discovery } from '../facts.ts';
 
-/** Rules about the HTML as a whole: what is invalid, too large, stripped by readers, or hidden from people. */
+/** Rules about the HTML as a whole: invalid, too large, stripped by mail clients, or hidden from people. */
 
-/** Elements within elements; some readers give up before this, and no mail needs it. */
+/** Maximum nesting of elements. Some mail clients give up earlier, and no mail needs this much. */
 const DEPTH_MAX = 100;
 
-/** Html that the strict rule refuses. */
+/** Findings for HTML that the strict rule rejects. */
 export const invalidHtml = (problems: readonly HtmlProblem[]): readonly Discovery[] =>
   problems.map(({ line, column, message }) =>
     discovery('html-invalid', 'html', `not valid HTML: ${message}`, { line, column }),
   );
 
-/** Html that the strict rule refuses, and html that is valid and makes trouble all the same. */
+/** Reports HTML that the strict rule rejects, and valid HTML that still causes trouble. */
 export const validHtml: Check = function* ({ html }) {
   if (html === null) return;
   yield* invalidHtml(html.problems);
@@ -26,13 +26,13 @@ export const validHtml: Check = function* ({ html }) {
 };
 
 const KIB = 1024;
-/** Gmail shows no more of the html, counted in UTF-8. */
+/** Gmail clips HTML after this size, measured in UTF-8. */
 const CLIPPED_KIB = 102;
-/** Many mailboxes and gateways take no more, and every recipient stores it. */
+/** Many mailboxes and gateways accept no more, and every recipient stores a copy. */
 const MESSAGE_BYTES_MAX = 10_000_000;
 const MEGABYTE = 1_000_000;
 
-/** How much of the mail arrives and is shown. */
+/** Reports mail that is too large to be delivered or shown in full. */
 export const size: Check = function* ({ html, sizeBytes }) {
   const htmlBytes = Buffer.byteLength(html?.source ?? '');
   if (htmlBytes > CLIPPED_KIB * KIB) {
@@ -45,7 +45,7 @@ export const size: Check = function* ({ html, sizeBytes }) {
   }
 };
 
-/** What readers strip from mail, or take for an attack; and styles that most do not load. */
+/** Reports content that mail clients strip or treat as an attack, and external styles that most clients do not load. */
 export const activeContent: Check = function* ({ html }) {
   for (const { what, offset } of html?.activeContents ?? []) {
     yield discovery('active-content', 'html', () => `${what} does not work in mail`, offset);
@@ -55,17 +55,19 @@ export const activeContent: Check = function* ({ html }) {
   }
 };
 
-/** The line that lists of mails show after the subject is hidden in the mail itself: so long it may be. */
+/** Maximum length of a preheader: text hidden in the mail that mailboxes show after the subject in their lists. */
 const PREHEADER_CHARACTERS_MAX = 200;
 
 const isPreheader = ({ atStart, characters }: HiddenTextFact, index: number): boolean =>
   index === 0 && atStart && characters <= PREHEADER_CHARACTERS_MAX;
 
-/** A style sheet with media queries shows it on other screens; so is mail made that fits them. */
+/** A style sheet with media queries can show the text on other screens, the usual technique for responsive mail. */
 const isForOtherScreens = ({ selectable }: HiddenTextFact, { hasMediaQueries }: HtmlFacts): boolean =>
   selectable && hasMediaQueries;
 
-/** Text that filters read and people do not. Styles are judged where they stand inline; style sheets are not applied. */
+/**
+ * Reports text that filters read and people do not see. Only inline styles are evaluated; style sheets are not applied.
+ */
 export const hiddenText: Check = function* ({ html }) {
   for (const [index, hidden] of (html?.hiddenTexts ?? []).entries()) {
     if (html === null || isPreheader(hidden, index) || isForOtherScreens(hidden, html)) continue;

@@ -2,12 +2,12 @@ import { type HtmlFacts, hitsIn, type ImageFact, isPrivateHost, quoted } from '.
 import { type AttachmentFact, type Check, type Discovery, discovery } from '../facts.ts';
 import { hasMarker } from './texts.ts';
 
-/** Rules about images: what cannot be loaded or seen, and mail that consists of them. */
+/** Rules about images that cannot be loaded or seen, and about mail that consists of images. */
 
 /** `0`, `1`, `1px`. */
 const TINY = /^\s*[01](?:px)?\s*$/;
 
-/** An image nobody is meant to see. */
+/** Whether the image is a tracking pixel. */
 export const isPixel = ({ width, height }: Pick<ImageFact, 'width' | 'height'>): boolean =>
   TINY.test(width ?? '') && TINY.test(height ?? '');
 
@@ -15,7 +15,7 @@ const IMAGE = /^\s*image\//i;
 const CONTENT_ID = /^\s*cid:/i;
 const NO_SOURCE: ReadonlySet<string> = new Set(['empty', 'fragment', 'malformed', 'script', 'file']);
 
-/** RFC 2392 §2: written as in a URL. */
+/** The content id in a `cid:` URL, which percent-encodes it (RFC 2392 §2). */
 const contentIdOf = (src: string): string => {
   const written = src.replace(CONTENT_ID, '').trim();
   try {
@@ -61,11 +61,11 @@ function* description(image: ImageFact): Generator<Discovery> {
 const contentIdsOf = (attachments: readonly AttachmentFact[]): ReadonlySet<string> =>
   new Set(attachments.flatMap(({ contentId }) => contentId ?? []));
 
-/** References can be in attributes, style sheets and conditional comments. */
+/** Attributes, style sheets and conditional comments can all reference an attachment. */
 const REFERENCE = /\bcid:[^\s"'<>()\\]{1,1000}/gi;
 const BRACKETS = /^<(.*)>$/;
 
-/** Attached images that mail programs keep out of their list of files, because the html should show them. */
+/** Reports attached images that mail programs do not list as files, because they expect the HTML to show them. */
 function* unused({ source, images }: HtmlFacts, attachments: readonly AttachmentFact[]): Generator<Discovery> {
   const written = Array.from(hitsIn(source, REFERENCE), ({ text }) => text);
   const used = new Set([...written, ...images.map(({ src }) => src)].map(contentIdOf));
@@ -77,7 +77,7 @@ function* unused({ source, images }: HtmlFacts, attachments: readonly Attachment
   }
 }
 
-/** Images that are not shown, or tell nothing where they are not. */
+/** Reports images that are not shown, or that have no useful alternative text. */
 export const images: Check = function* ({ html, attachments }) {
   const contentIds = contentIdsOf(attachments);
   for (const image of html?.images ?? []) {
@@ -88,9 +88,11 @@ export const images: Check = function* ({ html, attachments }) {
   if (html !== null) yield* unused(html, attachments);
 };
 
-/** Most readers show no image unasked. A product picture with its caption has more, a mail made of pictures less. */
+/**
+ * Most mail clients block images by default. A product picture with a caption has more text, image-only mail has less.
+ */
 const CHARACTERS_PER_IMAGE_MIN = 50;
-/** Icons, of networks and in lists, stand for no text. */
+/** Smaller images, such as social and list icons, do not replace text. */
 const ICON_PIXELS_MAX = 48;
 
 const isPicture = (image: ImageFact): boolean => {
@@ -98,7 +100,7 @@ const isPicture = (image: ImageFact): boolean => {
   return !isPixel(image) && !image.hidden && !(width <= ICON_PIXELS_MAX);
 };
 
-/** Mail that says nothing until its images are loaded. */
+/** Reports mail that says nothing until its images are loaded. */
 export const imageHeavy: Check = function* ({ html }) {
   if (html === null) return;
   const count = html.images.filter(isPicture).length;

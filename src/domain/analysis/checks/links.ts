@@ -13,7 +13,7 @@ import { type Check, type Discovery, discovery, type MessageFacts } from '../fac
 import type { RuleName } from '../rule-table.ts';
 import { hasMarker } from './texts.ts';
 
-/** Rules about links: what they are, what they say they are, and where they lead. */
+/** Rules about links: their targets, their texts and their hosts. */
 
 type Told = readonly [rule: RuleName, sentence: (link: LinkFact) => string];
 
@@ -25,7 +25,7 @@ const BY_KIND: Readonly<Partial<Record<Target['kind'], Told>>> = {
   empty: ['link-empty', ({ text }) => `the link ${quoted(text)} goes nowhere`],
 };
 
-/** An address that a template left open is told as that. */
+/** An unfilled template variable in a URL is reported by its own rule. */
 const isOpen = ({ target, href }: LinkFact): boolean => target.kind === 'malformed' && hasMarker(href);
 
 function* telling(link: LinkFact): Generator<Discovery> {
@@ -35,14 +35,14 @@ function* telling(link: LinkFact): Generator<Discovery> {
   yield discovery(rule, 'html', () => sentence(link), link.offset);
 }
 
-/** Links that lead nowhere, or to no page. */
+/** Reports links that have no target, or whose target is not a web page. */
 export const linkTargets: Check = function* ({ html }) {
   for (const link of html?.links ?? []) yield* telling(link);
 };
 
 const RULES = { url: 'link-text-mismatch', name: 'link-text-other-name' } as const;
 
-/** A host that the text names, when the link goes to another site; null where they agree or nothing is named. */
+/** A host named in the text when the link goes to another site; null if they agree or the text names none. */
 const otherHost = ({ target, text }: LinkFact): (NamedHost & { readonly goesTo: string }) | null => {
   if (target.kind !== 'web') return null;
   const named = namedHosts(text);
@@ -52,7 +52,7 @@ const otherHost = ({ target, text }: LinkFact): (NamedHost & { readonly goesTo: 
   return first === undefined ? null : { ...first, goesTo: target.host };
 };
 
-/** Links that say they go elsewhere than they go. */
+/** Reports links whose text names another site than the target. */
 export const linkTexts: Check = function* ({ html }) {
   for (const link of html?.links ?? []) {
     const other = otherHost(link);
@@ -62,7 +62,7 @@ export const linkTexts: Check = function* ({ html }) {
   }
 };
 
-/** What stands before the @ is no host, and reads like one: `https://bank.example@evil.example`. */
+/** The user name before the @ is not a host but looks like one: `https://bank.example@evil.example`. */
 const USER_NAME = /^\s*https?:[\\/]*[^\\/?#]*@/i;
 
 interface WebLink extends LinkFact {
@@ -92,7 +92,7 @@ function* judged(field: string, { href, target: { host, plain }, offset }: WebLi
   if (plain) yield discovery('link-plain-http', field, () => `${shown()} is not encrypted`, offset);
 }
 
-/** Sites other than the sender's, each once. */
+/** Reports each site other than the sender's once. */
 function* otherSites(links: readonly WebLink[], own: string): Generator<Discovery> {
   const seen = new Set([siteOf(own)]);
   for (const { target, offset } of links) {
@@ -104,13 +104,13 @@ function* otherSites(links: readonly WebLink[], own: string): Generator<Discover
   }
 }
 
-/** What stands in the plain text alone: what the html has too is told there. */
+/** Links that are only in the plain text. Links that are also in the HTML are reported there. */
 const onlyInText = ({ html, textLinks }: MessageFacts): readonly LinkFact[] => {
   const linked = new Set(html?.links.map(({ href }) => href));
   return textLinks.filter(({ href }) => !linked.has(href));
 };
 
-/** Where the links go, and what the images come from. */
+/** Reports suspicious hosts of links and images. */
 export const linkHosts: Check = function* (facts) {
   const links = (facts.html?.links ?? []).filter(isWeb);
   for (const link of links) yield* judged('html', link);

@@ -3,19 +3,18 @@ import { hasViewUrl } from '../../message/recipient-link.ts';
 import { type Check, type Discovery, discovery, type MessageFacts, mailboxFields } from '../facts.ts';
 
 /**
- * Rules about what the texts say: variables left open, damaged characters, secrets, and a plain text that is another
- * message.
+ * Rules about the texts: unfilled variables, damaged characters, secrets, and a plain text that differs from the HTML.
  */
 
 /**
- * What template languages write where a value belongs. In none can the inside contain its own beginning, and each is
- * bounded, so that a search is linear.
+ * Placeholders of common template languages. Matching is linear: the inside of a placeholder cannot contain its own
+ * beginning, and its length is bounded.
  */
 const MARKERS = [
   /\{{2,3}[^{}\n]{1,200}\}{2,3}/, // Handlebars, Mustache, Jinja, Liquid
   /\{%[^{}%\n]{1,200}%\}/, // Jinja, Liquid, Twig
   /<%[^<>%\n]{1,200}%>/, // EJS, ERB
-  /&lt;%[^<>%&\n]{1,200}%&gt;/, // the same, escaped by an editor
+  /&lt;%[^<>%&\n]{1,200}%&gt;/, // EJS, ERB, escaped by an editor
   /\$\{[A-Za-z_][\w.]{0,100}\}/, // template literals, FreeMarker
   /%%[A-Za-z][\w ]{0,100}%%/, // AMPscript
   /\[\[[A-Za-z_][\w .:-]{0,100}\]\]/, // Zoho, Klaviyo
@@ -24,18 +23,18 @@ const MARKERS = [
 ];
 const ANY_MARKER = MARKERS.map(({ source }) => source).join('|');
 const MARKER = new RegExp(ANY_MARKER, 'g');
-/** Without a state of its own. */
+/** Without the global flag, so that `test` keeps no state. */
 const FIRST_MARKER = new RegExp(ANY_MARKER);
 
-/** Whether a template has left something open in it. */
+/** Whether the text contains an unfilled template variable. */
 export const hasMarker = (text: string): boolean => FIRST_MARKER.test(text);
 
 const notFilledIn = (hit: Hit) => () => `${quoted(hit.text)} was not filled in`;
 
-/** Bodies have one that is filled in when they are sent. */
+/** The view URL in a body is filled in when the message is sent. */
 const isLeftOpen = ({ text }: Hit): boolean => !hasViewUrl(text);
 
-/** Markers that the html shows as code. The plain text beside it shows them too, without a sign that they are code. */
+/** Markers that the HTML shows as code. The plain text repeats them without a sign that they are code. */
 const markersInCode = (html: HtmlFacts | null): ReadonlySet<string> => {
   const spans = html?.spans.filter(({ kind }) => kind === 'code') ?? [];
   return new Set(Array.from(hitsInSpans(html?.source ?? '', spans, MARKER), ({ text }) => text));
@@ -52,7 +51,7 @@ function* markersInBodies({ html, text = '' }: MessageFacts): Generator<Discover
   }
 }
 
-/** Variables that a template did not fill in. */
+/** Reports template variables that were not filled in. */
 export const templateMarkers: Check = function* (facts) {
   for (const hit of hitsIn(facts.subject, MARKER)) yield discovery('template-marker', 'subject', notFilledIn(hit));
   for (const [field, { name = '' }] of mailboxFields(facts)) {
@@ -62,8 +61,8 @@ export const templateMarkers: Check = function* (facts) {
 };
 
 /**
- * U+FFFD, and UTF-8 that was read as Latin-1 or Windows-1252: the two or three letters that it makes of ä, ’ and emoji.
- * Runs are taken together, since a text is damaged at every accent.
+ * U+FFFD, and the two or three letters that appear when the UTF-8 of ä, ’ or emoji is read as Latin-1 or Windows-1252.
+ * A run counts once, because damaged text has one at every accent.
  */
 const DAMAGE = [
   /\ufffd+/,
@@ -71,10 +70,10 @@ const DAMAGE = [
   /\u00e2\u20ac[\u0080-\u00bf\u0152\u0153\u0161\u017e\u02dc\u201c\u201d\u2018\u2019\u2122]/,
   /\u00ef\u00bb\u00bf|\u00f0\u0178/,
 ];
-/** `&nbsp;` that readers see as such. */
+/** Entities such as `&nbsp;` that people see unrendered. */
 const ENTITY = '(?:nbsp|amp|lt|gt|quot|apos|copy|reg|euro|mdash|ndash|hellip|[lr][sd]quo|[aouAOU]uml|szlig|#\\d{2,6});';
 const DAMAGED = DAMAGE.map(({ source }) => source).join('|');
-/** In text, an entity is text; in html it is, once its own `&` is escaped. */
+/** In plain text an entity is always visible. In HTML it is visible only if its own `&` is escaped. */
 const IN_TEXT = new RegExp(`${DAMAGED}|&${ENTITY}`, 'g');
 const IN_HTML = new RegExp(`${DAMAGED}|&amp;${ENTITY}`, 'g');
 
@@ -83,14 +82,14 @@ const damageOf =
   () =>
     text.startsWith('&') ? `${quoted(text)} is escaped once too often` : `${quoted(text)} is text in a wrong encoding`;
 
-/** Text that was read or written in the wrong encoding somewhere. */
+/** Reports text that was read or written in the wrong encoding. */
 export const encodingDamage: Check = function* (facts) {
   const { subject, html, text = '' } = facts;
   for (const hit of hitsIn(subject, IN_TEXT)) yield discovery('encoding-damage', 'subject', damageOf(hit));
   for (const [field, { name = '' }] of mailboxFields(facts)) {
     for (const hit of hitsIn(name, IN_TEXT)) yield discovery('encoding-damage', field, damageOf(hit));
   }
-  // Attributes are left out: in a link, &amp;amp; may be meant.
+  // Attributes are skipped, because `&amp;amp;` can be correct in a link.
   const spans = html?.spans.filter(({ kind }) => kind === 'text') ?? [];
   for (const hit of hitsInSpans(html?.source ?? '', spans, IN_HTML)) {
     yield discovery('encoding-damage', 'html', damageOf(hit), hit.offset);
@@ -98,43 +97,43 @@ export const encodingDamage: Check = function* (facts) {
   for (const hit of hitsIn(text, IN_TEXT)) yield discovery('encoding-damage', 'text', damageOf(hit), hit.offset);
 };
 
-/** Forms that nothing but a secret has: this service's keys, AWS, Stripe, GitHub, Slack, and private keys in PEM. */
+/** Patterns that only secrets match: this service's keys, AWS, Stripe, GitHub, Slack, and private keys in PEM. */
 const SECRET =
   /\b(?:ob_(?:live|test)_[0-9A-Za-z]{49}|AKIA[0-9A-Z]{16}|[rs]k_live_[0-9A-Za-z]{16,64}|gh[opsu]_[0-9A-Za-z]{36,64}|xox[abprs]-[0-9A-Za-z-]{10,72})\b|-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY-----/g;
-/** Tells the kind and not the secret. */
+/** Enough to reveal the kind of secret without the secret itself. */
 const SHOWN_CHARACTERS = 8;
 
 const found = (field: string, { text, offset }: Hit): Discovery =>
   discovery('secret', field, () => `what begins with ${text.slice(0, SHOWN_CHARACTERS)} looks like a secret`, offset);
 
-/** Keys that were not meant to be mailed. */
+/** Reports secrets in the texts. */
 export const secrets: Check = function* ({ html, text = '' }) {
   for (const hit of hitsInSpans(html?.source ?? '', html?.spans ?? [], SECRET)) yield found('html', hit);
   for (const hit of hitsIn(text, SECRET)) yield found('text', hit);
 };
 
-/** Compared are the beginnings, some three thousand words: more costs time and says the same. */
+/** Only the beginnings are compared, about three thousand words. Higher: slower, with the same result. */
 const COMPARED_CHARACTERS_MAX = 20_000;
-/** Enough for any layout. Higher: a page of a hundred thousand images takes longer and says the same. */
+/** Enough for any layout. Higher: a page of a hundred thousand images takes longer, with the same result. */
 const COMPARED_IMAGES_MAX = 100;
-/** With fewer, a few words more or less are not another message: only hardly any shared word tells. */
+/** Below this, a few extra words do not make another message: only almost no shared words do. */
 const WORDS_MIN = 20;
-/** Lower: two ways of saying the same are called different. Higher: short mail with another text passes. */
+/** Lower: two wordings of the same text are reported as different. Higher: short mail with another text passes. */
 const SHORT_WORDS_MIN = 5;
 /** Like `SHARED_MIN`, for short mail: one common word ("your", "the") in five is chance. */
 const SHORT_SHARED_MIN = 0.25;
-/** Of the words of the shorter, those the longer has too. A faithful text has nearly all. */
+/** Share of the shorter text's words that the longer one must contain. A faithful text has nearly all. */
 const SHARED_MIN = 0.4;
-/** What share of the html's words the text needs to have: "see the web version" is not the same message. */
+/** The text's minimum word count as a share of the HTML's: "see the web version" is not the same message. */
 const WORDS_SHARE_MIN = 0.15;
 
-/** Where words stand without spaces, each character is one. */
+/** In scripts without spaces, each character is a word. */
 const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\u30fc]|[\p{L}\p{N}]{3,40}/gu;
 
 const wordsOf = (text: string): ReadonlySet<string> =>
   new Set(text.slice(0, COMPARED_CHARACTERS_MAX).toLowerCase().match(WORD) ?? []);
 
-/** Images are read by their `alt`: a plain text says what they say. */
+/** Includes the `alt` of images, because a plain text repeats it. */
 const shownIn = ({ visibleText, images }: HtmlFacts): string =>
   [visibleText, ...images.slice(0, COMPARED_IMAGES_MAX).map(({ alt }) => alt ?? '')].join(' ');
 
@@ -157,7 +156,7 @@ function* emptiness(html: HtmlFacts | null, text: string | undefined): Generator
   if (isBlank) yield discovery('body-empty', 'text', 'the text has no character that can be seen');
 }
 
-/** The plain text beside the html. */
+/** Reports a plain text that is missing, empty or different from the HTML. */
 export const textPart: Check = function* ({ html, text }) {
   yield* emptiness(html, text);
   if (html === null) return;

@@ -13,22 +13,22 @@ import type { Leaf } from '../leaf.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { type LogKeys, signatureBy } from './log-keys.ts';
 
-/** Checkpoints of a log, in its leaves and from elsewhere, against the recomputed tree. */
+/** Compares checkpoints, from leaves and from elsewhere, with the recomputed tree. */
 
 export interface SignedCheckpoint {
   readonly note: Note;
   readonly checkpoint: Checkpoint;
 }
 
-/** A checkpoint that was seen before the export was made. */
+/** A checkpoint that was obtained before the export was made. */
 export interface EarlierCheckpoint {
-  /** Of the file. */
+  /** File name. */
   readonly name: string;
-  /** null: it is none. */
+  /** Null if the file is not a signed checkpoint. */
   readonly signed: SignedCheckpoint | null;
 }
 
-/** null: the text is no signed checkpoint. */
+/** Parses a signed checkpoint; null if the text is not one. */
 export const readCheckpoint = (text: string): SignedCheckpoint | null => {
   try {
     const note = parseNote(text);
@@ -39,7 +39,7 @@ export const readCheckpoint = (text: string): SignedCheckpoint | null => {
   }
 };
 
-/** Which witnesses have cosigned a note, with the seconds of their times; and whose lines are forged. */
+/** Witnesses that have cosigned a note, with their times in seconds, and witnesses whose signatures are forged. */
 export const cosignersOf = (note: Note, witnesses: ReadonlyMap<string, VerifierKey>) => {
   const times = new Map<string, number>();
   const forged: string[] = [];
@@ -51,7 +51,7 @@ export const cosignersOf = (note: Note, witnesses: ReadonlyMap<string, VerifierK
   return { times, forged };
 };
 
-/** How many cosignatures are asked for: by a policy, or a number of any of its witnesses. */
+/** Required cosignatures: those of a policy, or of any `count` of its witnesses. */
 export interface Quorum {
   readonly policy: Policy;
   readonly count: number | null;
@@ -65,16 +65,16 @@ const textIn = ({ data }: Leaf, member: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
-/** The log went on under another origin: what was signed before may not be in it. */
+/** A continuation under another origin. Leaves signed before it may be missing from the log. */
 export interface Reopening {
   readonly leaf: number;
   readonly previousOrigin: string;
-  /** Leaves of the last checkpoint of that origin that the log still has. */
+  /** Size of the last checkpoint of that origin whose leaves the log still has. */
   readonly kept: number;
   readonly reason: string;
 }
 
-/** More are not named. */
+/** Higher: the report grows without telling more. Further reopenings are not named. */
 const REOPENINGS_MAX = 100;
 
 const reopeningOf = (event: Leaf, leaf: number): Reopening => ({
@@ -85,16 +85,16 @@ const reopeningOf = (event: Leaf, leaf: number): Reopening => ({
 });
 
 export interface InnerCheckpoints {
-  /** A leaf that is a checkpoint, a cosignature or about a key. @returns what is wrong with it. */
+  /** Processes a checkpoint, a cosignature or a key event. @returns the problems found in it. */
   next(event: Leaf, leaf: number): readonly string[];
-  /** The most leaves that a checkpoint of a trusted key has the same root for. */
+  /** The largest size for which a checkpoint of a trusted key has the recomputed root. */
   readonly verifiedUpTo: number;
-  /** The least leaves that a checkpoint of a trusted key has another root for; infinite: none has. */
+  /** The smallest size for which a checkpoint of a trusted key has another root; infinity if none has. */
   readonly contradictedFrom: number;
-  /** Checkpoints that were checked. */
+  /** Number of checkpoints compared. */
   readonly count: number;
   readonly reopenings: readonly Reopening[];
-  /** The most leaves that a quorum of witnesses has cosigned. */
+  /** The largest size that a quorum of witnesses has cosigned. */
   readonly quorumUpTo: number;
 }
 
@@ -108,7 +108,7 @@ interface Parts {
 const linesIn = ({ data }: Leaf): string =>
   Array.isArray(data.lines) ? data.lines.map((line) => `${String(line).trimEnd()}\n`).join('') : '';
 
-/** Of a checkpoint in a leaf; null: there is none. */
+/** The problem of a checkpoint in a leaf, or null. */
 const problemOf = ({ data }: Leaf, { size, root }: Checkpoint, leaf: number): string | null => {
   if (size > leaf) return `is of ${size} leaves, which are not before it`;
   return size === data.size && root.toString('base64') === data.root ? null : 'says something else than its note';
@@ -118,7 +118,7 @@ export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): I
   const reopenings: Reopening[] = [];
   let [verifiedUpTo, contradictedFrom, count, quorumUpTo] = [0, Number.POSITIVE_INFINITY, 0, 0];
 
-  /** Compares the root, and lets a checkpoint that holds vouch for the keys in the leaves before it. */
+  /** Compares the root. A checkpoint that matches vouches for the keys in the leaves before it. */
   const compare = ({ size, root }: Checkpoint, isTrusted: boolean): void => {
     const own = tree.rootAt(size);
     if (own === null || !isTrusted) return;
@@ -141,7 +141,7 @@ export const createInnerCheckpoints = ({ origin, tree, keys, quorum }: Parts): I
     return [];
   };
 
-  /** Of cosignatures: the log may have been reopened since. */
+  /** Origin of a cosignature's checkpoint. The log may have been reopened since. */
   const originIn = (event: Leaf): string => textIn(event, 'origin') || origin;
 
   const checkCosigned = (event: Leaf, leaf: number): readonly string[] => {

@@ -1,20 +1,20 @@
 import { HASH_BYTES } from '../../../lib/transparency/transparency.ts';
 
-/** What differs between the leaves of a bundle and the hashes that it should have. */
+/** Compares the leaves of a bundle with the hashes that the export claims for them. */
 
-/** `doubt`: nothing is wrong, and it is not shown that all is right. `difference`: leaves and the hashes behind them. */
+/** `doubt`: not wrong, but not proved right either. `difference`: the leaves and the hashes after them disagree. */
 export type Finding =
   | { readonly kind: 'fault' | 'doubt'; readonly sentence: string }
   | {
       readonly kind: 'difference';
       readonly sentence: string;
-      /** The first of the bundle. */
+      /** The first leaf of the bundle. */
       readonly leaf: number;
     };
 
-/** A leaf as it stands in the export. */
+/** A leaf found in the export. */
 interface FoundLeaf {
-  /** The event in words, or that there is none. */
+  /** A description of the event, or a note that the leaf is not an event. */
   readonly words: string;
 }
 
@@ -22,13 +22,13 @@ interface Bundle {
   /** Number of the first leaf. */
   readonly start: number;
   readonly leaves: readonly FoundLeaf[];
-  /** Of the leaves as they stand there, one after another. */
+  /** Concatenated hashes of the leaves in the export. */
   readonly found: Buffer;
-  /** As the line behind the leaves has them. */
+  /** Concatenated hashes on the line after the leaves. */
   readonly claimed: Buffer;
 }
 
-/** `sha256` as text, and its places in each list. */
+/** Hashes as text, and the index of each hash in its list. */
 interface Sides {
   readonly found: readonly string[];
   readonly claimed: readonly string[];
@@ -41,11 +41,11 @@ const listOf = (hashes: Buffer): readonly string[] =>
     hashes.toString('latin1', at * HASH_BYTES, (at + 1) * HASH_BYTES),
   );
 
-/** Last places: the first of a leaf that stands there twice is the right one. */
+/** Keeps the last index of each hash: if a leaf is repeated, its first occurrence is the right one. */
 const placesOf = (hashes: readonly string[]): ReadonlyMap<string, number> =>
   new Map(hashes.map((hash, at) => [hash, at]));
 
-/** A step through both lists at once: what to say, and how far to go in each. */
+/** One step through both lists: the sentence to report, and how far to advance in each list. */
 interface Step {
   readonly sentence: string | null;
   readonly found: 0 | 1;
@@ -54,7 +54,7 @@ interface Step {
 
 const isRepeated = (sides: Sides, hash: string): boolean => sides.found.indexOf(hash) !== sides.foundAt.get(hash);
 
-/** Both leaves are in both lists, in another order. */
+/** Handles two leaves that are in both lists but in a different order. */
 const stepOutOfOrder = ({ start, leaves }: Bundle, sides: Sides, i: number, j: number): Step => {
   const [hash, wanted] = [sides.found[i] as string, sides.claimed[j] as string];
   const place = sides.claimedAt.get(hash) as number;
@@ -75,7 +75,7 @@ const missing = ({ start, leaves }: Bundle, i: number, j: number): string => {
   return `leaf ${start + j} is missing${between || before || after}`;
 };
 
-/** What is left of one list, when the other one has ended. */
+/** Handles the rest of one list after the other has ended. */
 const stepAtEnd = ({ start, leaves }: Bundle, sides: Sides, i: number): Step => {
   const hash = sides.found[i];
   if (hash === undefined) return { sentence: null, found: 0, claimed: 1 };
@@ -102,7 +102,7 @@ const stepOf = (bundle: Bundle, sides: Sides, i: number, j: number): Step => {
   return hash === undefined || wanted === undefined ? stepAtEnd(bundle, sides, i) : stepOutOfOrder(bundle, sides, i, j);
 };
 
-/** A finding for each difference, in the order of the leaves. */
+/** Reports each difference, in leaf order. */
 export const differences = (bundle: Bundle): readonly Finding[] => {
   const [found, claimed] = [listOf(bundle.found), listOf(bundle.claimed)];
   const sides: Sides = { found, claimed, foundAt: placesOf(found), claimedAt: placesOf(claimed) };

@@ -3,18 +3,18 @@ import type { Leaf } from '../leaf.ts';
 import type { Finding } from './compare-bundle.ts';
 import { cut, type Disclosure, type Single } from './disclosure.ts';
 
-/** Disclosures beside an export: whether they show what its leaves are bound to. */
+/** Checks that disclosures supplied with an export show the content to which its leaves are bound. */
 
 export interface DisclosureChecks {
-  /** @returns what is wrong with the disclosure of this event. */
+  /** Checks the disclosure of this event. @returns the problems found in it. */
   next(event: Leaf, leaf: number): readonly string[];
-  /** What is left to say of those of other events, and of all by themselves. */
+  /** Reports problems within the disclosures, and disclosures of events that are not in the export. */
   end(): readonly Finding[];
-  /** What was disclosed of contents that leaves of the export are bound to. */
+  /** Disclosed content that is bound to leaves of the export. */
   readonly sentences: readonly string[];
 }
 
-/** More of one kind are counted, not named. */
+/** Further sentences of a kind are counted, not listed. */
 const NAMED_MAX = 100;
 
 const named = (sentences: readonly string[]): readonly string[] =>
@@ -24,7 +24,7 @@ const named = (sentences: readonly string[]): readonly string[] =>
 
 const ERASURE = `${CATEGORIES.erasure}-`;
 
-/** The root in the leaf of a content of one part. */
+/** The root that the leaf states for a content of one part. */
 const singleRoot = ({ data, metadata }: Leaf, what: Single): unknown => {
   const { smtp } = data as { readonly smtp?: { readonly replyRoot?: unknown } | null };
   const { originRoot } = metadata as { readonly originRoot?: unknown };
@@ -36,7 +36,7 @@ const unbound = (event: Leaf, at: number, { single }: Disclosure): readonly stri
     .filter(([what, hash]) => singleRoot(event, what) !== hash)
     .map(([what]) => `the ${what} that is disclosed of event ${event.id} is not what leaf ${at} is bound to`);
 
-/** How the leaf that an event stands at contradicts its disclosure. */
+/** Contradictions between an event's leaf and its disclosure. */
 const contradictions = (event: Leaf, at: number, disclosure: Disclosure): readonly string[] => {
   const { data, id } = event;
   const { leaf, contentRoot, ownRoot } = disclosure;
@@ -49,7 +49,7 @@ const contradictions = (event: Leaf, at: number, disclosure: Disclosure): readon
   return found;
 };
 
-/** @param from, size of the export. */
+/** Creates the checks. @param from, size of the export. */
 export const createDisclosureChecks = (
   { from, size }: { readonly from: number; readonly size: number },
   disclosures: readonly Disclosure[],

@@ -1,35 +1,36 @@
 import { canonicalJson, HASH_BYTES, leafHash, rootOfParts } from '../../../lib/transparency/transparency.ts';
 
 /**
- * Disclosures (docs/audit.md) as they are read: each part that is shown is hashed anew, and the root is made of all. What a
- * disclosure says of a removed part, but for its hash, is not bound to anything.
+ * Parses disclosures (docs/audit.md): every disclosed part is hashed again, and the root is computed from all hashes.
+ * For a removed part only its hash is bound to the event; everything else that the disclosure says about it is
+ * unproved.
  */
 
-/** What is no disclosure, in a sentence. */
+/** The text is not a disclosure. The message says why. */
 export class MalformedDisclosure extends Error {
   override readonly name = 'MalformedDisclosure';
 }
 
-/** Contents of one part, whose root is its hash. */
+/** Contents that have one part, whose hash is their root. */
 const SINGLE = ['reply', 'origin'] as const;
 export type Single = (typeof SINGLE)[number];
 
 export interface Disclosure {
   readonly eventId: string;
   readonly leaf: number;
-  /** base64; null: the event is bound to no content. */
+  /** base64; null if the event is bound to no content. */
   readonly contentRoot: string | null;
-  /** As the parts make it; null: there are none. */
+  /** Root computed from the parts; null if there are none. */
   readonly ownRoot: string | null;
-  /** The hashes of `reply` and `origin`, contents of one part each, in base64; null: the event is bound to none. */
+  /** Hashes of the one-part contents `reply` and `origin`, in base64; null if the event is bound to none. */
   readonly single: readonly (readonly [what: Single, hash: string | null])[];
-  /** Of parts that are not what they are hashed as. */
+  /** Parts whose hash does not match. */
   readonly problems: readonly string[];
-  /** What each of the first parts shows. */
+  /** Descriptions of the first parts. */
   readonly words: readonly string[];
-  /** The number of all parts. */
+  /** Number of all parts. */
   readonly parts: number;
-  /** By which parts were removed. */
+  /** Ids of the erasures that removed parts. */
   readonly erasureIds: ReadonlySet<string>;
 }
 
@@ -50,10 +51,10 @@ const requireThat: (holds: boolean, problem: string) => asserts holds = (holds, 
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Longer values are cut: what is large is compared by its hash, not by reading it in a terminal. */
+/** Longer values are cut: large values are compared by hash, not read in a terminal. */
 const CHARACTERS_SHOWN_MAX = 300;
 
-/** As much as a sentence has room for. */
+/** Shortens a text to fit in a sentence. */
 export const cut = (text: string): string =>
   text.length <= CHARACTERS_SHOWN_MAX ? text : `${text.slice(0, CHARACTERS_SHOWN_MAX)}… (${text.length} characters)`;
 
@@ -64,10 +65,10 @@ const hashOf = (name: string, base64: unknown): Buffer => {
   return bytes;
 };
 
-/** 128 bits in base64url. */
+/** 128 bits, in base64url. */
 const SALT = /^[\w-]{22}$/;
 
-/** The value in a part's leaf; undefined: it is not `[salt, name, value]` in canonical JSON. */
+/** The value in a part's leaf; undefined if the leaf is not `[salt, name, value]` in canonical JSON. */
 const valueIn = (leaf: string, name: string): unknown => {
   try {
     const [salt, own, value, ...more] = JSON.parse(leaf) as readonly unknown[];
@@ -129,7 +130,7 @@ const membersOf = (json: string): Members => {
   }
 };
 
-/** undefined: nothing is said of it. */
+/** Returns undefined if the disclosure does not mention this content. */
 const readSingle = (what: Single, value: unknown): readonly [Single, Part | null] | undefined => {
   if (value === undefined) return undefined;
   if (value === null) return [what, null];
@@ -139,7 +140,7 @@ const readSingle = (what: Single, value: unknown): readonly [Single, Part | null
   return [what, isRoot ? part : { ...part, problem: part.problem ?? `its ${what} has another hash than its root` }];
 };
 
-/** @param wordsMax parts that are put in words. @throws {MalformedDisclosure} */
+/** Parses and checks a disclosure. @param wordsMax number of parts to describe. @throws {MalformedDisclosure} */
 export const readDisclosure = (json: string, wordsMax: number): Disclosure => {
   const members = membersOf(json);
   const { event_id: eventId, leaf_index: leaf, content_root: contentRoot, parts } = members;

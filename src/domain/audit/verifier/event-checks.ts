@@ -3,9 +3,9 @@ import { CATEGORIES } from '../../streams.ts';
 import { type Leaf, parseLeaf } from '../leaf.ts';
 import { createFingerprints } from './fingerprints.ts';
 
-/** What the leaves of an export must be among themselves: events whose ids are unique and whose streams have no gaps. */
+/** Consistency checks on the events of an export: ids are unique, and streams have no gaps. */
 
-/** An event of a leaf; null: the leaf is none. */
+/** Parses the event of a leaf; null if the leaf is not an event. */
 export const eventOf = (text: string): Leaf | null => {
   try {
     const { data, id, metadata, revision, stream, type } = parseLeaf(text);
@@ -24,16 +24,16 @@ export const wordsOf = (event: Leaf | null): string => {
 };
 
 export interface EventChecks {
-  /** @returns what is wrong with this event behind those before. */
+  /** Checks an event against those before it. @returns the problems found in it. */
   next(event: Leaf, leaf: number): readonly string[];
-  /** The expected ids that did not come. */
+  /** Expected ids that were not found. */
   missing(): readonly string[];
 }
 
-/** `msg_…` of `message-msg_…`: the id that people know a stream by. */
+/** The id by which people know a stream: `msg_…` of `message-msg_…`. */
 const subjectOf = (stream: string): string => stream.slice(stream.indexOf('-') + 1);
 
-/** Streams that all organizations share: each one's log has only its own events of them. */
+/** Prefix of streams that all organizations share. Each organization's log contains only its own events of them. */
 const SHARED = `${CATEGORIES.destination}-`;
 
 const gapOf = (stream: string, from: number, to: number): string =>
@@ -42,8 +42,8 @@ const gapOf = (stream: string, from: number, to: number): string =>
     : `revisions ${from} to ${to} of ${stream} are not in the log`;
 
 /**
- * @param isWhole whether the log's first leaf is in the export; otherwise streams begin with any revision.
- * @param expected ids of events, or of what streams are about.
+ * @param isWhole whether the export starts with the log's first leaf; otherwise streams may start at any revision.
+ * @param expected ids of events or of the subjects of streams.
  */
 export const createEventChecks = (isWhole: boolean, expected: Iterable<string>): EventChecks => {
   const ids = createFingerprints();

@@ -8,17 +8,17 @@ import { createEventChecks, eventOf, wordsOf } from './event-checks.ts';
 import { createGrowingTree } from './growing-tree.ts';
 import { createLogKeys } from './log-keys.ts';
 
-/** Leaves and lines of hashes of an export, which grow the tree a bundle at a time. */
+/** Processes the leaves and hash lines of an export, adding one bundle at a time to the tree. */
 
 export interface BodyOptions {
-  /** Keys that are trusted from outside. None: what the export says can be checked against itself alone. */
+  /** Keys trusted from outside. Without any, the export can only be checked against itself. */
   readonly keys: readonly VerifierKey[];
   readonly quorum: Quorum;
-  /** Checkpoints that were seen before. */
+  /** Checkpoints obtained earlier. */
   readonly since: readonly EarlierCheckpoint[];
-  /** Ids that must be in the log: of events, or of what streams are about (`msg_…`). */
+  /** Ids that must be in the log: of events, or of the subjects of streams (`msg_…`). */
   readonly expected: Iterable<string>;
-  /** Of events that are looked for, at most one of each. */
+  /** Disclosures to check, at most one for each event. */
   readonly disclosures: readonly Disclosure[];
 }
 
@@ -52,7 +52,7 @@ export const createExportBody = (header: ExportHeader, options: BodyOptions, fin
   const parts = partsOf(header, options);
   const { tree } = parts;
   const sizes = sizesOf(options.since);
-  /** The roots that earlier checkpoints are about, before the leaves behind them push them out of memory. */
+  /** Roots at the sizes of earlier checkpoints, saved before later leaves evict them from memory. */
   const earlierRoots = new Map<number, Buffer>();
   let pending: string[] = [];
 
@@ -78,18 +78,18 @@ export const createExportBody = (header: ExportHeader, options: BodyOptions, fin
 
   const tileNow = (): number => Math.floor(tree.size / BUNDLE_LEAVES);
 
-  /** Leaves that the next line of hashes is about. */
+  /** Number of leaves that the next line of hashes covers. */
   const room = (): number =>
     Math.max(1, Math.min(BUNDLE_LEAVES - (tree.size % BUNDLE_LEAVES), header.size - tree.size));
 
-  /** Closes a bundle whose line of hashes is not there. */
+  /** Closes a bundle whose line of hashes is missing. */
   const closeFirst = (): void => {
     const leaves = pending.splice(0, room());
     fault(`the hashes behind leaf ${tree.size + leaves.length - 1} are missing`);
     close(leaves, null);
   };
 
-  /** Goes on behind leaves that are not there, with their hashes, if the pending ones have those of the tile. */
+  /** Skips missing leaves if the pending leaves match the hashes of a later tile. */
   const skipTo = (tile: number, hashes: Buffer): void => {
     if (!Buffer.concat(pending.map(leafHash)).equals(hashes)) return;
     fault(`leaves ${tree.size} to ${tile * BUNDLE_LEAVES - 1} are missing`);
@@ -113,7 +113,7 @@ export const createExportBody = (header: ExportHeader, options: BodyOptions, fin
       close(pending, hashes);
       pending = [];
     },
-    /** The end of the leaves. @returns the number of the last one. */
+    /** Closes the remaining bundles. @returns the number of the last leaf. */
     flush: (): number => {
       while (pending.length > 0) closeFirst();
       return tree.size - 1;

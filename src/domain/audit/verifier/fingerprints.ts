@@ -1,25 +1,26 @@
 import { hash } from 'node:crypto';
 
 /**
- * A number for each of millions of texts, in 16 to 32 bytes each: a `Map` takes ten times that, and ends at 16.7 million.
- * Texts are kept as 64 bits of their SHA-256: that two of 10 million are taken for the same happens once in 370,000 logs.
+ * Maps millions of texts to numbers, in 16 to 32 bytes each. A `Map` needs ten times that and is limited to 16.7
+ * million entries. Texts are stored as 64 bits of their SHA-256: among 10 million texts, a collision happens once in
+ * 370,000 logs.
  */
 export interface Fingerprints {
-  /** null: the text was not set. */
+  /** Null if the text was not set. */
   get(text: string): number | null;
-  /** @param value from 0 to 2^32 - 2. */
+  /** Stores a number for the text. @param value from 0 to 2^32 - 2. */
   set(text: string, value: number): void;
 }
 
 const SLOTS_AT_FIRST = 1 << 12;
-/** Higher: longer searches; lower: more memory. */
+/** Higher: longer searches. Lower: more memory. */
 const FILL_MAX = 0.75;
 
 interface Table {
   readonly mask: number;
   readonly high: Uint32Array;
   readonly low: Uint32Array;
-  /** One more than the value; 0: the slot is free. */
+  /** The value plus one; 0 if the slot is free. */
   readonly values: Uint32Array;
 }
 
@@ -30,7 +31,7 @@ const tableOf = (slots: number): Table => ({
   values: new Uint32Array(slots),
 });
 
-/** The slot of a key, or the free one where it belongs. */
+/** The slot of a key, or the free slot for it. */
 const slotOf = ({ mask, high, low, values }: Table, a: number, b: number): number => {
   let slot = a & mask;
   while (values[slot] !== 0 && (high[slot] !== a || low[slot] !== b)) slot = (slot + 1) & mask;

@@ -9,13 +9,13 @@ import {
 import { BUNDLE_LEAVES } from '../export-format.ts';
 
 /**
- * The tree of an export, bundle after bundle: once of the leaves' hashes as the lines behind them say them, and once as
- * they are recomputed. These are the same until something was changed, and whichever has the signed root is right.
+ * The tree of an export, built bundle by bundle in two versions: from the hashes that the export claims, and from the
+ * recomputed leaf hashes. The versions are equal until something was changed. The one with the signed root is right.
  */
 
 const LEVEL = Math.log2(BUNDLE_LEAVES);
 
-/** Bundles of which roots at sizes inside can be asked for: 32 MB of hashes, for a million leaves. */
+/** Bundles inside which roots can still be computed. Takes 32 MB of hashes, for a million leaves. */
 const BUNDLES_KEPT_MAX = 4_096;
 
 interface Kept {
@@ -24,15 +24,18 @@ interface Kept {
 }
 
 export interface GrowingTree {
-  /** Adds a bundle. @param recomputed null: it has another number of leaves than the line says. */
+  /** Adds a bundle. @param recomputed null if its number of leaves differs from the claimed one. */
   add(claimed: Buffer, recomputed: Buffer | null): void;
-  /** Goes on at a later leaf. The root is wrong from here on. */
+  /** Continues at a later leaf. The root is wrong from here on. */
   skip(to: number): void;
-  /** Leaves of the tree, those before the export included. */
+  /** Leaves in the tree, including those before the export. */
   readonly size: number;
-  /** The root of the first leaves; null: they end before the export, too far back or not yet. */
+  /**
+   * Root of the first `size` leaves; null if they end before the export, are no longer in memory, or are not complete
+   * yet.
+   */
   rootAt(size: number): Buffer | null;
-  /** The root by the recomputed hashes; null: there is none. */
+  /** Root of the recomputed hashes; null if they are incomplete. */
   recomputedRoot(): Buffer | null;
 }
 

@@ -3,22 +3,22 @@ import { cosignersOf, type EarlierCheckpoint, isQuorum, readCheckpoint, type Sig
 import type { Finding } from './compare-bundle.ts';
 import type { Parts } from './export-body.ts';
 
-/** What the recomputed tree, the checkpoint at the end and checkpoints from elsewhere say together. */
+/** Derives the verdict from the recomputed tree, the checkpoint at the end and checkpoints from elsewhere. */
 
 export interface Verdict {
   readonly verdict: 'verified' | 'not verified' | 'undecided';
   readonly origin: string;
-  /** Leaves that the checkpoint is of. */
+  /** Size of the tree at the checkpoint. */
   readonly size: number;
-  /** base64, as recomputed. */
+  /** Recomputed root, in base64. */
   readonly root: string;
   readonly faults: readonly string[];
   readonly doubts: readonly string[];
-  /** What a reader has to know, whatever the verdict. */
+  /** Information for the reader, whatever the verdict. */
   readonly notices: readonly string[];
-  /** What was disclosed of contents that leaves of the export are bound to. */
+  /** Disclosed content that is bound to leaves of the export. */
   readonly disclosed: readonly string[];
-  /** Checkpoints of trusted keys that were compared, in leaves and from elsewhere. */
+  /** Number of checkpoints of trusted keys that were compared, in leaves and from elsewhere. */
   readonly checkpoints: number;
   /** Witnesses that have cosigned the checkpoint, with their times. */
   readonly cosigners: readonly string[];
@@ -26,17 +26,17 @@ export interface Verdict {
 
 interface Earlier {
   readonly each: EarlierCheckpoint;
-  /** Recomputed at its size; undefined: the export does not have it. */
+  /** Root recomputed at its size; undefined if the export does not cover it. */
   readonly root: Buffer | undefined;
 }
 
 interface Evidence {
   readonly findings: readonly Finding[];
-  /** Findings beyond these. */
+  /** Number of findings beyond these. */
   readonly more: number;
-  /** null: there is no export. */
+  /** Null if there is no export. */
   readonly parts: Parts | null;
-  /** The text at the end; null: it is cut off. */
+  /** The checkpoint text at the end; null if the file is cut off. */
   readonly checkpoint: string | null;
   readonly earlier: readonly Earlier[];
 }
@@ -57,7 +57,7 @@ const sizeFindings = ({ header, tree }: Parts, { checkpoint }: SignedCheckpoint)
   return found;
 };
 
-/** Where a change lies that leaves and hashes agree on: between checkpoints in leaves. */
+/** Narrows down a change in which leaves and hashes agree, to the range between two checkpoints in leaves. */
 const narrowed = ({ inner }: Parts, size: number): Finding => {
   const to = Math.min(inner.contradictedFrom, size);
   const from = inner.verifiedUpTo < to ? inner.verifiedUpTo : 0;
@@ -68,7 +68,7 @@ const narrowed = ({ inner }: Parts, size: number): Finding => {
 
 const isDifference = ({ kind }: Finding): boolean => kind === 'difference';
 
-/** Compares the signed root with both trees; blames hashes instead of leaves where the leaves have it. */
+/** Compares the signed root with both trees. If the recomputed leaves have it, the hashes are wrong, not the leaves. */
 const rootFindings = (
   parts: Parts,
   { checkpoint }: SignedCheckpoint,
@@ -137,7 +137,7 @@ const earlierFindings = (parts: Parts, { each, root }: Earlier): readonly Findin
   const { origin, size } = signed.checkpoint;
   const isFormer = inner.reopenings.some(({ previousOrigin }) => previousOrigin === origin);
   if (origin !== header.origin && !isFormer) return [doubt(`${name} is of another log, ${origin}`)];
-  // A key that was retired when the log was reopened has signed leaves that the log lost, too.
+  // A key that was retired when the log was reopened has also signed leaves that the log lost.
   const signature = keys.check(signed.note, isFormer ? 0 : size);
   if (signature !== 'trusted') return [doubt(`${name} is not signed by a key of this log`)];
   return compareEarlier(parts, name, signed.checkpoint, root);
@@ -150,7 +150,7 @@ const noticesOf = ({ inner }: Parts): readonly string[] =>
       `it has what was signed up to ${kept} leaves`,
   );
 
-/** Without what a terminal would take for commands, or does not show. */
+/** Replaces characters that a terminal would interpret as commands or does not show. */
 const printable = (text: string): string =>
   text.replaceAll(/[^\x20-\x7e\xa0-\u{10ffff}]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
 
@@ -175,7 +175,7 @@ const sentencesOf = (findings: readonly Finding[], isDoubt: boolean): readonly s
   ...new Set(findings.filter(({ kind }) => (kind === 'doubt') === isDoubt).map(({ sentence }) => sentence)),
 ];
 
-/** @param more how many findings are beyond these. */
+/** Forms the verdict. @param more number of findings beyond these. */
 export const verdictBy = (findings: readonly Finding[], more: number, facts: Facts): Verdict => {
   const faults = sentencesOf(findings, false);
   const doubts = sentencesOf(findings, true).map(printable);
@@ -185,7 +185,7 @@ export const verdictBy = (findings: readonly Finding[], more: number, facts: Fac
   return { ...facts, ...said, origin: printable(facts.origin), verdict, faults: all, doubts };
 };
 
-/** @param times of cosignatures in seconds since 1970, by witness. */
+/** Describes each cosigner. @param times cosignature times in seconds since 1970, by witness. */
 export const cosignerSentences = (times: ReadonlyMap<string, number>): readonly string[] =>
   [...times].map(([name, seconds]) => `${name} at ${new Date(seconds * 1000).toISOString()}`);
 

@@ -1,20 +1,21 @@
 import { type Note, parseVerifierKey, signedAt, type VerifierKey } from '../../../lib/transparency/transparency.ts';
 
 /**
- * The keys that sign a log's checkpoints. The first are given from outside; a later one is trusted once a checkpoint of a
- * trusted key covers the leaf that added it, and no more over leaves behind the one that retired it.
+ * The keys that sign a log's checkpoints. The first ones are configured from outside. A later key is trusted once a
+ * checkpoint of a trusted key covers the leaf that added it, and is no longer trusted for leaves after the one that
+ * retired it.
  */
 
-/** `unknown`: no trusted key has signed. `forged`: a line names a trusted key, and the signature is another's. */
+/** `unknown`: no trusted key has signed. `forged`: a line names a trusted key, but the signature is not by that key. */
 export type Signed = 'trusted' | 'unknown' | 'forged';
 
 export interface LogKeys {
-  /** Whether a key that is trusted for this many leaves has signed. */
+  /** Whether a key trusted at this size has signed. */
   check(note: Note, size: number): Signed;
-  /** A leaf that adds a key. @param vkey as the leaf says it; what is none is not taken. */
+  /** Adds the key of a leaf. @param vkey as in the leaf; an invalid one is ignored. */
   add(vkey: string, leaf: number): void;
   retire(vkey: string, leaf: number): void;
-  /** A checkpoint of a trusted key has the root of the first `size` leaves: what they say of keys holds. */
+  /** Trusts what the first `size` leaves say about keys: a checkpoint of a trusted key has their root. */
   cover(size: number): void;
   readonly trusted: readonly VerifierKey[];
 }
@@ -32,11 +33,11 @@ const keyOf = (vkey: string): VerifierKey | null => {
   }
 };
 
-/** Whether a note has a line of this key. */
+/** Whether a note has a signature line of this key. */
 const isNamed = ({ signatures }: Note, { name, id }: VerifierKey): boolean =>
   signatures.some((signature) => signature.name === name && signature.id === id);
 
-/** How a key has signed a note. @returns the time of a cosignature in seconds since 1970, or 0. */
+/** Verifies a key's signature on a note. @returns the time of a cosignature in seconds since 1970, or 0. */
 export const signatureBy = (note: Note, key: VerifierKey): number | 'forged' | null =>
   isNamed(note, key) ? (signedAt(note, key) ?? 'forged') : null;
 

@@ -5,23 +5,26 @@ import { type BodyOptions, createExportBody } from './export-body.ts';
 import { judge, type Verdict } from './judgement.ts';
 
 /**
- * Verifies an export of a log (docs/audit.md), line after line. Nothing in the file is believed: each leaf is
- * hashed, the tree is grown anew, and what the file says of hashes, roots and keys is compared with that. A fault does not
- * end it, so that all of them are named. Memory is constant but for 16 to 32 bytes for each event and each stream.
+ * Verifies an export of a log (docs/audit.md), line by line. Nothing in the file is trusted: every leaf is hashed, the
+ * tree is rebuilt, and the hashes, roots and keys in the file are compared with the result. Verification continues
+ * after a fault, so that all faults are listed. Memory is constant except for 16 to 32 bytes for each event and each
+ * stream.
  */
 
 export interface VerifyOptions extends BodyOptions {
-  /** The SHA-256 (hexadecimal) of all lines given before the current one, and of this text behind them. */
+  /** SHA-256 (hexadecimal) of all lines before the current one, followed by this text. */
   checksum(text: string): string;
 }
 
 export interface ExportVerifier {
-  /** @param text a line without its line feed; null: it is not UTF-8, too long, or has no line feed. */
+  /**
+   * Processes a line. @param text a line without its line feed; null if it is not UTF-8, too long, or has no line feed.
+   */
   line(text: string | null): void;
   end(): Verdict;
 }
 
-/** More are counted, not named. */
+/** Further findings are counted, not listed. */
 const FINDINGS_MAX = 100;
 
 const createFindings = () => {

@@ -6,14 +6,14 @@ import { cosignerSentences, doubt, fault, NOTHING, type Verdict, verdictBy } fro
 import { createLogKeys } from './log-keys.ts';
 
 /**
- * Verifies a report about a key or a message, as JSON or from its PDF (docs/audit.md). Each leaf is hashed, and its
- * proof must lead to the root that was signed. The sentences of a report are bound to nothing: what the leaves say is told
- * beside the verdict.
+ * Verifies a report about a key or a message, as JSON or extracted from its PDF (docs/audit.md). Each leaf is hashed,
+ * and its proof must lead to the signed root. The sentences of a report are not proved by anything, so the verdict
+ * lists the contents of the leaves.
  */
 
 const HEAD = /^\s*\{\s*"object"\s*:\s*"audit_report"/;
 
-/** @param head the first bytes of a file. */
+/** Whether a file is a report. @param head the first bytes of the file. */
 export const isReport = (head: string): boolean => HEAD.test(head);
 
 type Members = Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** Of what the report says of an event, and its leaf too. */
+/** Fields that both the report and the leaf state about an event. */
 const SAID = [
   ['event_id', 'id', (leaf: Members) => leaf.id],
   ['type', 'type', (leaf: Members) => leaf.type],
@@ -49,7 +49,7 @@ const isLeafOf = ({ size, root }: Checkpoint, index: number, leaf: string, hashe
 
 interface Checked {
   readonly findings: readonly Finding[];
-  /** What its leaf says; none: it is not proved. */
+  /** Description of the leaf; empty if it is not proved. */
   readonly words: readonly string[];
 }
 

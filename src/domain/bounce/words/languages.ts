@@ -8,10 +8,10 @@ const senderRejected = saying('sender_rejected');
 const LISTS = 'Sisimai, lists of messages by reason';
 const LAPOSTE = 'github.com/sisimai/p5-sisimai/issues/241 (laposte.net, Orange)';
 const GOOGLE = 'support.google.com/mail, in this language';
-/** Without a source: the example is written here, in words that people of this language would use. */
+/** Marks rows without a source. Their examples are written here, in words that speakers of the language would use. */
 const OWN = 'our own wording';
 
-/** Replies about the sender, in other languages than English. */
+/** Replies about the sender in languages other than English. */
 export const SENDER_WORDS_BY_LANGUAGE: readonly ReplyWords[] = [
   senderRejected(
     /\b(?:remitente|remetente|exp[eé]diteur|[eé]metteur|mittente|absender\w{0,6}|absendeadresse)(?![\w-])/,
@@ -22,7 +22,10 @@ export const SENDER_WORDS_BY_LANGUAGE: readonly ReplyWords[] = [
   senderRejected(/送信元|差出人|送信者/, OWN, '550 送信元のドメインは存在しません'),
 ];
 
-/** Replies about the recipient, in other languages than English. What exists or not is always named beside it. */
+/**
+ * Replies about the recipient in languages other than English. Each pattern also names the thing that does or does not
+ * exist.
+ */
 export const RECIPIENT_WORDS_BY_LANGUAGE: readonly ReplyWords[] = [
   full(
     /bo[iî]te\b.{0,30}\bpleine/,

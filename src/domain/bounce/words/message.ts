@@ -29,7 +29,7 @@ const network = saying('network');
 const system = saying('system');
 const protocol = saying('protocol');
 
-/** What is held against the message, its sender or its way; before what is held against recipients. */
+/** Replies that blame the message, its sender or its route. They rank before replies that blame recipients. */
 export const MESSAGE_WORDS: readonly ReplyWords[] = [
   network(
     /in the queue too long|(?:queue|message|delivery) ?\.?(?:has )?expired|could not deliver for the last/,

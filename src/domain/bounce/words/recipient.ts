@@ -31,7 +31,7 @@ const disabled = saying('mailbox_disabled');
 const noMailbox = saying('no_mailbox');
 const system = saying('system');
 
-/** What is held against the address, after everything that may be held against somebody else. */
+/** Replies that blame the address. They rank after everything that may blame someone else. */
 export const RECIPIENT_WORDS: readonly ReplyWords[] = [
   full(/over ?-?quota|overquota/, APPLE, '552 5.2.2 <a@icloud.com>: user is over quota'),
   full(

@@ -34,7 +34,7 @@ const greylisted = saying('greylisted');
 const relayDenied = saying('relay_denied');
 const senderRejected = saying('sender_rejected');
 
-/** Replies about the sender. Read first: they must never count against a recipient. */
+/** Replies about the sender. They are matched first, so that they never blame a recipient. */
 export const SENDER_REPUTATION_WORDS: readonly ReplyWords[] = [
   tooLarge(/recipsizelimit/, EXCHANGE, '550 5.2.3 RESOLVER.RST.RecipSizeLimit; message too large for this recipient'),
   policy(

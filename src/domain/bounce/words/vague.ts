@@ -16,7 +16,7 @@ const system = saying('system');
 const network = saying('network');
 const protocol = saying('protocol');
 
-/** Words that many use for many things: a status code that says more is believed before them. */
+/** Words that servers use for many causes. A more specific status code takes precedence. */
 export const VAGUE_WORDS: readonly ReplyWords[] = [
   protocol(/syntax error|syntax or protocol error|synchronization error/, EXIM, '554 SMTP synchronization error'),
   protocol(
