@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** Kinds of action that are limited apart from one another (spec §8). */
+/** Kinds of action with separate limits (spec §8). */
 export const ACTION_KINDS = ['send', 'read', 'manage'] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
 const perMinute = z.number().int().min(1).max(10_000_000);
 
-/** Requests a minute by kind of action; a kind that is absent has the default. */
+/** Requests a minute by kind of action. Absent kinds use the default. */
 export const rateLimitsSchema = z.strictObject({
   send: perMinute.optional(),
   read: perMinute.optional(),
@@ -14,10 +14,10 @@ export const rateLimitsSchema = z.strictObject({
 });
 export type RateLimits = z.infer<typeof rateLimitsSchema>;
 
-/** Spec §8. */
+/** Defaults from spec §8. */
 export const DEFAULT_RATE_LIMITS: Readonly<Record<ActionKind, number>> = { send: 100, read: 1000, manage: 100 };
 
-/** A key's own limits, or the defaults, and never more than its organization may have. */
+/** A key's own limits or the defaults, capped at the organization's ceilings. */
 export const effectiveLimits = (
   own: RateLimits,
   ceilings: RateLimits | null,
@@ -33,13 +33,13 @@ export interface RateLimitResult {
   readonly remaining: number;
   /** Seconds until the bucket is full again, rounded up. */
   readonly resetSeconds: number;
-  /** Seconds until `cost` would be allowed, rounded up; 0 when allowed. */
+  /** Seconds until `cost` would be allowed, rounded up; 0 if allowed. */
   readonly retryAfterSeconds: number;
 }
 
 /**
- * PORT: counting actions. Adapters: `adapters/rate-limit/{in-memory,postgres,redis}`. Never hangs: while a store does not
- * answer, each process counts by itself.
+ * PORT: counts actions. Adapters: `adapters/rate-limit/{in-memory,postgres,redis}`. Never hangs: while a store does not
+ * respond, each process counts alone.
  */
 export interface RateLimiter {
   /** Takes `cost` from the bucket of `limitPerMinute`, all or nothing. */

@@ -4,18 +4,18 @@ export interface ReadFamilies {
   readonly categories: readonly string[];
   /** Exclusive. Default: the log's start. */
   readonly from?: Position;
-  /** A position of the log to read up to; pages may go beyond it. */
+  /** Log position up to which to read. Pages may go beyond it. */
   readonly to: Position;
-  /** Ends the search; what was found until then has been given. */
+  /** Stops the search. Events found until then have been yielded. */
   readonly signal?: AbortSignal;
 }
 
-/** Larger holds more events at once, smaller costs more round trips before a process is ready. */
+/** Higher: more events in memory at once. Lower: more round trips before a process is ready. */
 const PAGE_EVENTS_MAX = 1_000;
 
 /**
- * Whole families of events, page by page, for those who fold them into what they keep in memory. Every page moves on, and
- * may be empty.
+ * Reads whole families of events page by page, for callers that fold them into memory. Every page advances the position
+ * and may be empty.
  */
 export async function* readFamilies(
   store: Pick<EventStore, 'readAll'>,

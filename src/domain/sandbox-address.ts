@@ -1,4 +1,4 @@
-/** Where test keys send mail whose fate they choose: `<fate>[+label]@sandbox.outbox.test`. */
+/** Domain to which test keys send mail whose outcome they choose: `<fate>[+label]@sandbox.outbox.test`. */
 export const SANDBOX_DOMAIN = 'sandbox.outbox.test';
 
 const SANDBOX_FATES = ['delivered', 'bounced', 'deferred', 'complained', 'suppressed'] as const;
@@ -6,14 +6,14 @@ type SandboxFate = (typeof SANDBOX_FATES)[number];
 
 export interface SandboxAddress {
   readonly fate: SandboxFate;
-  /** `deferred+60s` names its own wait. */
+  /** Wait from an address such as `deferred+60s`. */
   readonly retryAfterSeconds: number | null;
 }
 
 const SHAPE = /^([a-z]+)(?:\+(.*))?@sandbox\.outbox\.test$/;
 const WAIT = /^(\d{1,5})s$/;
 
-/** @returns what such an address forces; null: an ordinary one, which is `delivered`. */
+/** @returns the outcome that the address forces; null for an ordinary address, which is `delivered`. */
 export const sandboxAddress = (address: string): SandboxAddress | null => {
   const match = SHAPE.exec(address.toLowerCase());
   const fate = SANDBOX_FATES.find((candidate) => candidate === match?.[1]);

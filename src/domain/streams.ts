@@ -1,46 +1,46 @@
 /**
- * Register of the log's streams. A stream is named `<category>-<id>` and holds the events of one family (`events.ts`): the
- * history of one aggregate. A category has no dash.
+ * Registry of the log's streams. A stream is named `<category>-<id>` and holds the events of one family (`events.ts`):
+ * the history of one aggregate. A category contains no dash.
  */
 import type { StreamName } from './ports/event-store.ts';
 
 export const CATEGORIES = {
   organization: 'organization',
-  /** Quota and invoice of an organization's month. */
+  /** Quota notices and invoice of an organization's month. */
   invoice: 'invoice',
   apiKey: 'apiKey',
-  /** Refused changes of a key, beside its own stream: that one's revision is the key's `ETag`. */
+  /** Refused changes of a key, separate from its own stream, whose revision is the key's `ETag`. */
   apiKeyRefusal: 'apiKeyRefusal',
   domain: 'domain',
-  /** What the DNS says of a domain's records. */
+  /** DNS results for a domain's records. */
   domainRecords: 'domainRecords',
-  /** Which domain has proved that a name is its own. */
+  /** The domain that has proved ownership of a name. */
   domainName: 'domainName',
   message: 'message',
   template: 'template',
-  /** All that is known against one address. */
+  /** Suppression of one address. */
   suppression: 'suppression',
-  /** A kind of mail that recipients choose or refuse by itself. */
+  /** A kind of mail that recipients can choose or refuse separately. */
   topic: 'topic',
   webhook: 'webhook',
-  /** Of all that is stored about one address. */
+  /** Erasure of everything stored about one address. */
   erasure: 'erasure',
   /** Mail servers of a mailbox provider. */
   destination: 'destination',
-  /** Reputation of a sender: a domain, or an organization with all of its domains. */
+  /** Reputation of a sender: a domain, or an organization with all its domains. */
   reputation: 'reputation',
   warmUp: 'warmUp',
-  /** The daily quota of a warm-up. */
+  /** Daily quota of a warm-up. */
   warmUpDay: 'warmUpDay',
   /** Keys and checkpoints of an audit tree. */
   audit: 'audit',
-  /** Who may read the audit log of an organization without a key: an auditor each. */
+  /** An auditor, who may read an organization's audit log without a key. */
   auditor: 'auditor',
-  /** Everybody who may use the dashboard of an organization. */
+  /** People who may use the dashboard of an organization. */
   members: 'members',
-  /** A browser in which a member has signed in: an event each for its begin and its end. */
+  /** A browser session of a member. One event starts it, another ends it. */
   session: 'session',
-  /** That somebody read what may say something about people: an event each. */
+  /** Access to data about people, one event for each read. */
   reading: 'reading',
 } as const;
 type Category = keyof typeof CATEGORIES;
@@ -48,7 +48,7 @@ type Category = keyof typeof CATEGORIES;
 const streamOf = (category: Category, id: string): StreamName => `${CATEGORIES[category]}-${id}`;
 
 export const organizationStream = (organizationId: string): StreamName => streamOf('organization', organizationId);
-/** @param invoiceId follows from organization and month. */
+/** @param invoiceId derived from organization and month. */
 export const invoiceStream = (invoiceId: string): StreamName => streamOf('invoice', invoiceId);
 export const apiKeyStream = (keyId: string): StreamName => streamOf('apiKey', keyId);
 export const keyRefusalsStream = (keyId: string): StreamName => streamOf('apiKeyRefusal', keyId);
@@ -61,9 +61,12 @@ export const topicStream = (topicId: string): StreamName => streamOf('topic', to
 export const webhookStream = (webhookId: string): StreamName => streamOf('webhook', webhookId);
 export const erasureStream = (erasureId: string): StreamName => streamOf('erasure', erasureId);
 export const templateStream = (templateId: string): StreamName => streamOf('template', templateId);
-/** @param destination a mailbox provider, `@` and a recipient domain, or either behind the id of a sending domain. */
+/**
+ * @param destination a mailbox provider, `@` and a recipient domain, or either of them after the id of a sending
+ * domain.
+ */
 export const destinationStream = (destination: string): StreamName => streamOf('destination', destination);
-/** @param senderId of a domain or an organization. */
+/** @param senderId id of a domain or organization. */
 export const reputationStream = (senderId: string): StreamName => streamOf('reputation', senderId);
 export const warmUpStream = (domainId: string): StreamName => streamOf('warmUp', domainId);
 export const readingStream = (readingId: string): StreamName => streamOf('reading', readingId);

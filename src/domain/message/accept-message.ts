@@ -19,7 +19,7 @@ export interface AcceptMessage {
   readonly sendable: boolean;
   /** Error with which the request is refused unless the message was accepted before. */
   readonly refusal: DomainError | null;
-  /** The analysis, if its failure refuses the message; null: it does not. */
+  /** The analysis if its failure must reject the message, otherwise null. */
   readonly blocking: Pick<Analysis, 'verdict' | 'findings'> | null;
 }
 

@@ -61,7 +61,7 @@ export const organizationEvents = {
   OrganizationSuspended: z.object({ organizationId: z.string(), reason: z.string() }),
   /** Sending resumes, and held messages continue. */
   OrganizationResumed: z.object({ organizationId: z.string(), reason: z.string() }),
-  /** From now on, members of these masked roles can see contents of mail. Members of the other masked roles cannot. */
+  /** Applies from the start of that day (UTC). The terms stay as recorded here. */
   ContentsRolesSet: z.object({ organizationId: z.string(), roles: z.array(maskedRoleSchema) }),
   /** From the start of that day (UTC) on; the terms stay as they are here. */
   PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),

@@ -1,16 +1,17 @@
 /**
- * PORT: analyses a message before it is sent. The same message always gets the same analysis: nothing is looked up.
+ * PORT: analyses a message before it is sent. The same message always gets the same analysis, because nothing is looked
+ * up.
  * Adapter: `adapters/html`.
  */
 import type { Analysis } from '../analysis/analysis.ts';
 import type { MessageDraft } from '../message/draft.ts';
 import type { RecordState } from '../sending-domain/events.ts';
 
-/** What is known of the sending domain; an analysis asks no DNS. */
+/** Known facts about the sending domain. An analysis makes no DNS queries. */
 export interface DomainFacts {
   readonly name: string;
   readonly verified: boolean;
-  /** Mail stays on this machine: nobody will ask for the domain's records. */
+  /** True if mail stays on this machine, so that no receiver will query the domain's records. */
   readonly capturing: boolean;
   readonly spf: RecordState;
   readonly dkim: RecordState;
@@ -24,15 +25,16 @@ export interface AnalyzedMessage {
 
 export interface Analyzer {
   /**
-   * @param organizationId those with work waiting take turns.
-   * @throws {AnalysisUnavailable} it was not analysed: its turn did not come in time.
-   * @throws {DomainError} `invalid_request`: it takes too long.
+   * Analyses a message.
+   * @param organizationId organizations with waiting work take turns.
+   * @throws {AnalysisUnavailable} if its turn did not come in time.
+   * @throws {DomainError} `invalid_request` if it takes too long.
    */
   analyze(subject: AnalyzedMessage, organizationId: string): Promise<Analysis>;
   close(): Promise<void>;
 }
 
-/** A fault of ours, worth a retry. */
+/** A fault of this service. A retry may succeed. */
 export class AnalysisUnavailable extends Error {
   override readonly name = 'AnalysisUnavailable';
 }

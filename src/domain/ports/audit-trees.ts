@@ -1,9 +1,9 @@
 import type { Range } from '../../lib/transparency/transparency.ts';
 import type { Leaf } from '../audit/leaf.ts';
 
-/** PORT: reads of the audit trees. Adapter: `projections/audit/tree`. A tree is named by its organization's id. */
+/** PORT: reads the audit trees. Adapter: `projections/audit/tree`. A tree is named by its organization's id. */
 
-/** A tile of a level. */
+/** Position of a tile within a level. */
 export interface Tile {
   readonly level: number;
   readonly tile: number;
@@ -15,24 +15,24 @@ export interface FoundLeaf {
   readonly parsed: Leaf;
 }
 
-/** What was asked for is not in the tree: it is smaller, or rows are missing. */
+/** The requested part is not in the tree: the tree is smaller, or rows are missing. */
 export class NotInTree extends Error {
   override readonly name = 'NotInTree';
 }
 
 export interface AuditTrees {
-  /** Leaves of a tree; 0: there is none. */
+  /** Number of leaves in a tree; 0 if there is no tree. */
   size(tree: string): Promise<number>;
   /** The hashes of ranges of leaves (`MTH` of RFC 9162 §2.1.1). @throws {NotInTree} */
   hashes(tree: string, ranges: readonly Range[]): Promise<readonly Buffer[]>;
   /** The root of the first `size` leaves. @throws {NotInTree} */
   root(tree: string, size: number): Promise<Buffer>;
-  /** The hashes of a tile, one after another; of the last one of a level those that there are. */
+  /** The concatenated hashes of a tile; for the last one of a level, those that exist. */
   tile(tree: string, tile: Tile): Promise<Buffer>;
-  /** The leaves of bundles from one up to and without another; of the last one those that there are. */
+  /** The leaves of bundles from `from` to `to`, exclusive; for the last one, those that exist. */
   leaves(tree: string, from: number, to: number): Promise<readonly string[]>;
-  /** Events by their ids, UUIDs; those that are not in the tree (yet) are missing. */
+  /** Events by their ids (UUIDs). Those that are not in the tree (yet) are missing. */
   findAll(tree: string, eventIds: readonly string[]): Promise<ReadonlyMap<string, FoundLeaf>>;
-  /** The event that makes a customer event, by the id of that (`evt_…`); null: it is not in the tree (yet). */
+  /** The event that produces a customer event, by the latter's id (`evt_…`); null if it is not in the tree (yet). */
   findCustomerEvent(tree: string, id: string): Promise<FoundLeaf | null>;
 }

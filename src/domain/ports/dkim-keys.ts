@@ -1,6 +1,6 @@
 import type { SigningKey } from '../../lib/smtp/smtp.ts';
 
-/** PORT: keys that sign mail. Adapters: `adapters/dkim-keys/{generated,in-memory}`. */
+/** PORT: generates keys that sign mail. Adapters: `adapters/dkim-keys/{generated,in-memory}`. */
 
 export interface MadeDkimKey {
   readonly algorithm: SigningKey['algorithm'];
@@ -11,11 +11,11 @@ export interface MadeDkimKey {
 }
 
 export interface DkimKeys {
-  /** A pair: RSA-2048, which every receiver verifies, and Ed25519. @throws {DkimKeysBusy} */
+  /** Makes a pair: RSA-2048, which every receiver verifies, and Ed25519. @throws {DkimKeysBusy} */
   make(): Promise<readonly MadeDkimKey[]>;
 }
 
-/** So many wait for keys that this one would not get its in time. */
+/** Too many callers are waiting for keys. This one would not be served in time. */
 export class DkimKeysBusy extends Error {
   override readonly name = 'DkimKeysBusy';
 }

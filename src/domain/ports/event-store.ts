@@ -5,8 +5,8 @@ import type { OutboxEvent } from '../events.ts';
 import type { MessageContents } from './contents.ts';
 
 /**
- * PORT: the log. Adapters: `adapters/event-store/{postgres,eventstoredb}`, and a double in memory for tests. One contract
- * suite (`test/contracts/event-store`) holds all of them to what is written here.
+ * PORT: the log. Adapters: `adapters/event-store/{postgres,eventstoredb}`, and an in-memory double for tests. One
+ * contract suite (`test/contracts/event-store`) verifies that all of them keep the promises below.
  */
 
 /** Zero-based number of an event within its stream. */
@@ -18,16 +18,16 @@ export type Position = string;
 /** Sorts before the position of every event. */
 export const LOG_START: Position = '';
 
-/** `<category>-<id>`; a category holds no dash. */
+/** `<category>-<id>`. A category contains no dash. */
 export type StreamName = `${string}-${string}`;
 
-/** The person or the machine behind a command of the operator. */
+/** Person or machine that ran an operator command. */
 export interface OperatorHost {
   readonly user: string;
   readonly host: string;
 }
 
-/** Who did it, for whom and in the course of what; stored with every event. */
+/** Who caused an event, for whom and in the course of what. Stored with every event. */
 export interface EventContext {
   readonly $correlationId: string;
   readonly $causationId: string;
@@ -37,29 +37,29 @@ export interface EventContext {
   readonly organizationId: string;
   readonly environment: Environment | null;
   readonly requestId: string | null;
-  /** Number of the secret by which the key was authenticated: 1 for its first. Absent: no key did this. */
+  /** Number of the secret that authenticated the key, 1 for its first. Absent: the actor is not a key. */
   readonly secret?: number;
-  /** Id of the session in which a member did this. Absent: no member did. */
+  /** Id of the member's session. Absent: the actor is not a member. */
   readonly session?: string;
-  /** Where the request came from. Absent: it was none to this service. */
+  /** Kind of network that the request came from. Absent: the event was not caused by a request to this service. */
   readonly sourceClass?: AddressClass;
-  /** Address and user agent behind a request that manages something, in the vault (`RequestOrigins`). */
+  /** Vault id of address and user agent (`RequestOrigins`) for requests that manage something. */
   readonly originId?: string;
-  /** Root over these two, base64. */
+  /** Root over address and user agent, base64. */
   readonly originRoot?: string;
-  /** Of a command of the operator. */
+  /** Present for operator commands. */
   readonly operator?: OperatorHost;
 }
 
-/** What is stored beside the data: the context, and the version of the event's schema, stamped by the codec. */
+/** Data stored with an event: the context, and the version of the event's schema, stamped by the codec. */
 export interface EventMetadata extends EventContext {
   readonly schemaVersion: number;
 }
 
-/** An event to append. The id is a UUID made by the writer: an append is retried with the same ids. */
+/** An event to append. The writer chooses its id, a UUID, so that a retried append uses the same ids. */
 export type NewEvent<E extends OutboxEvent = OutboxEvent> = E & { readonly id: string };
 
-/** One event as every log stores it and as its leaf in the audit tree is made: both texts are canonical JSON. */
+/** The form in which every log stores an event and from which its audit leaf is made. Both texts are canonical JSON. */
 export interface StoredEvent {
   readonly id: string;
   readonly type: string;
@@ -74,31 +74,31 @@ export type RecordedEvent<E extends OutboxEvent = OutboxEvent> = E & {
   readonly revision: Revision;
   readonly position: Position;
   readonly metadata: EventMetadata;
-  /** What the log holds, whatever version it was written in. */
+  /** The stored form, in whatever schema version it was written. */
   readonly stored: StoredEvent;
 };
 
-/** Where an append goes. */
+/** Target stream of an append. */
 interface Target {
   readonly stream: StreamName;
-  /** The revision of the stream's last event as the writer knows it. There is no "any". */
+  /** Revision of the stream's last event as known to the writer. There is no "any". */
   readonly expected: Revision | 'no-stream';
 }
 
-/** Events of another log, to be stored as they are. */
+/** Events copied unchanged from another log. */
 export interface StoredAppend extends Target {
   readonly events: readonly StoredEvent[];
 }
 
 export interface Append extends Target {
-  /** At least one; all or none are stored, one after another. */
+  /** At least one. Either all or none are stored, consecutively. */
   readonly events: readonly NewEvent[];
   readonly context: EventContext;
-  /** Personal data these events refer to by id: stored before them, or with them in the same commit. */
+  /** Personal data to which these events refer by id. It is stored before them or in the same commit. */
   readonly contents?: readonly MessageContents[];
   /**
-   * Puts on record what was done already and would be done again after a crash: goes ahead of this process's other
-   * appends where they queue. An engine that commits all that wait at once may ignore it.
+   * Set for events that record an action which would be repeated after a crash: they precede other queued appends of
+   * this process. An engine that commits all waiting appends at once may ignore it.
    */
   readonly isUrgent?: boolean;
 }
@@ -111,13 +111,13 @@ export interface Appended {
 }
 
 export interface ReadStreamOptions {
-  /** First revision to return; forwards from 0 (default), backwards from the end. */
+  /** First revision to return. Default: 0 forwards, the end backwards. */
   readonly from?: Revision;
   readonly direction?: 'forwards' | 'backwards';
   readonly limit?: number;
 }
 
-/** Stream categories to be seen; none given means all. */
+/** Stream categories to read. Absent: all. */
 export type Filter = { readonly categories?: readonly string[] };
 
 export interface ReadAllOptions {
@@ -127,87 +127,91 @@ export interface ReadAllOptions {
   readonly filter?: Filter;
   readonly limit: number;
   /**
-   * Forwards alone: how far the caller has to see, a position that it was told of this log. The page may end there
-   * without a look at what came later. Default: the log's head.
+   * Forwards only: position, obtained from this log, up to which the caller must see. The page may end there without
+   * checking for later events. Default: the log's head.
    */
   readonly to?: Position;
   /**
-   * Forwards alone: about how many bytes of data the caller can hold. The page ends early where it would be more; its
-   * first event always comes. Default: any number.
+   * Forwards only: approximate maximum bytes of data. The page ends early rather than exceed it, but always contains
+   * its first event. Default: unlimited.
    */
   readonly bytesMax?: number;
   /**
-   * Forwards alone: ends the search when it aborts. The page then holds what was found until then, and how far that was,
-   * so that the next read goes on there. An engine that answers at once may ignore it.
+   * Forwards only: stops the search on abort. The page then contains the events found so far and the position reached,
+   * at which the next read continues. An engine that responds immediately may ignore it.
    */
   readonly signal?: AbortSignal;
   /**
-   * The caller folds whole families into what it keeps in memory: events that later ones supersede may be left out, so
-   * that a copy of those families may answer in place of the log.
+   * True if the caller folds whole families into memory. Superseded events may be left out, so that a copy of those
+   * families can be read instead of the log.
    */
   readonly folded?: boolean;
 }
 
-/** Some of the log, in order, and how far it was searched to find it (filtered-out events are passed over too). */
+/** Events in log order, and the position up to which the log was searched, including filtered-out events. */
 export interface Page {
   readonly events: readonly RecordedEvent[];
   readonly position: Position;
 }
 
-/** A page of those who follow the log. */
+/** A page of a subscription. */
 export interface FollowedPage extends Page {
-  /** As large as pages become: more is there already, and nothing is gathered by waiting. */
+  /** True if the page has the maximum size, so that more events are available and waiting would not collect any. */
   readonly isFull: boolean;
 }
 
 export interface LogLook {
-  /** null: what answers there holds no log. */
+  /** Null if the server holds no log. */
   readonly logId: string | null;
-  /** Position of the last event, asked for after the id. Of another log than this store's own it says nothing. */
+  /** Position of the last event, read after the id. Meaningless if the log is not this store's own. */
   readonly head: Position;
 }
 
 export interface EventStore {
-  /** Names this log for ever: checkpoints carry it, so that they cannot be used on another log. Asked for once. */
+  /** Permanent id of this log. Checkpoints contain it, so that they cannot be used with another log. Read once. */
   logId(): Promise<string>;
 
-  /** What the server that takes this store's appends holds at this moment: asked for by who guards the log. */
+  /** State of the server that accepts this store's appends, for checks that the log is still the same. */
   look(): Promise<LogLook>;
 
   /**
-   * Appends, or answers what an earlier append of the same event ids was given (nothing is written twice).
-   * @throws {WrongExpectedRevision} nothing was written.
-   * @throws {AppendOutcomeUnknown} may have been written: retry with the same ids and the same expectation.
-   * @throws {StoreUnavailable} nothing was written.
+   * Appends events. If the same event ids were appended before, returns that result without writing anything.
+   * @throws {WrongExpectedRevision} if nothing was written.
+   * @throws {AppendOutcomeUnknown} if the events may have been written: retry with the same ids and the same
+   * expectation.
+   * @throws {StoreUnavailable} if nothing was written.
    */
   append(append: Append): Promise<Appended>;
 
-  /** As `append`, for a copy of another log: every byte of the events stays as it is there. */
+  /** Like `append`, for a copy of another log: events are stored byte for byte. */
   appendStored(append: StoredAppend): Promise<Appended>;
 
   /**
-   * Events of one stream; empty where there is none. At most `limit` (default `READ_STREAM_LIMIT`).
-   * @throws {EventsDetached} never fewer events than there were.
+   * Events of one stream, at most `limit` (default `READ_STREAM_LIMIT`); empty if it does not exist.
+   * @throws {EventsDetached} rather than return only some of the events.
    */
   readStream(stream: StreamName, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>;
 
-  /** One page of the whole log. @throws {PositionNotInLog} to go on forwards from. @throws {EventsDetached} */
+  /**
+   * One page of the whole log. @throws {PositionNotInLog} when reading forwards from a position that is not in it.
+   * @throws {EventsDetached}
+   */
   readAll(options: ReadAllOptions): Promise<Page>;
 
   /** Position of the last event, or `LOG_START`. */
   head(): Promise<Position>;
 
   /**
-   * Follows the log from strictly after `after`, for ever, until `signal` aborts (the iteration then ends without an
-   * error). Pages never skip or repeat; a page may be empty and only move the position. The next page is fetched when
-   * the consumer asks for it: a slow consumer holds one page. Survives the server going away.
+   * Follows the log from strictly after `after`, without end, until `signal` aborts (the iteration then ends without an
+   * error). Pages never skip or repeat events. A page may be empty and only advance the position. The next page is
+   * fetched when the consumer asks for it, so that a slow consumer holds one page. Survives server outages.
    */
   subscribe(after: Position, filter: Filter, signal: AbortSignal): AsyncIterable<FollowedPage>;
 
   close(): Promise<void>;
 }
 
-/** Streams are short; a caller that meets a longer one pages. Larger costs memory, smaller costs round trips. */
+/** Streams are short, and callers page through longer ones. Higher: more memory. Lower: more round trips. */
 export const READ_STREAM_LIMIT = 1000;
 
 export const categoryOf = (stream: StreamName): string => stream.slice(0, stream.indexOf('-'));
@@ -215,10 +219,10 @@ export const categoryOf = (stream: StreamName): string => stream.slice(0, stream
 export const passes = (filter: Filter | undefined, stream: StreamName): boolean =>
   filter?.categories?.includes(categoryOf(stream)) ?? true;
 
-/** What stands behind the category: the id of what the stream is about. */
+/** The part after the category: the id of the stream's subject. */
 export const idOf = (stream: StreamName): string => stream.slice(stream.indexOf('-') + 1);
 
-/** The stream is not at the revision the writer expected; nothing was written. */
+/** The stream is not at the revision that the writer expected. Nothing was written. */
 export class WrongExpectedRevision extends Error {
   override readonly name = 'WrongExpectedRevision';
   readonly stream: StreamName;
@@ -232,12 +236,12 @@ export class WrongExpectedRevision extends Error {
   }
 }
 
-/** No answer in time, or the connection broke after sending: the events may have been written. */
+/** No response in time, or the connection broke after sending: the events may have been written. */
 export class AppendOutcomeUnknown extends Error {
   override readonly name = 'AppendOutcomeUnknown';
 }
 
-/** What was asked for is in a partition of the log that was taken out. It is there again once that is attached again. */
+/** The requested events are in a detached partition of the log. Attaching it makes them available again. */
 export class EventsDetached extends StoreUnavailable {
   override readonly name = 'EventsDetached';
   constructor(what: string) {
@@ -246,14 +250,14 @@ export class EventsDetached extends StoreUnavailable {
 }
 
 /**
- * The log is not the one that was followed: another one, or an older copy of it. What was seen of it is in memory and in
- * the read models, so that nothing may be appended, and trying again is in vain.
+ * The log is a different one, or an older copy of the one that was followed. Memory and read models contain events that
+ * it lacks, so nothing may be appended, and a retry cannot help.
  */
 export class LogReplaced extends StoreUnavailable {
   override readonly name: string = 'LogReplaced';
 }
 
-/** What the caller asks to go on from is not in the log: it was restored from an older copy, or is another one. */
+/** The position to continue from is not in the log: it was restored from an older copy, or is another log. */
 export class PositionNotInLog extends LogReplaced {
   override readonly name = 'PositionNotInLog';
   constructor() {

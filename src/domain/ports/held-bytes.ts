@@ -1,4 +1,4 @@
 import type { RecordedEvent } from './event-store.ts';
 
-/** Bytes of an event's data, by which pages and kept events are bounded. The decoded data holds some two times as much. */
+/** Bytes of an event's data, used to bound pages and kept events. The decoded data takes about twice as much. */
 export const heldBytes = ({ stored }: Pick<RecordedEvent, 'stored'>): number => stored.data.length;

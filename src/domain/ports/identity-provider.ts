@@ -3,7 +3,7 @@
  * Adapter: `adapters/identity-provider/openid-connect.ts`.
  */
 
-/** One sign-in at the provider: what ties its answer to the browser that asked. */
+/** One sign-in at the provider. It ties the provider's response to the browser that started it. */
 export interface OidcTransaction {
   readonly state: string;
   readonly nonce: string;
@@ -11,39 +11,39 @@ export interface OidcTransaction {
   readonly codeVerifier: string;
 }
 
-/** What the provider told the browser (RFC 6749 §4.1.2, RFC 9207 §2). */
+/** The provider's response through the browser (RFC 6749 §4.1.2, RFC 9207 §2). */
 export interface AuthorizationAnswer {
   readonly code: string;
   readonly state: string;
-  /** Absent: the provider does not say who it is. */
+  /** Absent if the provider does not identify itself. */
   readonly issuer?: string | undefined;
 }
 
-/** Who signed in, as the provider has confirmed. */
+/** The person who signed in, as confirmed by the provider. */
 export interface Identity {
   readonly issuer: string;
-  /** null: it tells none. */
+  /** Null if the provider states none. */
   readonly address: string | null;
-  /** The provider has verified that the address is theirs. */
+  /** Whether the provider has verified that the address belongs to the person. */
   readonly isVerified: boolean;
 }
 
-/** It does not answer, or not as a provider does. It is worth another try. */
+/** The provider does not respond, or not as an OpenID provider. A retry may succeed. */
 export class IdentityProviderUnavailable extends Error {
   override readonly name = 'IdentityProviderUnavailable';
 }
 
 export interface IdentityProvider {
-  /** Of its issuer, to be shown. */
+  /** Host of the issuer, for display. */
   readonly host: string;
   /**
-   * Where the browser goes to sign in.
+   * URL at which the browser signs in.
    * @throws {IdentityProviderUnavailable}
    */
   authorizationUrl(transaction: OidcTransaction, redirectUri: string): Promise<string>;
   /**
-   * Exchanges the code for what the provider says of the person.
-   * @returns null: the answer is not of this provider, or not of this transaction.
+   * Exchanges the code for the person's identity.
+   * @returns null if the response is not from this provider, or not for this transaction.
    * @throws {IdentityProviderUnavailable}
    */
   identify(answer: AuthorizationAnswer, transaction: OidcTransaction, redirectUri: string): Promise<Identity | null>;

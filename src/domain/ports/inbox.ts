@@ -3,20 +3,20 @@ import type { Environment } from '../environment.ts';
 /** PORT: mail caught by the built-in server instead of leaving the machine. Adapter: `adapters/inbox`. */
 
 export interface ReceivedMail {
-  /** `test`: simulated, and shown to test keys alone. */
+  /** `test`: simulated, and visible to test keys only. */
   readonly environment: Environment;
   /** `MAIL FROM`; empty for the null sender. */
   readonly from: string;
   /** `RCPT TO`, in order. */
   readonly to: readonly string[];
-  /** The message as it arrived, dots unstuffed. */
+  /** The message as received, dots unstuffed. */
   readonly raw: Uint8Array;
   readonly receivedAt: Date;
 }
 
 export interface CapturedAttachment {
   readonly filename: string | null;
-  /** Without its parameters. */
+  /** Media type without its parameters. */
   readonly contentType: string;
   readonly sizeBytes: number;
 }
@@ -30,71 +30,76 @@ export interface CapturedMail {
   /** Size of the whole message. */
   readonly sizeBytes: number;
   readonly attachments: readonly CapturedAttachment[];
-  /** It lets its recipient sign in (`CONFIDENTIAL_HEADER`). */
+  /** Whether the mail lets its recipient sign in (`CONFIDENTIAL_HEADER`). */
   readonly isConfidential: boolean;
 }
 
-/** A captured message as a mail program shows it. */
+/** A captured message as a mail program would show it. */
 export interface CapturedContent {
-  /** In order, names as written, values decoded and unfolded. */
+  /** In order, with names as written and values decoded and unfolded. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   readonly text: string | null;
   readonly html: string | null;
-  /** Something was longer than `INBOX_SHOWN_BYTES_MAX` and is cut. */
+  /** True if something was longer than `INBOX_SHOWN_BYTES_MAX` and was cut. */
   readonly truncated: boolean;
 }
 
-/** Headers, text and html are cut at this size each. Larger holds the event loop, smaller cuts real mail. */
+/** Headers, text and HTML are each cut at this size. Higher: blocks the event loop. Lower: cuts real mail. */
 export const INBOX_SHOWN_BYTES_MAX = 1_000_000;
 
 /** Marks a message that lets its recipient sign in. The service writes it; the capture server reads it. */
 export const CONFIDENTIAL_HEADER = 'X-Outbox-Confidential';
 
-/** What is kept, newest first: fewer hide what a test looks for, more fill the disk of whoever forgets it. */
+/**
+ * Maximum stored mail; the oldest is dropped first. Higher: fills the disk if nobody cleans up. Lower: drops mail that
+ * a test looks for.
+ */
 export const INBOX_MAILS_MAX = 1000;
 export const INBOX_BYTES_MAX = 100_000_000;
 
 export interface InboxPage {
   readonly mails: readonly CapturedMail[];
-  /** Pass as `after` for the next page; null: there is none. */
+  /** Pass as `after` for the next page; null on the last page. */
   readonly next: string | null;
 }
 
-/** Which mail; absent: any. */
+/** Selects mail. An absent field matches any. */
 export interface InboxFilter {
   readonly environment?: Environment | undefined;
   readonly id?: string | undefined;
-  /** Of the envelope's recipients, one: an address, in whatever case. */
+  /** One of the envelope's recipients, case-insensitive. */
   readonly to?: string | undefined;
-  /** A part of the subject, in whatever case. */
+  /** Part of the subject, case-insensitive. */
   readonly subject?: string | undefined;
-  /** Only mail whose envelope's sender is on one of these (A-labels). */
+  /** Matches mail whose envelope sender is on one of these domains (A-labels). */
   readonly fromDomains?: readonly string[] | undefined;
 }
 
 export interface Inbox {
-  /** Durable when it resolves. Concurrent calls share a write. @throws the mail was not stored. */
+  /** Durable when it resolves. Concurrent calls share a write. @throws if the mail was not stored. */
   store(mail: ReceivedMail): Promise<void>;
   /**
    * Newest first, at most `limit`.
-   * @param after `next` of the page before; one that this inbox never gave yields an empty page.
+   * @param after `next` of the previous page; one that this inbox never issued yields an empty page.
    */
   list(options: InboxFilter & { readonly limit: number; readonly after?: string }): Promise<InboxPage>;
   /**
-   * @param owner readers take turns: an organization.
+   * Parses a message.
+   * @param owner organization; owners take turns.
    * @returns null if the message is gone. @throws {MailParserUnavailable}
    */
   content(mail: CapturedMail, owner: string): Promise<CapturedContent | null>;
-  /** The message as it arrived, in pieces. @throws the message is gone. */
+  /** The message as received, in chunks. @throws if the message is gone. */
   source(mail: CapturedMail): AsyncIterable<Uint8Array>;
   /**
-   * @param place its place in `attachments`, from 0.
+   * Reads one attachment.
+   * @param place index in `attachments`, from 0.
    * @param owner as for `content`.
    * @returns null if it does not exist. @throws {MailParserUnavailable}
    */
   attachment(mail: CapturedMail, place: number, owner: string): Promise<Uint8Array | null>;
-  /** Deletes what matches. @returns how many. */
+  /** Deletes matching mail. @returns the number deleted. */
   remove(filter: InboxFilter): Promise<number>;
-  /** Ends when everything given to `store` is stored. */
+  /** Resolves when everything passed to `store` has been stored. */
   close(): Promise<void>;
 }

@@ -3,8 +3,8 @@ import type { SigningKey, TlsPolicy } from '../../lib/smtp/smtp.ts';
 import type { MessageBody } from './contents.ts';
 
 /**
- * PORT: one attempt to hand a message over. Adapters: `adapters/mail/{smtp,simulated}`. It answers what happened to
- * each recipient; whether and when to try again is the domain's (`message/retry-schedule.ts`).
+ * PORT: makes one attempt to deliver a message. Adapters: `adapters/mail/{smtp,simulated}`. It returns the outcome for
+ * each recipient; the domain decides whether and when to retry (`message/retry-schedule.ts`).
  */
 
 export interface EnvelopeRecipient {
@@ -12,126 +12,130 @@ export interface EnvelopeRecipient {
   readonly address: string;
 }
 
-/** How the html of one copy is tracked. */
+/** Tracking of the HTML in one copy. */
 export interface TrackedHtml {
-  /** The address that a link is tracked to; null: it stays as it is. */
+  /** Target URL to track for a link; null if the link stays unchanged. */
   targetOf(href: string): string | null;
-  /** What a tracked link leads to instead. @param link its place among the `links` tracked links of the message. */
+  /** URL that replaces a tracked link. @param link its index among the `links` tracked links of the message. */
   hrefOf(target: string, link: number, links: number): string;
-  /** Image that tells of an opening; null: none. */
+  /** Image that reports opens; null: none. */
   readonly pixelUrl: string | null;
 }
 
-/** Makes the html of one copy. */
+/** Produces the HTML of one copy. */
 export interface HtmlTracker {
-  /** As it is where it is not tracked, or could not be read in time: that must not stop mail. */
+  /** Returns the HTML unchanged if it is not tracked or could not be parsed in time: tracking must not stop mail. */
   htmlOf(mail: Pick<OutgoingMail, 'body' | 'tracking'>): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
-/** Writes a message as its source. */
+/** Serializes a message to its source. */
 export interface MessageSources {
   /**
-   * RFC 5322 with MIME, unsigned and untracked, some 64 kB at a time.
-   * @throws {Error} it cannot be built.
+   * Produces RFC 5322 with MIME, unsigned and untracked, in chunks of about 64 kB.
+   * @throws {Error} if it cannot be built.
    */
   of(mail: OutgoingMail): Promise<Iterable<Uint8Array>>;
 }
 
 export interface OutgoingMail {
-  /** What MAIL and RCPT say; never read from the headers. */
+  /** Envelope for MAIL and RCPT. It is never read from the headers. */
   readonly envelope: {
     readonly from: string;
     readonly to: readonly EnvelopeRecipient[];
-    /** What reports name it by (RFC 3461 §4.4), which no recipient is told; absent: the Message-ID. */
+    /**
+     * Envelope id by which reports name the message (RFC 3461 §4.4). Recipients never see it. Absent: the Message-ID.
+     */
     readonly id?: string;
   };
-  /** RFC 5322 Message-ID with its angle brackets, the same on every attempt. */
+  /** Message-ID (RFC 5322) with its angle brackets, the same on every attempt. */
   readonly messageId: string;
   readonly body: MessageBody;
-  /** What this copy's `List-Unsubscribe` says; absent: there is none. */
+  /** Links of this copy's `List-Unsubscribe`. Absent: no such header. */
   readonly unsubscribe?: UnsubscribeWays;
-  /** Absent: the html is sent as it is. The text is never tracked. */
+  /** Absent: the HTML is sent unchanged. The text is never tracked. */
   readonly tracking?: TrackedHtml;
-  /** What stands where html and text say `{{ view_url }}`; absent: they do not. */
+  /** Replaces `{{ view_url }}` in HTML and text. Absent: they do not contain it. */
   readonly viewUrl?: string;
-  /** What `Feedback-ID` says, unless the sender has written one; absent: there is none. */
+  /** Value of `Feedback-ID` unless the sender wrote one. Absent: no such header. */
   readonly feedbackId?: string;
-  /** A signature each, in this order; absent or empty: not signed. */
+  /** One signature for each key, in this order. Absent or empty: not signed. */
   readonly signing?: readonly SigningKey[];
-  /** The `Date` header: when the message was accepted. */
+  /** Value of the `Date` header: the time of acceptance. */
   readonly date: Date;
-  /** 1 for the first. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
 }
 
 /**
- * Where in the session something was said: nowhere (`connect`: there was none), before any mail (`session`: greeting,
- * EHLO, STARTTLS, AUTH, or its end), or to a command of a transaction.
+ * Stage of the session at which something was said: `connect` without any session, `session` before any mail (greeting,
+ * EHLO, STARTTLS, AUTH, or the end of the session), or a command of a transaction.
  */
 export const REPLY_STAGES = ['connect', 'session', 'mail', 'recipient', 'content'] as const;
 export type ReplyStage = (typeof REPLY_STAGES)[number];
 
-/** What the use of TLS was held to: taken where offered, demanded by us, or by the other side's RFC 8461 or RFC 7672. */
+/**
+ * Policy for TLS: used if offered, required by this service, or required by the receiver's RFC 8461 or RFC 7672 policy.
+ */
 export const TLS_POLICIES = ['opportunistic', 'required', 'mta-sts', 'dane'] as const satisfies readonly TlsPolicy[];
 
-/** What was said about one recipient, and by whom. */
+/** Reply about one recipient, and its source. */
 export interface Reply {
   readonly recipientId: string;
-  /** Reply code (RFC 5321 §4.2), 0 where none was received. */
+  /** Reply code (RFC 5321 §4.2); 0 if none was received. */
   readonly code: number;
-  /** Enhanced status code (RFC 3463), `5.1.1`. */
+  /** Enhanced status code (RFC 3463), such as `5.1.1`. */
   readonly enhanced: string | null;
-  /** Host that answered. */
+  /** Host that replied. */
   readonly mx: string | null;
-  /** TLS version, `TLSv1.3`; null: in clear, or never connected. */
+  /** TLS version, such as `TLSv1.3`; null without TLS or without a connection. */
   readonly tls: string | null;
-  /** OpenSSL's name of it, `TLS_AES_256_GCM_SHA384`. */
+  /** OpenSSL's name of the cipher suite, such as `TLS_AES_256_GCM_SHA384`. */
   readonly cipher?: string | null;
   readonly policy?: TlsPolicy | null;
-  /** IP of the host that answered. */
+  /** IP address of the host that replied. */
   readonly address?: string | null;
   readonly stage?: ReplyStage;
   /**
-   * What this tells something of (`destination/destination.ts`): the mailbox provider of the server that was really tried,
-   * or the recipient domain alone, whose own DNS or policy is in the way. Null: nothing, as a deadline of ours. Absent:
-   * one server takes everything.
+   * Destination to which the reply is feedback (`destination/destination.ts`): the mailbox provider of the server that
+   * was tried, or only the recipient domain if its own DNS or policy prevents delivery. Null: none, such as after a
+   * deadline of this service. Absent: one server accepts everything.
    */
   readonly destination?: string | null;
-  /** The reply's text or, where there was none, one sentence of ours. May quote the address. */
+  /** Text of the reply, or a sentence by this service if there was none. May quote the address. */
   readonly text: string;
 }
 
 export type RecipientOutcome =
-  /** Accepted by the other side. `complained`: a sandbox address that wants a complaint to follow. */
+  /** Accepted by the receiving server. `complained`: a sandbox address that simulates a complaint. */
   | (Reply & { readonly outcome: 'delivered'; readonly complained?: true })
-  /** May work later. `retryAfterSeconds`: a sandbox address that names its own wait. */
+  /** A retry may succeed. `retryAfterSeconds`: a sandbox address that specifies its own wait. */
   | (Reply & { readonly outcome: 'deferred'; readonly retryAfterSeconds?: number })
-  /** Refused for good: this recipient or this content. */
+  /** Permanently rejected: this recipient or this content. */
   | (Reply & { readonly outcome: 'bounced' })
-  /** A sandbox address that acts as if it were on the suppression list; real servers never say this. */
+  /** A sandbox address that simulates a suppressed recipient. Real servers never cause this. */
   | (Reply & { readonly outcome: 'suppressed' })
-  /** No reply after the final dot may have left: a copy may or may not have arrived. */
+  /** No reply after the final dot may have been sent: a copy may or may not have arrived. */
   | (Reply & { readonly outcome: 'unknown' });
 
 export interface SendOptions {
-  /** `System.monotonicMs()` after which the final dot is not sent any more, and no reply is waited for. */
+  /** Time by `System.monotonicMs()` after which the final dot is not sent, and no reply is awaited. */
   readonly deadlineMs: number;
-  /** Aborting is like reaching the deadline now. */
+  /** An abort has the same effect as reaching the deadline. */
   readonly signal?: AbortSignal;
   /**
-   * Asked right before the final dot, while there is time for it: whether this attempt may still complete the message. A
-   * promise where that has to be looked up. Never rejects. Absent: it may.
+   * Called right before the final dot, if time permits: whether this attempt may still complete the message. Returns a
+   * promise if that needs a lookup. Never rejects. Absent: it may.
    */
   readonly mayComplete?: () => boolean | Promise<boolean>;
 }
 
 export interface MailTransport {
   /**
-   * One outcome for each recipient of the envelope, in its order.
-   * Throws only for faults of ours (a message that cannot be built, a transport that is closed).
+   * Returns one outcome for each recipient of the envelope, in order.
+   * Throws only for faults of this service (a message that cannot be built, a closed transport).
    */
   send(mail: OutgoingMail, options: SendOptions): Promise<readonly RecipientOutcome[]>;
-  /** Lets what is being sent end, then closes every session. */
+  /** Waits for sends in progress, then closes every session. */
   close(): Promise<void>;
 }

@@ -2,90 +2,90 @@ import type { Environment } from '../environment.ts';
 import type { ErrorCode } from '../error-catalogue.ts';
 
 /**
- * PORT: requests that were refused, for the developer who asks why. Kept for `REFUSED_REQUEST_DAYS`, in no log, and
- * without what they said: see `http/refused-requests`. Adapter: `adapters/refused-requests/postgres`.
+ * PORT: refused requests, for developers who ask why. Stored for `REFUSED_REQUEST_DAYS`, outside any log and without
+ * sensitive values: see `http/refused-requests`. Adapter: `adapters/refused-requests/postgres`.
  */
 export interface RefusedRequest {
   /** `req_…`, as in `X-Request-Id`. */
   readonly id: string;
   readonly organizationId: string;
   readonly environment: Environment;
-  /** Of the key; null: it was no key. */
+  /** Domain of the key; null if the principal is not a key. */
   readonly domainId: string | null;
-  /** Id of the key, the member or the auditor that asked. */
+  /** Id of the key, member or auditor that sent the request. */
   readonly principalId: string;
   readonly at: Date;
   readonly method: string;
-  /** As documented, `/v1/messages/:id`; null: there is no such path. */
+  /** Documented route, such as `/v1/messages/:id`; null if there is no such endpoint. */
   readonly route: string | null;
-  /** As asked for; what may be more than an id or a word is masked. */
+  /** Requested path. Segments that may be more than an id or a word are masked. */
   readonly path: string;
   readonly status: number;
   readonly code: ErrorCode;
   readonly message: string;
   readonly problems: readonly RefusedField[];
-  /** null: there was none, it was not JSON, or it was left out. */
+  /** Null if there was no body, it was not JSON, or it was left out. */
   readonly body: RefusedBody | null;
   readonly clientAddress: string;
   readonly userAgent: string | null;
   readonly durationMs: number;
-  /** Requests that this one stands for: alike in principal, route and code, within a minute. */
+  /** Number of requests that this one stands for: same principal, route and code, within a minute. */
   readonly count: number;
 }
 
-/** A sentence of an error's details, and where in the sent body its field is. */
+/** A sentence of an error's details, and the place of its field in the body. */
 export interface RefusedField {
   readonly field: string;
   readonly sentence: string;
-  /** RFC 6901; null: it is no member of the body. */
+  /** JSON Pointer (RFC 6901); null if it is not a member of the body. */
   readonly pointer: string | null;
-  /** Both from 1, of the body as it was sent; null: it is not there. */
+  /** Both one-based, in the body as sent; null if it is not there. */
   readonly line: number | null;
   readonly column: number | null;
-  /** Offsets in the shown text of the body; null: it is not shown. */
+  /** Offsets in the displayed text of the body; null if it is not displayed. */
   readonly start: number | null;
   readonly end: number | null;
 }
 
 export interface RefusedBody {
   readonly text: string;
-  /** It was sent in one line, and is shown in many. */
+  /** True if the body was sent on one line and is displayed on several. */
   readonly formatted: boolean;
-  /** There is more. */
+  /** True if the text was cut. */
   readonly cut: boolean;
 }
 
-/** Longer keeps what nobody debugs any more, shorter loses what somebody looks at on Monday. */
+/** Higher: keeps requests that nobody debugs any more. Lower: loses those that are investigated after a weekend. */
 export const REFUSED_REQUEST_DAYS = 7;
 
-/** What is stored of a request. */
+/** A refused request as stored. */
 export interface RecordedRefusal extends RefusedRequest {
-  /** Digests of the addresses whose domains the body shows: erasures find it by them. */
+  /** Digests of the addresses whose domains the body shows, by which erasures find it. */
   readonly addressDigests: readonly string[];
 }
 
-/** Which requests; absent or null: any. */
+/** Selects requests. An absent or null field matches any. */
 export interface RefusedRequestFilter {
   readonly organizationId: string;
   readonly environment: Environment;
-  /** Of keys of this domain only. */
+  /** Matches keys of this domain only. */
   readonly domainId: string | null;
   readonly principalId?: string | undefined;
   readonly code?: string | undefined;
   readonly status?: number | undefined;
   readonly route?: string | undefined;
-  /** ISO 8601; from, and before. */
+  /** ISO 8601; inclusive `since`, exclusive `until`. */
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
 
 interface RefusedRequestQuery extends RefusedRequestFilter {
   readonly limit: number;
-  /** The last of the page before; null: from the newest. */
+  /** Last request of the previous page; null to start from the newest. */
   readonly after: { readonly createdAt: string; readonly id: string } | null;
 }
 
-/** How many requests, the most frequent first. */
+/** Numbers of requests, the most frequent first. */
 export interface RefusedRequestCounts {
   readonly total: number;
   readonly byCode: readonly { readonly code: ErrorCode; readonly status: number; readonly count: number }[];
@@ -93,18 +93,20 @@ export interface RefusedRequestCounts {
 }
 
 export interface RefusedRequests {
-  /** Stores requests; of one that is stored, only the count grows. @throws the database was away. */
+  /**
+   * Stores requests. For one that is already stored, only the count increases. @throws if the database is unavailable.
+   */
   record(requests: readonly RecordedRefusal[]): Promise<void>;
   /** Newest first, at most `limit`. */
   list(query: RefusedRequestQuery): Promise<readonly RefusedRequest[]>;
-  /** null: there is none, or it is another organization's or environment's. */
+  /** Returns null if there is none, or if it belongs to another organization or environment. */
   find(
     filter: Pick<RefusedRequestFilter, 'organizationId' | 'environment' | 'domainId'>,
     id: string,
   ): Promise<RefusedRequest | null>;
-  /** Of the newest `REFUSED_REQUESTS_COUNTED_MAX` rows. */
+  /** Counts the newest `REFUSED_REQUESTS_COUNTED_MAX` rows. */
   counts(filter: RefusedRequestFilter): Promise<RefusedRequestCounts>;
 }
 
-/** More takes longer than a screen waits for; fewer tell less of a flood. */
+/** Higher: slower than a screen can wait for. Lower: shows less of a flood. */
 export const REFUSED_REQUESTS_COUNTED_MAX = 50_000;

@@ -1,8 +1,8 @@
 import type { SaltedPart } from '../../lib/transparency/transparency.ts';
 
 /**
- * PORT: who was at the other end of a request that managed something: address and user agent, beside the events and not
- * in them. Events name an origin by its id (`originId`); it is gone after `ORIGIN_DAYS`. Adapters:
+ * PORT: address and user agent of requests that manage something, stored separately from the events. Events refer to an
+ * origin by its id (`originId`). It is removed after `ORIGIN_DAYS`. Adapters:
  * `adapters/request-origins/{in-memory,postgres}`.
  */
 export interface RequestOrigin {
@@ -10,10 +10,10 @@ export interface RequestOrigin {
   readonly id: string;
   readonly organizationId: string;
   readonly address: string;
-  /** null: the client sent none. */
+  /** Null if the client sent none. */
   readonly userAgent: string | null;
   readonly at: Date;
-  /** Of its only part, base64url. */
+  /** Salt of its only part, base64url. */
   readonly salt: string;
 }
 
@@ -28,15 +28,15 @@ export const originPart = ({
   salt,
 });
 
-/** Longer keeps personal data that nobody asks for any more; shorter loses what a yearly audit looks at. */
+/** Higher: keeps personal data that nobody needs any more. Lower: loses data that a yearly audit needs. */
 export const ORIGIN_DAYS = 365;
 
 export interface RequestOrigins {
   /** Resolves once it is stored. @throws {DomainError} `unavailable`. */
   put(origin: RequestOrigin): Promise<void>;
-  /** Addresses by id of the origin, of those of an organization that are kept. */
+  /** Addresses of an organization's origins, by origin id. Removed origins are absent. */
   addressesOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** The part of an origin of an organization; null: it is no longer kept. */
+  /** The part of an organization's origin; null if it has been removed. */
   partOf(organizationId: string, id: string): Promise<SaltedPart | null>;
   close(): Promise<void>;
 }

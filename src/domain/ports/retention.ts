@@ -3,18 +3,18 @@ import type { ErasureCounts } from '../erasure/events.ts';
 /** A content that retention may remove. */
 export interface OldContent {
   readonly id: string;
-  /** `partly_erased`: a message of which only other recipients than the erased ones are left. */
+  /** `partly_erased`: a message of which only the parts about other recipients remain. */
   readonly kind: 'message' | 'reply' | 'link' | 'contact' | 'partly_erased';
-  /** null: it is not of a message. */
+  /** Null if it does not belong to a message. */
   readonly messageId: string | null;
-  /** When it was stored, in the form of the adapter. */
+  /** Time of storage, in the adapter's format. */
   readonly storedAt: string;
 }
 
 export interface StoredBefore {
   readonly organizationId: string;
   readonly before: Date;
-  /** The last of the page before; null: from the oldest. */
+  /** Last content of the previous page; null to start from the oldest. */
   readonly after: OldContent | null;
   readonly limit: number;
 }
@@ -24,17 +24,17 @@ export interface OldRows {
   readonly limit: number;
 }
 
-/** What an erasure removes in one step. */
+/** The items that an erasure removes in one step. */
 export interface Going {
   readonly erasureId: string;
   readonly organizationId: string;
-  /** Of messages, replies, links and suppressions. */
+  /** Ids of contents of messages, replies, links and suppressions. */
   readonly contentIds: readonly string[];
-  /** The person, as recipient of these messages. Who the other recipients were is kept. */
+  /** The person's recipient ids in these messages. The identities of other recipients are kept. */
   readonly recipientIds: readonly string[];
-  /** Webhook deliveries whose tries go: the posts named the person, and the answers may quote them. */
+  /** Webhook deliveries whose tries are removed: the requests named the person, and the responses may quote them. */
   readonly deliveryIds: readonly string[];
-  /** Captured mail goes by the Message-ID and the sender's domain. */
+  /** Captured mail is found by Message-ID and sender domain. */
   readonly mail: readonly { readonly internetMessageId: string; readonly fromDomain: string }[];
   readonly at: Date;
 }
@@ -42,7 +42,7 @@ export interface Going {
 export interface ErasureNote {
   readonly erasureId: string;
   readonly organizationId: string;
-  /** Messages that have not ended for all recipients. */
+  /** Number of messages with recipients that have no final outcome yet. */
   readonly waitingMessages: number;
   readonly isDone: boolean;
   readonly at: Date;
@@ -56,37 +56,44 @@ export interface ErasureProgress {
 }
 
 /**
- * PORT: removes what the vault and the inbox no longer keep, a batch at a time. Adapter: `adapters/retention/postgres`.
+ * PORT: removes expired and erased data from the vault and the inbox, a batch at a time. Adapter:
+ * `adapters/retention/postgres`.
  */
 export interface Retention {
   /** Contents of an organization stored before a time, oldest first. */
   contents(query: StoredBefore): Promise<readonly OldContent[]>;
   /**
-   * Puts the record that they expired in the place of contents, in one step: nothing is removed without it. Hashes of the
-   * parts that an event is bound to stay in it. @returns how many; what expired before, or is just expiring, is left out.
+   * Replaces contents with the record that they expired, in one step: nothing is removed without a record. It keeps the
+   * hashes of parts that an event is bound to. @returns the number replaced, without those that expired earlier or are
+   * expiring concurrently.
    */
   expire(ids: readonly string[], at: Date): Promise<number>;
   /**
-   * Removes what is stored about a person, and adds what was removed to the progress of the erasure, in one step.
-   * Repeating it removes and counts nothing. @returns how many rows were removed.
+   * Removes data about a person and adds the counts to the progress of the erasure, in one step. Repeating it removes
+   * and counts nothing. @returns the number of removed rows.
    */
   erase(going: Going): Promise<number>;
-  /** How many rows `erase` would remove, by kind. */
+  /** Number of rows that `erase` would remove, by kind. */
   countErasable(going: Omit<Going, 'erasureId' | 'at'>): Promise<ErasureCounts>;
-  /** Notes how many messages an erasure waits for, and whether this vault holds nothing of the person any more. */
+  /**
+   * Records how many messages an erasure waits for, and whether this vault no longer holds anything about the person.
+   */
   noteErasure(note: ErasureNote): Promise<void>;
-  /** Progress of erasures by id; of one that has not begun there is none. */
+  /** Progress of erasures by id. Those that have not started are absent. */
   erasureProgress(ids: readonly string[]): Promise<ReadonlyMap<string, ErasureProgress>>;
-  /** Deletes webhook deliveries and replays that ended, and tries, from before a time. @returns how many of the most numerous. */
+  /**
+   * Deletes finished webhook deliveries and replays, and tries, from before a time. @returns the number of the most
+   * numerous kind.
+   */
   deleteWebhookTries(rows: OldRows): Promise<number>;
-  /** Endpoints of webhooks, in order after one of them, that have pending deliveries which were due before a time. */
+  /** Webhook endpoints, in order after the given one, with pending deliveries that were due before a time. */
   waitingEndpoints(query: OldRows & { readonly after: string }): Promise<readonly string[]>;
-  /** Deletes pending deliveries of an endpoint. @returns how many. */
+  /** Deletes pending deliveries of an endpoint. @returns the number deleted. */
   deletePendingDeliveries(webhookId: string, limit: number): Promise<number>;
-  /** Deletes captured mail from before a time. @returns how many. */
+  /** Deletes captured mail from before a time. @returns the number deleted. */
   deleteCapturedMail(rows: OldRows): Promise<number>;
-  /** Deletes refused requests from before a time. @returns how many. */
+  /** Deletes refused requests from before a time. @returns the number deleted. */
   deleteRefusedRequests(rows: OldRows): Promise<number>;
-  /** Deletes refused requests whose bodies named an address. @returns how many. */
+  /** Deletes refused requests whose bodies named an address. @returns the number deleted. */
   eraseRefusedRequests(person: { readonly organizationId: string; readonly digest: string }): Promise<number>;
 }

@@ -1,17 +1,19 @@
 /**
- * PORT: the vault's secrets: what must be known again in clear, such as signing secrets of webhooks. Under the id that
- * events name, and never changed. Adapters: `adapters/secrets/{in-memory,postgres}`.
+ * PORT: the vault's secrets, which must be readable again in clear, such as signing secrets of webhooks. They are
+ * stored under the id that events name, and never changed. Adapters: `adapters/secrets/{in-memory,postgres}`.
  */
 export interface Secrets {
-  /** Stores a secret; an id that exists already keeps its first. Durable when it resolves. */
+  /** Stores a secret. An existing id keeps its first value. Durable when it resolves. */
   put(id: string, organizationId: string, plaintext: string): Promise<void>;
-  /** @throws {WrongSecretKey} it was encrypted with another key. */
+  /** @throws {WrongSecretKey} if it was encrypted with another key. */
   get(id: string): Promise<string | undefined>;
-  /** Destroys secrets; those that are not there are left alone. What a process has read it may remember until it ends. */
+  /**
+   * Destroys secrets; missing ones are ignored. A process may keep a secret that it has read in memory until it exits.
+   */
   destroy(ids: readonly string[]): Promise<void>;
 }
 
-/** What is stored does not open with the key this process has. */
+/** The stored secret cannot be decrypted with this process's key. */
 export class WrongSecretKey extends Error {
   override readonly name = 'WrongSecretKey';
 }

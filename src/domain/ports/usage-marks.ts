@@ -1,30 +1,30 @@
 /**
- * PORT: when each secret of a key was last used, kept to the minute, beside the events and not in them. Adapters:
+ * PORT: the last use of each secret of a key, to the minute, stored separately from the events. Adapters:
  * `adapters/usage-marks/{in-memory,postgres}`.
  */
 
-/** A key keeps its id when it is rotated; each of its secrets has a mark of its own. */
+/** A secret of a key. A rotated key keeps its id, and each of its secrets has its own mark. */
 export interface UsedSecret {
   readonly keyId: string;
-  /** SHA-256 of the secret, hex. */
+  /** SHA-256 of the secret, in hex. */
   readonly secretHash: string;
 }
 
 export interface UsageMark extends UsedSecret {
   readonly lastUsedAt: Date;
-  /** Where the last request came from. */
+  /** Client address of the last request. */
   readonly lastAddress: string;
 }
 
-/** How long a mark may wait in memory: longer loses more in a crash, shorter writes more often for nothing. */
+/** Longest time that a mark waits in memory. Higher: a crash loses more. Lower: needless writes. */
 export const USAGE_FLUSH_MS = 60_000;
 
 export interface UsageMarks {
-  /** Notes a use in memory: no round trip, and nobody waits for it. */
+  /** Records a use in memory, without a round trip or waiting. */
   mark(mark: UsageMark): void;
-  /** Marks of these keys' secrets, the ones still in memory included; a secret that was never used has none. */
+  /** Marks of these keys' secrets, including those in memory. Unused secrets have none. */
   of(keyIds: readonly string[]): Promise<readonly UsageMark[]>;
-  /** Writes what is in memory, in one statement. */
+  /** Writes the marks in memory with one statement. */
   flush(): Promise<void>;
   /** Flushes a last time. */
   close(): Promise<void>;

@@ -4,23 +4,23 @@ import { formatId } from '../ids.ts';
 import type { Position } from './event-store.ts';
 
 /**
- * PORT: what each webhook endpoint is owed, and every try to hand it over. In the vault, beside the checkpoint up to
- * which the log has been turned into rows. Adapters: `adapters/webhook-deliveries/{in-memory,postgres}`.
+ * PORT: deliveries owed to each webhook endpoint, with every try. Stored in the vault, with the checkpoint up to which
+ * the log has been converted to rows. Adapters: `adapters/webhook-deliveries/{in-memory,postgres}`.
  */
 
-/** `pending`: owed, the next try stands in `dueAt`. `failed`: all tries are used up. */
+/** `pending`: owed; the next try is at `dueAt`. `failed`: all tries are used up. */
 export type WebhookDeliveryState = 'pending' | 'delivered' | 'failed';
 
-/** One event owed to one endpoint. It holds no personal data: addresses and texts are added when it is posted. */
+/** One event owed to one endpoint. It contains no personal data: addresses and texts are added when it is posted. */
 export interface OwedDelivery {
   readonly id: string;
   readonly webhookId: string;
   readonly event: CustomerEvent;
-  /** The replay that it is part of; absent: none. */
+  /** Replay to which it belongs. Absent: none. */
   readonly replayId?: string;
 }
 
-/** Events that the same endpoints of one organization are owed, whose deliveries are not made yet. */
+/** Events owed to the same endpoints of one organization, whose deliveries have not been created yet. */
 export interface OwedEvents {
   readonly organizationId: string;
   readonly events: readonly CustomerEvent[];
@@ -29,56 +29,56 @@ export interface OwedEvents {
 
 export interface StoredOwedEvents extends OwedEvents {
   readonly number: string;
-  /** Deliveries that were made already: of the first event to each endpoint, then of the second. */
+  /** Number of deliveries created so far: the first event for each endpoint, then the second, and so on. */
   readonly made: number;
 }
 
-/** Deliveries that one page with filters looks through. Higher: slower pages. Lower: more of them are empty. */
+/** Deliveries that one filtered page examines. Higher: slower pages. Lower: more empty pages. */
 export const SCANNED_MAX = 5_000;
 
-/** The same event is owed to the same endpoint once, and once more by each replay: the id follows from them. */
+/** Derived from its inputs: an event is owed to an endpoint once, and once more for each replay. */
 export const deliveryId = (webhookId: string, eventId: string, replayId?: string): string =>
   formatId('dlv', sha256([webhookId, eventId, ...(replayId === undefined ? [] : [replayId])].join('\0')));
 
-/** A place in the feed of an organization: after this event. */
+/** A position in the feed of an organization, after this event. */
 export interface ReplayPlace {
   readonly position: Position;
   readonly index: number;
 }
 
-/** Events of the past that one endpoint gets again. */
+/** Past events that are delivered again to one endpoint. */
 export interface WebhookReplay {
   readonly id: string;
   readonly webhookId: string;
   readonly state: 'running' | 'completed' | 'cancelled';
-  /** Of the events; null: from the place where it began. */
+  /** Start of the range of events; null: from the place where the replay started. */
   readonly since: Date | null;
   readonly until: Date;
-  /** Events up to here were looked through. */
+  /** Events up to here have been processed. */
   readonly place: ReplayPlace;
-  /** The log ended here when it was asked for. */
+  /** End of the log when the replay was requested. */
   readonly upTo: Position;
   readonly createdAt: Date;
-  /** null: it runs. */
+  /** Null while it runs. */
   readonly endedAt: Date | null;
 }
 
-/** How many of its deliveries are in each state. */
+/** Numbers of its deliveries by state. */
 export type ReplayCounts = Readonly<Record<WebhookDeliveryState, number>>;
 export type CountedReplay = WebhookReplay & { readonly counts: ReplayCounts };
 
 export interface ReplayPage<Replay> {
   readonly replays: readonly Replay[];
-  /** Pass as `after` for the next page; null: there is none. */
+  /** Pass as `after` for the next page; null on the last page. */
   readonly next: string | null;
 }
 
 export interface ClaimedDelivery extends OwedDelivery {
-  /** Tries made before this claim. */
+  /** Number of tries before this claim. */
   readonly attempts: number;
 }
 
-/** What was posted, without what is secret. */
+/** A posted request, without its secrets. */
 export interface PostedRequest {
   readonly url: string;
   /** Names of the customer's own headers. */
@@ -91,26 +91,26 @@ export interface PostedRequest {
 export interface WebhookTry {
   readonly at: Date;
   readonly request: PostedRequest;
-  /** HTTP status; null where none came. */
+  /** HTTP status; null if there was no response. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** First 1 kB of the answer, or why there was none. */
+  /** First 1 kB of the response, or the reason why there was none. */
   readonly text: string;
 }
 
-/** What a try came to. */
+/** A try with its result. */
 export interface FinishedTry extends WebhookTry {
   readonly deliveryId: string;
-  /** 1 for the first. */
+  /** Number of the try, from 1. */
   readonly attempt: number;
   readonly state: WebhookDeliveryState;
-  /** When to try again; only counts while `pending`. */
+  /** Time of the next try; only used while `pending`. */
   readonly dueAt: Date;
 }
 
 export interface WebhookDelivery extends OwedDelivery {
   readonly state: WebhookDeliveryState;
-  /** Next try; null once it has ended. */
+  /** Time of the next try; null once it has ended. */
   readonly dueAt: Date | null;
   readonly createdAt: Date;
   /** Oldest first. */
@@ -119,44 +119,45 @@ export interface WebhookDelivery extends OwedDelivery {
 
 export interface WebhookDeliveryPage {
   readonly deliveries: readonly WebhookDelivery[];
-  /** Pass as `after` for the next page; null: there is none. */
+  /** Pass as `after` for the next page; null on the last page. */
   readonly next: string | null;
 }
 
-/** How far the log has been turned into owed deliveries, and which log. */
+/** Position up to which a log has been converted to owed deliveries. */
 export interface RecordingCheckpoint {
   readonly logId: string;
   readonly position: Position;
 }
 
 export interface WebhookDeliveries {
-  /** null: nothing was ever recorded. */
+  /** Null if nothing was ever recorded. */
   checkpoint(): Promise<RecordingCheckpoint | null>;
 
   /**
-   * Stores what the log between two positions owes, and moves the checkpoint, in one transaction.
-   * @param recording `from` is the checkpoint as this recorder knows it; null: there is none yet.
-   * @returns false, and nothing is stored, when somebody else has moved it meanwhile.
+   * Stores the deliveries owed for the log between two positions, and advances the checkpoint, in one transaction.
+   * @param recording `from` is the checkpoint known to this recorder; null if there is none yet.
+   * @returns false, without storing anything, if another process has advanced it.
    */
   record(recording: {
     readonly logId: string;
     readonly from: Position | null;
     readonly to: Position;
     readonly owed: readonly OwedDelivery[];
-    /** Their deliveries are made by `distribute`. Default: none. */
+    /** Events whose deliveries `distribute` creates. Default: none. */
     readonly owedLater?: readonly OwedEvents[];
     readonly now: Date;
   }): Promise<boolean>;
 
   /**
-   * The oldest events of one organization whose deliveries are not made yet; null: all are made. Organizations take turns.
-   * @param after id of the organization that had the turn before; '' begins with the first.
+   * The oldest events of one organization whose deliveries have not been created; null if there are none. Organizations
+   * take turns.
+   * @param after id of the organization of the previous turn; '' starts with the first.
    */
   owedEvents(after: string): Promise<StoredOwedEvents | null>;
 
   /**
-   * Stores the next deliveries of owed events, in one transaction. Nothing is stored if another process has done so.
-   * @param distribution `isLast`: all of them are made then, and the events are dropped.
+   * Stores the next deliveries of owed events, in one transaction. Stores nothing if another process has done so.
+   * @param distribution `isLast`: these are the last deliveries, and the events are dropped.
    */
   distribute(distribution: {
     readonly of: Pick<StoredOwedEvents, 'number' | 'made'>;
@@ -166,75 +167,74 @@ export interface WebhookDeliveries {
   }): Promise<void>;
 
   /**
-   * Takes due deliveries, oldest first and at most `limit` of each endpoint: nobody else gets them until `leaseUntil`,
-   * when they are due again.
+   * Claims due deliveries, oldest first and at most `limit` for each endpoint. No other process gets them until
+   * `leaseUntil`, when they are due again.
    */
   claim(
     wanted: readonly { readonly webhookId: string; readonly limit: number }[],
     times: { readonly now: Date; readonly leaseUntil: Date },
   ): Promise<readonly ClaimedDelivery[]>;
 
-  /** Makes claimed deliveries due now: they were not tried. */
+  /** Makes claimed deliveries due now, because they were not tried. */
   release(ids: readonly string[], now: Date): Promise<void>;
 
-  /** Stores what tries came to, all in one write. */
+  /** Stores the results of tries in one write. */
   finish(tries: readonly FinishedTry[]): Promise<void>;
 
   /**
-   * When each of these endpoints failed for the first time since it last took something; those that never failed, or took
-   * something later, are left out. Told by the tries in the order in which they were stored; of those stored in one
-   * write, one that succeeded outweighs the others.
+   * Time of each endpoint's first failure since its last success. Endpoints without one are left out. Determined by the
+   * tries in the order in which they were stored; within one write, a success outweighs failures.
    */
   failingSince(webhookIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 
-  /** Deliveries among these ids, newest first and at most `limit`; ids that there are none of are passed over. */
+  /** Deliveries with these ids, newest first and at most `limit`. Unknown ids are ignored. */
   find(options: { readonly ids: readonly string[]; readonly limit: number }): Promise<readonly WebhookDelivery[]>;
 
   /**
-   * Deliveries of one endpoint, newest first. Filters look through a bounded number of them, so that a page may be empty
+   * Deliveries of one endpoint, newest first. Filters examine a bounded number of them, so that a page may be empty
    * although there is a `next`.
-   * @param after `next` of the page before.
+   * @param after `next` of the previous page.
    */
   list(options: {
     readonly webhookId: string;
     readonly limit: number;
     readonly after?: string;
     readonly state?: WebhookDeliveryState | undefined;
-    /** Of the event. */
+    /** Type of the event. */
     readonly type?: string | undefined;
   }): Promise<WebhookDeliveryPage>;
 
-  /** @returns false: another replay of the endpoint runs. */
+  /** @returns false if another replay of the endpoint is running. */
   startReplay(replay: Omit<WebhookReplay, 'state' | 'endedAt'>): Promise<boolean>;
   findReplay(id: string): Promise<CountedReplay | null>;
-  /** Those of an endpoint, newest first. */
+  /** Replays of an endpoint, newest first. */
   listReplays(options: {
     readonly webhookId: string;
     readonly limit: number;
     readonly after?: string;
   }): Promise<ReplayPage<CountedReplay>>;
-  /** Those that run, oldest first. */
+  /** Running replays, oldest first. */
   runningReplays(options: {
     readonly limit: number;
     readonly after: string | null;
   }): Promise<ReplayPage<WebhookReplay>>;
   /**
-   * Stores what the events between two places owe, and moves the place, in one transaction.
-   * @returns false, and nothing is stored, when somebody else has moved or ended it meanwhile.
+   * Stores the deliveries owed for the events between two places, and advances the place, in one transaction.
+   * @returns false, without storing anything, if another process has advanced or ended the replay.
    */
   advanceReplay(advance: {
     readonly replay: Pick<WebhookReplay, 'id' | 'place'>;
     readonly to: ReplayPlace;
     readonly owed: readonly OwedDelivery[];
-    /** It is completed. */
+    /** True if this completes the replay. */
     readonly isLast: boolean;
     readonly now: Date;
   }): Promise<boolean>;
-  /** Ends a replay that runs, and drops those of its deliveries that were not tried. */
+  /** Cancels a running replay, and drops its deliveries that were not tried. */
   cancelReplay(id: string, now: Date): Promise<void>;
-  /** How many deliveries of an endpoint are pending, counted up to `limit`. */
+  /** Number of pending deliveries of an endpoint, counted up to `limit`. */
   pendingOf(webhookId: string, limit: number): Promise<number>;
 
-  /** Makes a delivery due now, whether it has ended or not; its tries are numbered on. */
+  /** Makes a delivery due now, whether or not it has ended. The numbering of its tries continues. */
   resend(id: string, now: Date): Promise<void>;
 }

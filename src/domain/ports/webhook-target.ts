@@ -1,14 +1,14 @@
-/** PORT: the way out to customers' endpoints. Adapter: `adapters/webhook-target/http`. */
+/** PORT: outbound requests to customers' endpoints. Adapter: `adapters/webhook-target/http`. */
 export interface WebhookTarget {
-  /** Why a webhook cannot post to this URL (one phrase), or null when it can. */
+  /** The reason why a webhook cannot post to this URL, in one phrase; null if it can. */
   problemWith(url: string): Promise<string | null>;
-  /** One POST: no redirects, at most 1 kB of the answer read, refused unless every resolved address may be reached. */
+  /** Sends one POST: no redirects, at most 1 kB of the response is read, and every resolved address must be allowed. */
   post(request: WebhookPost): Promise<WebhookAnswer>;
   close(): Promise<void>;
 }
 
 export interface WebhookPost {
-  /** Organizations share no connections: those of one that hang delay no other. */
+  /** Organizations share no connections, so that hanging connections of one delay no other. */
   readonly organizationId: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -17,11 +17,11 @@ export interface WebhookPost {
 }
 
 export interface WebhookAnswer {
-  /** HTTP status; null where none came. */
+  /** HTTP status; null if there was no response. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** First 1 kB of the body, or why there was none. */
+  /** First 1 kB of the body, or the reason why there was none. */
   readonly text: string;
-  /** From `Retry-After`. */
+  /** Value of `Retry-After`, in seconds. */
   readonly retryAfterSeconds: number | null;
 }

@@ -1,6 +1,6 @@
-/** PORT: the way out to witnesses of checkpoints. Adapter: `adapters/witnesses/http`. */
+/** PORT: outbound requests to witnesses of checkpoints. Adapter: `adapters/witnesses/http`. */
 export interface Witnesses {
-  /** One POST of plain text: no redirects, bounded in time and in what is read. @throws {WitnessUnreachable} */
+  /** Sends one POST of plain text: no redirects, bounded in time and in bytes read. @throws {WitnessUnreachable} */
   post(url: string, body: string, signal: AbortSignal): Promise<WitnessAnswer>;
   close(): Promise<void>;
 }
@@ -11,7 +11,7 @@ export interface WitnessAnswer {
   readonly body: string;
 }
 
-/** There was no whole answer in time. */
+/** There was no complete response in time. */
 export class WitnessUnreachable extends Error {
   override readonly name = 'WitnessUnreachable';
 }

@@ -2,12 +2,12 @@ import type { ReputationEvent } from '../events.ts';
 import { MEASURES, type Measure } from './events.ts';
 import { REPUTATION_LEVELS, type Reputation, type Sender } from './reputation.ts';
 
-/** What became of the live bulk mail of a domain: recipients, of the last days. */
+/** Outcomes of a domain's live bulk mail over the last days, in recipients. */
 export interface ReputationCounts {
-  /** Only what came since then is counted (ISO 8601); null: it was never released. */
+  /** Only outcomes since the last release are counted (ISO 8601); null: it was never released. */
   readonly releasedAt: string | null;
   readonly delivered: number;
-  /** For a fault of the address. */
+  /** Bounced because of the address. */
   readonly bounced: number;
   readonly complained: number;
 }
@@ -15,14 +15,14 @@ export interface ReputationCounts {
 export const NO_COUNTS: ReputationCounts = { releasedAt: null, delivered: 0, bounced: 0, complained: 0 };
 
 const DAY_MS = 86_400_000;
-/** Fewer let a list that is sent once a week go unseen between two times, more keep a sender down for what is long mended. */
+/** Higher: penalizes a sender long after the cause is fixed. Lower: misses lists that are sent once a week. */
 const DAYS = 7;
 
 /** First day (UTC, `YYYY-MM-DD`) that is counted. */
 export const countedFrom = (now: Date): string =>
   new Date(now.getTime() - (DAYS - 1) * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
-/** How many of how many, and how much that is of a hundred. */
+/** A count, its total, and the percentage. */
 export interface Share {
   readonly count: number;
   readonly of: number;
@@ -38,10 +38,10 @@ export const sharesOf = ({ delivered, bounced, complained }: ReputationCounts): 
   complaints: share(complained, delivered),
 });
 
-/** Percent from which a sender is warned, slowed and paused; rising. */
+/** Percentages at which a sender is warned, slowed and paused, in ascending order. */
 export type Limits = readonly [warn: number, slow: number, pause: number];
 
-/** null: it is not judged. */
+/** Limits by measure; null if a measure is not evaluated. */
 export type ReputationLimits = Readonly<Record<Measure, Limits | null>>;
 
 const OFF = 'off';
@@ -49,7 +49,7 @@ const PERCENT = /^\d{1,3}(?:\.\d{1,6})?$/;
 
 const isRising = ([warn, slow, pause]: Limits): boolean => warn > 0 && warn <= slow && slow <= pause && pause <= 100;
 
-/** `2,4,5`, or `off`. @returns undefined: it is neither. */
+/** Parses `2,4,5` or `off`. @returns undefined if the text is neither. */
 export const readLimits = (text: string): Limits | null | undefined => {
   if (text === OFF) return null;
   const parts = text.split(',').map((part) => part.trim());
@@ -65,14 +65,22 @@ export interface EvaluateReputation extends Sender {
   readonly limits: ReputationLimits;
 }
 
-/** Sample size. Lower: one recipient weighs too much. Higher: a small sender does harm unseen. */
+/** Sample size. Lower: one recipient weighs too much. Higher: a small sender does harm unnoticed. */
 const RECIPIENTS_MIN = 200;
-/** Fewer bounces or complaints happen to everybody; with more, a small sender is stopped late. */
+/**
+ * Minimum number of bounces or complaints. Lower: penalizes what happens to everyone. Higher: stops a small sender
+ * late.
+ */
 const HAPPENINGS_MIN = 5;
-/** Hysteresis: a level ends when the rate is below this share of its limit. Nearer to 1, a rate at the limit flaps. */
+/**
+ * Hysteresis: a level ends when the rate is below this share of its limit. Closer to 1: a rate near the limit flaps.
+ */
 const RECOVERY = 0.8;
 
-/** How many of the limits hold: those that are reached, and those that were and are not left far enough behind. */
+/**
+ * Number of limits in effect: those that are reached, and earlier ones that the rate has not yet fallen far enough
+ * below.
+ */
 const levelOf = ({ count, of, percent }: Share, limits: Limits | null, before: number): number => {
   if (limits === null) return 0;
   const counts = of >= RECIPIENTS_MIN && count >= HAPPENINGS_MIN;
@@ -84,7 +92,7 @@ const levelOf = ({ count, of, percent }: Share, limits: Limits | null, before: n
 const REACHED = { 1: 'SendingWarned', 2: 'SendingSlowed', 3: 'SendingPaused' } as const;
 type Level = keyof typeof REACHED;
 
-/** The measure with the highest level. Of two with the same level, the one that is on record. */
+/** The measure with the highest level. If both have the same level, the recorded one. */
 const worstOf = (
   state: Reputation,
   shares: Readonly<Record<Measure, Share>>,
@@ -112,12 +120,12 @@ const reached = ({ domainId, organizationId }: Sender, level: Level, found: Foun
     ? { type: `Organization${REACHED[level]}`, data: { organizationId, ...found } }
     : { type: REACHED[level], data: { domainId, ...found } };
 
-/** Decides the reputation that follows from the rates. No event if it is unchanged. */
+/** Decides the reputation that follows from the rates. Emits nothing if it is unchanged. */
 export const evaluateReputation = (
   state: Reputation,
   { counts, limits, ...sender }: EvaluateReputation,
 ): readonly ReputationEvent[] => {
-  // Counted before what was released was forgotten.
+  // The counts were taken before the last release.
   if (counts.releasedAt !== state.releasedAt) return [];
   const shares = sharesOf(counts);
   const { measure, level } = worstOf(state, shares, limits);

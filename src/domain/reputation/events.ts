@@ -1,10 +1,13 @@
 import { z } from 'zod';
 
-/** `bounces`: addresses that do not exist, of all recipients that were answered for; `complaints`: of those delivered to. */
+/**
+ * `bounces`: share of nonexistent addresses among all recipients with a reply. `complaints`: share among those
+ * delivered to.
+ */
 export const MEASURES = ['bounces', 'complaints'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** What reached which limit. */
+/** The measure and the limit that it reached. */
 const found = {
   measure: z.enum(MEASURES),
   count: z.number().int(),
@@ -16,28 +19,28 @@ const domain = { domainId: z.string() };
 const organization = { organizationId: z.string() };
 
 /**
- * Streams `reputation-<domainId>` and `reputation-<organizationId>`: reputation of a sending domain by its live bulk
- * mail, and of an organization by that of all its domains.
+ * Streams `reputation-<domainId>` and `reputation-<organizationId>`: the reputation of a sending domain, based on its
+ * live bulk mail, and of an organization, based on all its domains.
  */
 export const reputationEvents = {
-  /** Nothing follows yet. */
+  /** A warning without consequences. */
   SendingWarned: z.object({ ...domain, ...found }),
-  /** Its bulk mail leaves message by message. */
+  /** Bulk mail is sent one message at a time. */
   SendingSlowed: z.object({ ...domain, ...found }),
-  /** Its bulk mail waits. */
+  /** Bulk mail is held. */
   SendingPaused: z.object({ ...domain, ...found }),
   SendingRecovered: z.object(domain),
-  /** By somebody who may: counts begin anew. */
+  /** Released by an authorized person. Counts restart. */
   SendingReleased: z.object(domain),
 
-  /** The same of all domains together. */
+  /** The same levels for all domains of an organization together. */
   OrganizationSendingWarned: z.object({ ...organization, ...found }),
   OrganizationSendingSlowed: z.object({ ...organization, ...found }),
   OrganizationSendingPaused: z.object({ ...organization, ...found }),
   OrganizationSendingRecovered: z.object(organization),
   OrganizationSendingReleased: z.object(organization),
 
-  /** By somebody who may, whatever its rates are: all its live bulk mail waits. */
+  /** All live bulk mail is held at the request of an authorized person, whatever the rates are. */
   BulkMailPaused: z.object(organization),
   BulkMailResumed: z.object(organization),
 };

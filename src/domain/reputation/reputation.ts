@@ -7,16 +7,19 @@ import type { Measure } from './events.ts';
 export const REPUTATION_LEVELS = ['good', 'warned', 'slowed', 'paused'] as const;
 export type ReputationLevel = (typeof REPUTATION_LEVELS)[number];
 
-/** Reputation of a sender of bulk mail: a domain, or an organization with all of its domains. */
+/** Reputation of a bulk sender: a domain, or an organization with all its domains. */
 export interface Reputation {
   readonly level: ReputationLevel;
-  /** Why it is not good; null: it is. */
+  /** Measure that caused the level; null if it is good. */
   readonly measure: Measure | null;
-  /** Since when it is as it is; null: always. */
+  /** Time of the last change; null if there was none. */
   readonly since: string | null;
-  /** Outcomes from before are not counted; null: all are. */
+  /** Outcomes before this time are not counted; null: all are counted. */
   readonly releasedAt: string | null;
-  /** Of an organization: since when somebody has paused its bulk mail, whatever its level is; null: nobody has. */
+  /**
+   * For an organization: time since which its bulk mail has been paused on request, whatever its level; null if it is
+   * not.
+   */
   readonly pausedSince: string | null;
 }
 
@@ -28,7 +31,7 @@ export const GOOD_REPUTATION: Reputation = {
   pausedSince: null,
 };
 
-/** Whether bulk mail waits: by its rates, or because somebody wants it to. */
+/** Whether bulk mail is held, because of its rates or on request. */
 export const isPaused = ({ level, pausedSince }: Pick<Reputation, 'level' | 'pausedSince'>): boolean =>
   level === 'paused' || pausedSince !== null;
 
@@ -36,16 +39,16 @@ export const isPaused = ({ level, pausedSince }: Pick<Reputation, 'level' | 'pau
 export const holdsBack = (state: Pick<Reputation, 'level' | 'pausedSince'>): boolean =>
   state.level === 'slowed' || isPaused(state);
 
-/** Whose live bulk mail it is about. */
+/** The sender whose live bulk mail is evaluated. */
 export interface Sender {
-  /** null: all of the organization's. */
+  /** Null for all domains of the organization. */
   readonly domainId: string | null;
   readonly organizationId: string;
 }
 
 export const senderIdOf = ({ domainId, organizationId }: Sender): string => domainId ?? organizationId;
 
-/** The same, of an event. */
+/** The sender id of an event. */
 export const senderIdIn = ({ data }: ReputationEvent): string =>
   'domainId' in data ? data.domainId : data.organizationId;
 
@@ -80,7 +83,7 @@ export const reputation: Aggregate<Reputation, ReputationEvent> = {
   },
 };
 
-/** Restores a good reputation. One that is good already is left as it is. */
+/** Restores a good reputation. Emits nothing if it is good already. */
 export const releaseSending = (
   { level }: Reputation,
   { domainId, organizationId }: Sender,
@@ -91,7 +94,7 @@ export const releaseSending = (
     : [{ type: 'SendingReleased', data: { domainId } }];
 };
 
-/** Pauses all bulk mail of an organization, or resumes it. The same again is nothing. */
+/** Pauses or resumes all bulk mail of an organization. The same state is no change. */
 export const pauseBulkMail = (
   { pausedSince }: Reputation,
   { organizationId, paused }: Pick<Sender, 'organizationId'> & { readonly paused: boolean },

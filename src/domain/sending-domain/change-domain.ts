@@ -13,11 +13,14 @@ export interface RegisterDomain {
   readonly dkim: readonly DkimKey[];
   /** Whether another organization has verified the name. */
   readonly takenByAnother: boolean;
-  /** Whether names below it are registered by anybody. Absent: they are not. */
+  /** Whether anyone can register names below it. Absent: no. */
   readonly isPublicSuffix?: boolean;
 }
 
-/** A domain that was deleted may be registered again. @throws {DomainError} `domain_already_exists`, `domain_is_public_suffix`. */
+/**
+ * Registers a domain. A deleted one may be registered again. @throws {DomainError} `domain_already_exists`,
+ * `domain_is_public_suffix`.
+ */
 export const registerDomain = (
   state: SendingDomain,
   { takenByAnother, isPublicSuffix, dkim, ...domain }: RegisterDomain,
@@ -46,8 +49,8 @@ export interface RotateDkim {
 }
 
 /**
- * Gives the domain new keys beside those that sign; they take over once they are seen in the DNS. Keys that wait for
- * that already have signed nothing and are forgotten.
+ * Adds new keys to those that sign. They take over once they are seen in the DNS. Earlier pending keys have signed
+ * nothing and are dropped.
  * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const rotateDkim = (
@@ -60,9 +63,9 @@ export const rotateDkim = (
 
 export interface ChangeDomain {
   readonly organizationId: string;
-  /** Absent: it stays as it is. */
+  /** Absent: unchanged. */
   readonly branding?: Branding | null;
-  /** What is absent stays as it is. */
+  /** Absent fields are unchanged. */
   readonly tracking?: Partial<Tracking>;
 }
 
@@ -84,7 +87,7 @@ const changeTracking = (
   return isSame ? [] : [{ type: 'DomainTrackingChanged', data: { domainId, tracking } }];
 };
 
-/** Settings that it has already change nothing. @throws {DomainError} `not_found`, `other_organization`. */
+/** Changes settings. Equal values are no change. @throws {DomainError} `not_found`, `other_organization`. */
 export const changeDomain = (state: SendingDomain, command: ChangeDomain): readonly SendingDomainEvent[] => {
   const domain = requireOwnDomain(state, command.organizationId);
   return [...changeBranding(domain, command), ...changeTracking(domain, command)];
@@ -98,9 +101,9 @@ export interface DeleteDomain {
 }
 
 /**
- * Ends the domain, the keys bound to it, and its hold on the name.
- * @throws {DomainError} `not_found`, `other_organization`; `permission_missing` where it would end a key that the caller may
- * not touch.
+ * Deletes the domain, ends its keys and frees its name.
+ * @throws {DomainError} `not_found`, `other_organization`; `permission_missing` if it would end a key that the caller
+ * may not change.
  */
 export const deleteDomain = (
   state: SendingDomain,
@@ -111,7 +114,7 @@ export const deleteDomain = (
   return [{ type: 'DomainDeleted', data: { domainId, name } }];
 };
 
-/** While mail is captured nothing has to be proved. Verified once; a verification that counts is not repeated. */
+/** Verifies without proof while mail is captured. Emits nothing if the domain is already verified. */
 export const verifyByCapture = (domain: ExistingSendingDomain): readonly SendingDomainEvent[] =>
   lifeOf(domain, true) === 'verified'
     ? []

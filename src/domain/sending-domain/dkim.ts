@@ -1,16 +1,16 @@
 import type { DkimKey } from './events.ts';
 
-/** Keys that were made together: RSA, which decides, and Ed25519. */
+/** Keys that were made together: RSA, which determines the state, and Ed25519. */
 export interface DkimPair {
   readonly keys: readonly DkimKey[];
   readonly addedAt: string;
-  /** null: not yet. */
+  /** Null until it signs. */
   readonly activatedAt: string | null;
-  /** Selectors of those that sign: their records were seen. */
+  /** Selectors of the keys that sign, because their records were seen. */
   readonly signing: readonly string[];
 }
 
-/** Keys that sign no more; mail under way may still be verified by them. */
+/** Keys that no longer sign, but may still verify mail in transit. */
 export interface RetiredDkimPair {
   readonly selectors: readonly string[];
   readonly safeToRemoveAt: string;
@@ -18,13 +18,13 @@ export interface RetiredDkimPair {
 
 export interface DomainDkim {
   readonly active: DkimPair | null;
-  /** Waits for its RSA record to be seen, then takes the active pair's place. */
+  /** Waits until its RSA record is seen, then replaces the active pair. */
   readonly pending: DkimPair | null;
   /** Latest first. */
   readonly retired: readonly RetiredDkimPair[];
 }
 
-/** A rotation has to be published first, so more in a week are nobody's need; each costs what every process remembers. */
+/** Each rotation must be published first, so nobody needs more in a week. Every process holds them in memory. */
 const RETIRED_MAX = 10;
 
 export const firstDkim = (keys: readonly DkimKey[], addedAt: string): DomainDkim =>
@@ -44,7 +44,7 @@ const retire = ({ active, retired }: DomainDkim, safeToRemoveAt: string | null):
   return [{ selectors, safeToRemoveAt }, ...retired].slice(0, RETIRED_MAX);
 };
 
-/** @param activated selectors that sign from now on. */
+/** Starts signing. @param activated selectors that sign from now on. */
 export const activateDkim = (
   dkim: DomainDkim,
   activated: { readonly selectors: readonly string[]; readonly safeToRemoveAt: string | null },
@@ -61,7 +61,7 @@ export const activateDkim = (
   };
 };
 
-/** The key without whose record mail of the domain is not believed everywhere. */
+/** The RSA key. Without its record, some receivers cannot verify the domain's mail. */
 export const rsaOf = ({ keys }: Pick<DkimPair, 'keys'>): DkimKey | undefined =>
   keys.find(({ algorithm }) => algorithm === 'rsa-sha256');
 
@@ -69,13 +69,13 @@ export const rsaOf = ({ keys }: Pick<DkimPair, 'keys'>): DkimKey | undefined =>
 export const decidingPair = ({ active, pending }: DomainDkim): DkimPair | null => active ?? pending;
 
 /**
- * The keys that mail is signed by: those whose records were seen, RSA first. While mail is captured nobody looks, and the
- * keys sign that would if all was published: what is seen is what would leave.
+ * The keys that sign mail: those whose records were seen, RSA first. While mail is captured nobody verifies it, so
+ * pending keys sign: captured mail looks like mail that would be sent.
  */
 export const signingKeys = ({ active, pending }: DomainDkim, capturing: boolean): readonly DkimKey[] => {
   if (active !== null) return active.keys.filter(({ selector }) => active.signing.includes(selector));
   return capturing ? (pending?.keys ?? []) : [];
 };
 
-/** RFC 6376 §3.6.2.1. */
+/** Host of a key record (RFC 6376 §3.6.2.1). */
 export const dkimHost = (name: string, selector: string): string => `${selector}._domainkey.${name}`;

@@ -4,7 +4,7 @@ import type { DomainNameEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { VerificationMethod } from './events.ts';
 
-/** Which domain has proved the name; the latest proof counts. */
+/** The domain that has proved ownership of the name. The latest proof applies. */
 export type DomainName =
   | { readonly status: 'free' }
   | { readonly status: 'taken'; readonly domainId: string; readonly method: VerificationMethod };
@@ -12,11 +12,11 @@ export type DomainName =
 export interface Claim {
   readonly domainId: string;
   readonly capturing: boolean;
-  /** A domain that proved the name once and does not hold it any more: it was deleted. */
+  /** A domain that proved the name but no longer holds it, because it was deleted. */
   readonly formerHolder: string | null;
 }
 
-/** A name taken while mail was captured is nobody's once it is not. */
+/** Whether the name is taken. A name taken while mail was captured is free again once it is not. */
 export const isTakenByAnother = (name: DomainName, { domainId, capturing, formerHolder }: Claim): boolean =>
   name.status === 'taken' &&
   name.domainId !== domainId &&
@@ -38,7 +38,7 @@ export const domainName: Aggregate<DomainName, DomainNameEvent> = {
   },
 };
 
-/** Gives the name up, if the domain holds it: somebody else may prove it now. */
+/** Releases the name if the domain holds it, so that others may prove it. */
 export const releaseName = (
   state: DomainName,
   { name, domainId }: { readonly name: string; readonly domainId: string },
@@ -54,7 +54,7 @@ export interface TakeName {
   readonly formerHolder: string | null;
 }
 
-/** The name goes to the first domain that proves it. @throws {DomainError} `domain_already_exists`. */
+/** Assigns the name to the first domain that proves it. @throws {DomainError} `domain_already_exists`. */
 export const takeName = (state: DomainName, { formerHolder, ...claim }: TakeName): readonly DomainNameEvent[] => {
   if (isTakenByAnother(state, { ...claim, capturing: claim.method === 'capture', formerHolder })) {
     throw new DomainError(

@@ -6,19 +6,19 @@ import type { DkimPair } from './dkim.ts';
 import type { RecordKind, RecordSeen, RecordState } from './events.ts';
 import { type ExistingSendingDomain, lifeOf } from './sending-domain.ts';
 
-/** What the DNS says of a domain's mail. */
+/** DNS state of a domain's mail records. */
 export interface DomainRecords {
   readonly spf: RecordState;
-  /** Of the RSA key that signs, or is to. */
+  /** State of the RSA key that signs, or will sign. */
   readonly dkim: RecordState;
   readonly dmarc: RecordState;
-  /** Each record by itself. */
+  /** State of each record. */
   readonly records: readonly RecordSeen[];
-  /** When this was first seen, or seen again by somebody who asked; null: nobody has looked yet. */
+  /** Time of the check that first found this state, or of the last requested check; null if none was made. */
   readonly checkedAt: string | null;
 }
 
-/** Nobody has looked yet. */
+/** State before the first check. */
 export const RECORDS_UNKNOWN: DomainRecords = {
   spf: 'unknown',
   dkim: 'unknown',
@@ -45,14 +45,14 @@ export const domainRecords: Aggregate<DomainRecords, DomainRecordsEvent> = {
 export interface CheckRecords {
   readonly domainId: string;
   readonly records: readonly RecordSeen[];
-  /** Host of the key record that counts; null: there is none. */
+  /** Host of the key record that determines the state; null if there is none. */
   readonly dkimHost: string | null;
-  /** Somebody asked: that it was looked at is worth a note although nothing is new. */
+  /** True if the check was requested. It is then recorded even if nothing has changed. */
   readonly isAsked: boolean;
   readonly now: string;
 }
 
-/** Within it a repeated request gets the same answer without an event. Shorter lets polling fill the log. */
+/** A repeated request within this time gets the same response without an event. Lower: polling fills the log. */
 const NOTED_AGAIN_MS = 60_000;
 
 const same = (a: readonly RecordSeen[], b: readonly RecordSeen[]): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -60,11 +60,11 @@ const same = (a: readonly RecordSeen[], b: readonly RecordSeen[]): boolean => JS
 const isOld = (checkedAt: string | null, now: string): boolean =>
   checkedAt === null || Date.parse(now) - Date.parse(checkedAt) >= NOTED_AGAIN_MS;
 
-/** Answers come in any order; a name server that turns them round says nothing new. */
+/** Sorts the values, because name servers rotate the order of their answers. */
 const inOrder = (records: readonly RecordSeen[]): RecordSeen[] =>
   records.map((record) => ({ ...record, seen: record.seen.toSorted() }));
 
-/** Notes what was seen where it is not what was seen before. */
+/** Records a check if its result differs from the previous one. */
 export const checkRecords = (
   state: DomainRecords,
   { domainId, records, dkimHost, isAsked, now }: CheckRecords,
@@ -86,20 +86,20 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** First checks while records are waited for: a record that is published at once is found within minutes. */
+/** Times of the first checks while records are awaited: a record that is published at once is found within minutes. */
 const EAGER_MS: readonly number[] = [1, 3, 8, 23].map((minutes) => minutes * MINUTE_MS);
-/** After those. Shorter asks for nothing, longer leaves people waiting. */
+/** Interval of later checks. Higher: people wait longer. Lower: needless queries. */
 const WAITING_EVERY_MS = HOUR_MS;
-/** What was not published by then is not waited for. */
+/** Records that are not published by then are no longer awaited. */
 const WAITING_MAX_MS = 14 * DAY_MS;
-/** Longer sees later that a record is gone; shorter asks servers that have nothing new. */
+/** Higher: a lost record is noticed later. Lower: queries servers that have nothing new. */
 const VERIFIED_EVERY_MS = 6 * HOUR_MS;
-/** Somebody is mending it; longer leaves it in trouble although it is mended. */
+/** The owner is probably fixing the records. Higher: the domain stays degraded although it is fixed. */
 const DEGRADED_EVERY_MS = 15 * MINUTE_MS;
 
 const PHASES = 2 ** 32;
 
-/** Where in each period a domain has its turn: as if at random, so that not all are looked at together. */
+/** Offset of a domain's checks within each period. Pseudo-random, so that the checks are spread. */
 const phaseMs = (domainId: string, everyMs: number): number =>
   Math.floor((sha256(domainId).readUInt32BE(0) / PHASES) * everyMs);
 
@@ -108,7 +108,7 @@ const steady = (domainId: string, everyMs: number, afterMs: number): number => {
   return (Math.floor((afterMs - phase) / everyMs) + 1) * everyMs + phase;
 };
 
-/** null: it has been waited for long enough. */
+/** Null once the wait has ended. */
 const waiting = (since: string, afterMs: number): number | null => {
   const sinceMs = Date.parse(since);
   const eager = EAGER_MS.map((ms) => sinceMs + ms).find((ms) => ms > afterMs);
@@ -139,8 +139,8 @@ const ofLife = (domain: ExistingSendingDomain, afterMs: number): number | null =
 };
 
 /**
- * When the records of a domain are looked at next by itself, in milliseconds since 1970: the first of its times that is
- * after `afterMs`. It follows from the domain alone. null: only when somebody asks.
+ * Time of the next automatic check of a domain's records, in milliseconds since 1970: the first of its times after
+ * `afterMs`. It depends only on the domain. Null if the records are only checked on request.
  */
 export const nextCheckMs = (domain: ExistingSendingDomain, afterMs: number): number | null => {
   if (domain.status === 'deleted') return null;

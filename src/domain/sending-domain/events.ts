@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-/** `capture`: nothing leaves the machine, so nothing had to be proved. */
+/** `capture`: no mail leaves the machine, so no proof was needed. */
 const verificationMethod = z.enum(['capture', 'dns']);
 export type VerificationMethod = z.infer<typeof verificationMethod>;
 
-/** The public half of a key that signs mail, and where the other half is. */
+/** Public half of a key that signs mail, and a reference to its private half. */
 const dkimKey = z.object({
   /** A label that no other key of the name ever has. */
   selector: z.string(),
@@ -16,13 +16,13 @@ const dkimKey = z.object({
 });
 export type DkimKey = Readonly<z.infer<typeof dkimKey>>;
 
-/** How pages for recipients show the sender. */
+/** Presentation of the sender on pages for recipients. */
 const branding = z.object({
-  /** null: the domain's name. */
+  /** Null to use the domain's name. */
   name: z.string().nullable(),
-  /** `#rrggbb`, lower case; null: the colour of the service. */
+  /** `#rrggbb`, lower case; null to use the service's colour. */
   color: z.string().nullable(),
-  /** https; null: no picture, and nothing is loaded from anywhere. */
+  /** An https URL; null for no picture, so that nothing is loaded from elsewhere. */
   logoUrl: z.string().nullable(),
 });
 export type Branding = Readonly<z.infer<typeof branding>>;
@@ -32,51 +32,54 @@ export const sendingDomainEvents = {
     domainId: z.string(),
     /** A-labels, lower case. */
     name: z.string(),
-    /** To be published as TXT by the owner of the name. */
+    /** The owner of the name must publish it as TXT. */
     token: z.string(),
-    /** Its first keys. */
+    /** Initial keys. */
     dkim: z.array(dkimKey),
   }),
-  /** For the first time, or again once lost records are back. */
+  /** Recorded on the first verification, and again when lost records are back. */
   DomainVerified: z.object({ domainId: z.string(), name: z.string(), method: verificationMethod }),
-  /** A record it needs is gone or wrong. It goes on sending until `failsAt`. */
+  /** A required record is missing or wrong. The domain may send until `failsAt`. */
   DomainDegraded: z.object({
     domainId: z.string(),
     name: z.string(),
     failsAt: z.string(),
-    /** Hosts of the records that are gone or wrong. */
+    /** Hosts of the records that are missing or wrong. */
     records: z.array(z.string()),
   }),
-  /** Nothing came back in time: it sends no more until it is verified again, and others may prove the name. */
+  /**
+   * The records were not restored in time. The domain cannot send until it is verified again, and others may prove the
+   * name.
+   */
   DomainFailed: z.object({ domainId: z.string(), name: z.string() }),
-  /** They sign once the first of them is seen in the DNS; in place of keys that waited for that. */
+  /** The keys sign once the first of them is seen in the DNS. They replace keys that were waiting for that. */
   DkimKeysAdded: z.object({ domainId: z.string(), keys: z.array(dkimKey).min(1) }),
-  /** Exactly these sign from now on, all of one pair. */
+  /** Only these keys sign from now on. They belong to one pair. */
   DkimKeysActivated: z.object({
     domainId: z.string(),
     selectors: z.array(z.string()).min(1),
-    /** Until when the records of the pair before are needed, where another pair takes over. */
+    /** Time until which the records of the previous pair are needed, if another pair takes over. */
     safeToRemoveAt: z.string().nullable(),
   }),
-  /** The private halves of keys that sign no more are gone from the vault. */
+  /** The private halves of keys that no longer sign were deleted from the vault. */
   DkimKeysDestroyed: z.object({
     domainId: z.string(),
     keys: z.array(z.object({ selector: z.string(), secretId: z.string() })).min(1),
   }),
-  /** null: pages for recipients show its name alone, in the colours of the service. */
+  /** Null: pages for recipients show only the domain's name, in the service's colours. */
   DomainBrandingChanged: z.object({ domainId: z.string(), branding: branding.nullable() }),
-  /** What is tracked of its mail from now on, unless a message says otherwise. */
+  /** New default for tracking the domain's mail. Messages can override it. */
   DomainTrackingChanged: z.object({
     domainId: z.string(),
     tracking: z.object({ opens: z.boolean(), clicks: z.boolean() }),
   }),
-  /** Ends the keys that are bound to it; the name is free again. */
+  /** Ends the keys that are bound to the domain. The name is free again. */
   DomainDeleted: z.object({ domainId: z.string(), name: z.string() }),
 };
 
 /**
- * `unknown`: never looked for, or the resolver did not answer. `include_broken`: of SPF, right in itself, but what the
- * operator of this service has to publish for it is not there or wrong.
+ * `unknown`: never checked, or the resolver did not answer. `include_broken`: an SPF record that is correct, but
+ * includes a record of this service's operator that is missing or wrong.
  */
 const recordState = z.enum(['valid', 'missing', 'invalid', 'include_broken', 'unknown']);
 export type RecordState = z.infer<typeof recordState>;
@@ -88,28 +91,28 @@ const recordSeen = z.object({
   kind: z.enum(RECORD_KINDS),
   host: z.string(),
   state: recordState,
-  /** One sentence: what is wrong. */
+  /** The problem, in one sentence. */
   problem: z.string().nullable(),
-  /** What the DNS answered, without addresses and shortened (`diagnosis/shown-value.ts`). */
+  /** DNS answers, without addresses and shortened (`diagnosis/shown-value.ts`). */
   seen: z.array(z.string()),
 });
 export type RecordSeen = Readonly<z.infer<typeof recordSeen>>;
 
-/** Stream `domainRecords-<domainId>`: what was seen in the DNS, whenever it is not what was seen before. */
+/** Stream `domainRecords-<domainId>`: DNS checks whose result differs from the previous one. */
 export const domainRecordsEvents = {
   DomainRecordsChecked: z.object({
     domainId: z.string(),
     spf: recordState,
     dkim: recordState,
     dmarc: recordState,
-    /** Each record by itself. */
+    /** State of each record. */
     records: z.array(recordSeen),
   }),
 };
 
-/** Stream `domainName-<name>`: who has proved that the name is theirs. */
+/** Stream `domainName-<name>`: the domain that has proved ownership of the name. */
 export const domainNameEvents = {
   DomainNameTaken: z.object({ name: z.string(), domainId: z.string(), method: verificationMethod }),
-  /** The domain that had proved it no longer can. */
+  /** The domain can no longer prove the name. */
   DomainNameReleased: z.object({ name: z.string(), domainId: z.string() }),
 };

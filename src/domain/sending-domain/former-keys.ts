@@ -3,23 +3,23 @@ import type { SendingDomainEvent } from '../events.ts';
 import type { DkimKey } from './events.ts';
 import { type SendingDomain, sendingDomain } from './sending-domain.ts';
 
-/** A key that mail is signed by no more, whose private half is still in the vault. */
+/** A key that no longer signs mail, whose private half is still in the vault. */
 export interface FormerKey {
   readonly selector: string;
   readonly secretId: string;
-  /** Nobody can want to sign by it after this (ISO 8601). */
+  /** Time after which no mail can need it (ISO 8601). */
   readonly neededUntil: string;
 }
 
-/** A domain, registered or deleted, with the keys that it had. */
+/** A domain, registered or deleted, with its former keys. */
 export interface DomainWithFormerKeys {
   readonly domain: SendingDomain;
   readonly former: readonly FormerKey[];
 }
 
 /**
- * How long a key is kept that was given up without another taking over: mail may be in the hands of a worker that has not
- * heard of it. Shorter makes such mail wait for another attempt; longer leaves a key lying about that nobody needs.
+ * Retention of a key that was given up without a successor, because a worker that does not know yet may be sending
+ * mail. Higher: keeps a key that nobody needs. Lower: such mail has to wait for another attempt.
  */
 const KEPT_MS = 24 * 3_600_000;
 
@@ -29,13 +29,16 @@ const keysOf = (domain: SendingDomain): readonly DkimKey[] => {
   return [...(active?.keys ?? []), ...(pending?.keys ?? [])];
 };
 
-/** Where another pair has taken over, as long as the records of the pair before are needed. */
+/** If another pair has taken over, the time until which the records of the previous pair are needed. */
 const neededUntil = (event: SendingDomainEvent, occurredAt: string): string => {
   const overlap = event.type === 'DkimKeysActivated' ? event.data.safeToRemoveAt : null;
   return overlap ?? new Date(Date.parse(occurredAt) + KEPT_MS).toISOString();
 };
 
-/** The stream of a domain, read for what it has given up: rotated keys, those that never signed, all when it is deleted. */
+/**
+ * Folds a domain's stream into the keys that it gave up: rotated keys, keys that never signed, and all keys on
+ * deletion.
+ */
 export const formerKeys: Aggregate<DomainWithFormerKeys, SendingDomainEvent> = {
   category: sendingDomain.category,
   initial: { domain: sendingDomain.initial, former: [] },
@@ -54,6 +57,6 @@ export const formerKeys: Aggregate<DomainWithFormerKeys, SendingDomainEvent> = {
   },
 };
 
-/** Keys that are not needed any more. @param now ISO 8601. */
+/** Keys that are no longer needed. @param now ISO 8601. */
 export const unneededKeys = ({ former }: DomainWithFormerKeys, now: string): readonly FormerKey[] =>
   former.filter((key) => key.neededUntil <= now);

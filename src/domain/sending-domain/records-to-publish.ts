@@ -3,25 +3,25 @@ import { type DkimPair, decidingPair, dkimHost } from './dkim.ts';
 import type { DkimKey, RecordKind } from './events.ts';
 import { type ExistingSendingDomain, verificationRecord } from './sending-domain.ts';
 
-/** A TXT record holds strings of at most so many octets (RFC 1035 §3.3). */
+/** Maximum length of a string in a TXT record, in octets (RFC 1035 §3.3). */
 const STRING_OCTETS_MAX = 255;
 
-/** A value as name servers' own files have it: strings in quotes that are read as one (RFC 6376 §3.6.2.2). */
+/** The value in zone file syntax: quoted strings that are concatenated when read (RFC 6376 §3.6.2.2). */
 export const inStrings = (value: string): string =>
   (value.match(new RegExp(`.{1,${STRING_OCTETS_MAX}}`, 'g')) ?? []).map((part) => `"${part}"`).join(' ');
 
 export const isLong = (value: string): boolean => value.length > STRING_OCTETS_MAX;
 
-/** As much as tells values apart; a longer one costs room in the log and in every process. */
+/** Enough to tell values apart. Higher: more space in the log and in every process. */
 const SHOWN_CHARACTERS_MAX = 500;
-/** Of one answer. Five show the problem as well as more would. */
+/** Number of values kept from one answer. Five show the problem as well as more would. */
 const SHOWN_VALUES_MAX = 5;
-/** Room for a key in strings and what is to be done with it. */
+/** Room for a key split into strings, and the remedy. */
 const SENTENCE_CHARACTERS_MAX = 1000;
-/** In a sentence. */
+/** Length of a value quoted in a sentence. */
 const TOLD_CHARACTERS_MAX = 120;
 
-/** Mailboxes, as in the `rua` of DMARC: personal data stays out of the log. */
+/** Local parts of mailboxes, as in the `rua` of DMARC, are removed to keep personal data out of the log. */
 const LOCAL_PART = /[^\s:;,"'<>@]+@/g;
 const CONTROL = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
@@ -30,18 +30,18 @@ const shortened = (text: string, charactersMax: number): string =>
 
 const cleaned = (text: string): string => text.replace(CONTROL, '\u{fffd}').replace(LOCAL_PART, '…@');
 
-/** More than is kept is not even read: a name server may send 64 kB. */
+/** Reads only as much as is kept: a name server may send 64 kB. */
 const kept = (text: string, charactersMax: number): string =>
   shortened(cleaned(text.slice(0, charactersMax + 1)), charactersMax);
 
-/** What the DNS answered, as it may be kept and shown: short, without mailboxes and control characters. */
+/** DNS answers in the form in which they are stored and shown: short, without mailboxes and control characters. */
 export const shownValues = (texts: readonly string[]): readonly string[] =>
   texts.slice(0, SHOWN_VALUES_MAX).map((text) => kept(text, SHOWN_CHARACTERS_MAX));
 
 /** The same for a sentence, in quotes. */
 export const told = (text: string): string => `"${kept(text, TOLD_CHARACTERS_MAX)}"`;
 
-/** One sentence of words that came from elsewhere in part. */
+/** Forms a sentence from words that are partly from outside. */
 export const asSentence = (words: string): string =>
   kept(`${words.charAt(0).toUpperCase()}${words.slice(1)}.`, SENTENCE_CHARACTERS_MAX);
 
@@ -49,19 +49,19 @@ const QUOTE = /["“”'\\]/;
 export const hasQuotes = (text: string): boolean => QUOTE.test(text);
 export const withoutQuotes = (text: string): string => text.replace(/["“”'\\]/g, '').trim();
 
-/** One record that the owner of the name is to publish. */
+/** A record that the owner of the name must publish. */
 export interface RecordToPublish {
   readonly kind: RecordKind;
   readonly type: 'TXT' | 'CNAME';
   readonly host: string;
   readonly value: string;
-  /** Without it the domain is not verified, or does not stay so. */
+  /** Whether the domain needs it to be verified and to stay so. */
   readonly required: boolean;
-  /** What it is for and what to mind, in a sentence or two. */
+  /** Purpose and caveats, in a sentence or two. */
   readonly advice: string;
-  /** Of `dkim` records: the key. */
+  /** Key of a `dkim` record. */
   readonly key?: DkimKey;
-  /** Of the `spf` record: the name, in lower case, that it has to include; null: none. */
+  /** Name (lower case) that the `spf` record must include; null: none. */
   readonly includes?: string | null;
 }
 
@@ -75,7 +75,7 @@ const ownership = (domain: Domain): RecordToPublish => ({
   advice: 'Proves that the name is yours. It has to stay.',
 });
 
-/** RFC 6376 §3.6.1; RFC 8463 §4. */
+/** Value of a key record (RFC 6376 §3.6.1, RFC 8463 §4). */
 export const dkimValue = ({ algorithm, publicKey }: DkimKey): string =>
   `v=DKIM1; k=${algorithm === 'rsa-sha256' ? 'rsa' : 'ed25519'}; p=${publicKey}`;
 
@@ -106,7 +106,7 @@ const dkim = (name: string, pair: DkimPair, isRequired: boolean): readonly Recor
     };
   });
 
-/** Where reports of mail that could not be delivered go; in the domain's own name, so that SPF is aligned with it. */
+/** Host that receives reports about undelivered mail. It is below the domain, so that SPF is aligned. */
 export const returnPathHost = (name: string): string => `bounces.${name}`;
 
 const returnPath = (name: string, bounceDomain: string): RecordToPublish => ({
@@ -149,15 +149,15 @@ const dmarc = (name: string): RecordToPublish => ({
     'Says what receivers should do with mail that proves to be nobody’s: begin with `p=none`, go on to `quarantine` or `reject` when reports (`rua=mailto:…`) show that all your mail passes. A policy of a name above counts too.',
 });
 
-/** What the records of a domain depend on besides the domain. */
+/** Hosts of this service that appear in the records. */
 export interface ServiceHosts {
-  /** Where bounces come back to; null: nowhere. */
+  /** Domain to which bounces are returned; null: none. */
   readonly bounceDomain: string | null;
-  /** What tracking hosts lead to (`trackingTarget`); null: the service has no name. */
+  /** Target of tracking hosts (`trackingTarget`); null if the service has no host name. */
   readonly trackingTarget: string | null;
 }
 
-/** All records of a domain, what is required first. */
+/** All records of a domain, required ones first. */
 export const recordsToPublish = (
   domain: Domain,
   { bounceDomain, trackingTarget }: ServiceHosts,
@@ -170,7 +170,7 @@ export const recordsToPublish = (
     ...[active, pending].flatMap((pair) => (pair === null ? [] : dkim(name, pair, pair === required))),
     ...(bounceDomain === null ? [] : [returnPath(name, bounceDomain)]),
     ...(trackingTarget === null || trackingTarget === trackingHost(name) ? [] : [tracking(name, trackingTarget)]),
-    // A record that includes itself is none that receivers can use (RFC 7208 §4.6.4).
+    // A record that includes itself is unusable for receivers (RFC 7208 §4.6.4).
     spf(name, bounceDomain?.toLowerCase() === name ? null : bounceDomain),
     dmarc(name),
   ];

@@ -8,7 +8,7 @@ import { NO_TRACKING, type Tracking } from '../tracking/tracking.ts';
 import { activateDkim, addDkim, type DomainDkim, firstDkim } from './dkim.ts';
 import type { Branding, VerificationMethod } from './events.ts';
 
-/** A verified domain of which a required record is gone or wrong, or was for too long. */
+/** State of a verified domain with a required record that is missing or wrong, or was for too long. */
 export type DomainTrouble =
   | { readonly status: 'degraded'; readonly since: string; readonly failsAt: string }
   | { readonly status: 'failed'; readonly since: string };
@@ -20,23 +20,25 @@ export interface ExistingSendingDomain {
   readonly name: string;
   readonly token: string;
   readonly createdAt: string;
-  /** How it was last verified; null while pending. */
+  /** Last verification; null while pending. */
   readonly verification: { readonly method: VerificationMethod; readonly verifiedAt: string } | null;
   readonly trouble: DomainTrouble | null;
   readonly dkim: DomainDkim;
-  /** How pages for recipients show the sender; null: by the domain's name. */
+  /** Presentation of the sender on pages for recipients; null to use only the domain's name. */
   readonly branding: Branding | null;
-  /** Of its mail, unless a message says otherwise. */
+  /** Default for its mail; messages can override it. */
   readonly tracking: Tracking;
 }
 
 export type SendingDomain = { readonly status: 'absent' } | ExistingSendingDomain;
 
-/** One organization has a name once: the id follows from both, so the log itself refuses the second. */
+/**
+ * Derived from organization and name, so that the log itself rejects a second registration by the same organization.
+ */
 export const sendingDomainId = (organizationId: string, name: string): string =>
   formatId('dom', sha256(`${organizationId}\0${name}`));
 
-/** TXT record that proves ownership. */
+/** The TXT record that proves ownership. */
 export const verificationRecord = (domain: { name: string; token: string }): { host: string; value: string } => ({
   host: `_outbox.${domain.name}`,
   value: `outbox-verification=${domain.token}`,
@@ -45,13 +47,13 @@ export const verificationRecord = (domain: { name: string; token: string }): { h
 export const DOMAIN_LIVES = ['pending', 'verified', 'degraded', 'failed'] as const;
 export type DomainLife = (typeof DOMAIN_LIVES)[number];
 
-/** A verification by capture counts only while mail is captured, and nothing is in trouble then. */
+/** State of a domain. A verification by capture is valid only while mail is captured; records do not matter then. */
 export const lifeOf = ({ verification, trouble }: ExistingSendingDomain, capturing: boolean): DomainLife => {
   if (verification === null || (!capturing && verification.method !== 'dns')) return 'pending';
   return capturing || trouble === null ? 'verified' : trouble.status;
 };
 
-/** Whether live mail may be sent from it. */
+/** Whether live mail may be sent from the domain. */
 export const isVerified = (domain: ExistingSendingDomain, capturing: boolean): boolean => {
   const life = lifeOf(domain, capturing);
   return life === 'verified' || life === 'degraded';
@@ -94,14 +96,17 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
       case 'DomainTrackingChanged':
         return { ...state, tracking: event.data.tracking };
       case 'DkimKeysDestroyed':
-        return state; // of keys that it has no more: `former-keys.ts`
+        return state; // see `former-keys.ts`: the state no longer contains these keys
       default:
         return event satisfies never;
     }
   },
 };
 
-/** The domain, if it is the caller's and was not deleted. @throws {DomainError} `not_found`, `other_organization`. */
+/**
+ * Returns the domain if it belongs to the caller and was not deleted. @throws {DomainError} `not_found`,
+ * `other_organization`.
+ */
 export const requireOwnDomain = (state: SendingDomain, organizationId: string): ExistingSendingDomain => {
   const domain = requireOwn(state, organizationId, 'domain');
   if (domain.status === 'deleted') throw new DomainError('not_found', 'domain not found');

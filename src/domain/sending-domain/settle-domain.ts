@@ -6,20 +6,20 @@ import { type ExistingSendingDomain, lifeOf, verificationRecord } from './sendin
 const HOUR_MS = 3_600_000;
 
 /**
- * How long a domain goes on sending without a record it needs. Shorter ends mail over a mistake made on a Friday; longer
- * sends mail that receivers do not believe, and lets a former owner of the name go on sending from it.
+ * Time for which a domain may send without a required record. Higher: sends mail that receivers distrust, and lets a
+ * former owner of the name continue to send. Lower: a mistake made on a Friday stops mail.
  */
 const FAILS_AFTER_MS = 72 * HOUR_MS;
 
 /**
- * How long the records of keys that sign no more are needed. Receivers verify when they accept, which the longest time
- * to live puts off by days, and again when they judge what comes back; shorter fails such mail, longer keeps an old key
- * in use.
+ * Time for which the records of retired keys are needed. Receivers verify on acceptance, which the longest time to live
+ * delays by days, and again when they evaluate returned mail. Higher: keeps old keys usable. Lower: such mail fails
+ * verification.
  */
 const SAFE_TO_REMOVE_AFTER_MS = 7 * 24 * HOUR_MS;
 
 export interface Look {
-  /** What the DNS was seen to say, of this registration of the domain. */
+  /** DNS results for this registration of the domain. */
   readonly records: readonly RecordSeen[];
   readonly token: string;
   readonly now: string;
@@ -40,14 +40,16 @@ const rsaIsValid = (pair: DkimPair | null, { ofKey }: States): pair is DkimPair 
   return key !== undefined && ofKey(key) === 'valid';
 };
 
-/** The deciding key signs on whatever its record says for now; the other only while its record is there. */
+/**
+ * The RSA key keeps signing whatever its record's current state. The other key signs only while its record is present.
+ */
 const signs = (key: DkimKey, pair: DkimPair, { ofKey }: States): boolean => {
   const state = ofKey(key);
   const signed = pair.signing.includes(key.selector);
   return state === 'valid' || (signed && (state === 'unknown' || key === rsaOf(pair)));
 };
 
-/** Keys of a pair that may sign by what is seen. */
+/** Selectors of a pair's keys that may sign according to the DNS results. */
 const signing = (pair: DkimPair, states: States): readonly string[] =>
   pair.keys.filter((key) => signs(key, pair, states)).map(({ selector }) => selector);
 
@@ -69,7 +71,7 @@ const activation = (
     : [{ type: 'DkimKeysActivated', data: { domainId, selectors, safeToRemoveAt: null } }];
 };
 
-/** Hosts of the records it cannot do without, keys that take over just now counted as having done so. */
+/** Hosts of the required records. Keys that are about to take over are treated as active. */
 const requiredHosts = (domain: ExistingSendingDomain, states: States): readonly string[] => {
   const { name, dkim } = domain;
   const pair = rsaIsValid(dkim.pending, states) ? dkim.pending : decidingPair(dkim);
@@ -113,8 +115,8 @@ const isSending = (domain: ExistingSendingDomain, events: readonly SendingDomain
 };
 
 /**
- * What becomes of a domain by what the DNS was seen to say: verified, degraded, failed, or as it is; and which of its
- * keys sign from now on. An answer that did not come changes nothing.
+ * Decides from DNS results whether a domain is verified, degraded, failed or unchanged, and which of its keys sign from
+ * now on. A missing answer changes nothing.
  */
 export const settleDomain = (domain: ExistingSendingDomain, look: Look): readonly SendingDomainEvent[] => {
   if (domain.status === 'deleted' || domain.token !== look.token) return [];

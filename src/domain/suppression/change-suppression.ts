@@ -18,13 +18,13 @@ type Added = Extract<SuppressionEvent, { type: 'SuppressionAdded' }>['data'];
 export interface AddSuppression extends Added {
   /** ISO 8601. */
   readonly now: string;
-  /** In the log, of the event that it follows from; null: somebody says so now. */
+  /** Log position of the event that caused it; null if someone requests it now. */
   readonly causedAt: Position | null;
 }
 
 /**
- * An event from before the address was removed from the list, or an unsubscription from before its owner took it back, does
- * not put it back: events that are read late or twice do not undo that.
+ * Whether a later removal or resubscription cancels the cause: an event that is read late or twice must not suppress
+ * the address again.
  */
 const isForgiven = (state: Suppression, { causedAt, reason, topicId }: AddSuppression): boolean => {
   if (isRemovedAfter(state, causedAt)) return true;
@@ -39,9 +39,9 @@ const isKnown = (state: Suppression, command: AddSuppression): boolean => {
 };
 
 /**
- * Adds an entry unless one of the same reason and scope is in force already. Adding it by hand with another expiry changes
- * the expiry.
- * @throws {DomainError} `invalid_request`: it has expired already.
+ * Adds an entry unless one of the same reason and scope is in force. Adding it manually with another expiry changes the
+ * expiry.
+ * @throws {DomainError} `invalid_request` if it has already expired.
  */
 export const addSuppression = (state: Suppression, command: AddSuppression): readonly SuppressionEvent[] => {
   const { now, causedAt: _, ...data } = command;
@@ -55,11 +55,13 @@ export const addSuppression = (state: Suppression, command: AddSuppression): rea
 export interface Resubscribe
   extends Omit<Extract<SuppressionEvent, { type: 'AddressResubscribed' }>['data'], 'topicId'> {
   readonly to: readonly {
-    /** null: all but topics that were refused by themselves. */
+    /** Null for all mail except topics that were unsubscribed from separately. */
     readonly topicId: string | null;
-    /** The owner's last unsubscription from it by the message whose link was followed; null: there is none. */
+    /** The owner's last unsubscription through the message whose link was followed; null if there is none. */
     readonly said: Said | null;
-    /** It is recorded even where nothing is to be taken back: an unsubscription may not be on the list yet. */
+    /**
+     * True if it must be recorded even if nothing seems to need reversal: an unsubscription may not be on the list yet.
+     */
     readonly isTicked: boolean;
   }[];
 }
@@ -73,19 +75,22 @@ const isNews = (state: Suppression, { topicId, said, isTicked }: Resubscribe['to
   return isListed || (said !== null && !isTakenBackAfter(state, topicId, said.position));
 };
 
-/** Takes back unsubscriptions, also those that are not on the list yet, and asks for topics. Repeating it takes back no more. */
+/**
+ * Reverses unsubscriptions, including those that are not on the list yet, and subscribes to topics. Repeating it has no
+ * further effect.
+ */
 export const resubscribe = (state: Suppression, { to, ...data }: Resubscribe): readonly SuppressionEvent[] =>
   to
     .filter((each) => isNews(state, each))
     .map(({ topicId }) => ({ type: 'AddressResubscribed', data: { ...data, topicId } }));
 
-/** Whose it must be. */
+/** The required owner of a suppression. */
 interface Owner {
   readonly organizationId: string;
   readonly environment: Environment;
 }
 
-/** The suppression, if it is the caller's and of the caller's environment. @throws {DomainError} */
+/** Returns the suppression if it belongs to the caller's organization and environment. @throws {DomainError} */
 export const requireSuppression = (state: Suppression, { organizationId, environment }: Owner): ExistingSuppression => {
   const existing = requireOwn(state, organizationId, 'suppression');
   if (existing.environment !== environment) throw new DomainError('not_found', 'suppression not found');
@@ -93,7 +98,7 @@ export const requireSuppression = (state: Suppression, { organizationId, environ
 };
 
 /**
- * Removes an address from the list. Repeating it changes nothing.
+ * Removes an address from the list. Repeating it has no effect.
  * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const removeSuppression = (state: Suppression, by: Owner): readonly SuppressionEvent[] => {

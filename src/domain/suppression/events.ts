@@ -3,15 +3,15 @@ import { z } from 'zod';
 export const SUPPRESSION_REASONS = ['bounce', 'complaint', 'unsubscribe', 'manual', 'import'] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
-/** Which messages it keeps back: `all`, those of one `stream`, or those of one topic. */
+/** Messages that it blocks: `all`, those of one message class (`stream`), or those of one topic. */
 export const SUPPRESSION_SCOPES = ['all', 'transactional', 'bulk', 'topic'] as const;
 export type SuppressionScope = (typeof SUPPRESSION_SCOPES)[number];
 
-/** The event of a message that an entry follows from. */
+/** The message event that caused an entry. */
 const source = z.object({
   messageId: z.string(),
   recipientId: z.string(),
-  /** Of the log's own event; null: the recipient said so to this service, by a link of the message. */
+  /** Id of the log event; null if the recipient told this service through a link of the message. */
   eventId: z.string().nullable(),
 });
 
@@ -26,26 +26,26 @@ export const suppressionEvents = {
     scope: z.enum(SUPPRESSION_SCOPES),
     /** Present with scope `topic`. */
     topicId: z.string().optional(),
-    /** null: never. */
+    /** Null if it never expires. */
     expiresAt: z.string().nullable(),
-    /** null: somebody said so. */
+    /** Null if a person added it. */
     source: source.nullable(),
   }),
-  /** Whatever was in force is so no more; what spoke for it stays on record. */
+  /** All entries in force are removed. The evidence stays on record. */
   SuppressionRemoved: z.object({
     suppressionId: z.string(),
-    /** That of the latest entry: the address is there. */
+    /** Content of the latest entry, which holds the address. */
     contentId: z.string(),
   }),
-  /** The owner of the address takes back an own unsubscription, or asks for a topic. Nothing else is forgotten. */
+  /** The owner of the address reverses their own unsubscription, or subscribes to a topic. Nothing else is reversed. */
   AddressResubscribed: z.object({
     suppressionId: z.string(),
     digest: z.string(),
     /** Vault id of the address. */
     contentId: z.string(),
-    /** null: to all but topics that were refused by themselves. */
+    /** Null for all mail except topics that were unsubscribed from separately. */
     topicId: z.string().nullable(),
-    /** null: the sender has recorded it for them. */
+    /** Null if the sender recorded it on the owner's behalf. */
     source: source.nullable(),
   }),
 };

@@ -11,7 +11,10 @@ type Suppressing = Extract<
 /** An event that suppresses an address. */
 export type SuppressingEvent = RecordedEvent<Suppressing>;
 
-/** A bounce suppresses only if its category blames the address; a shared report never does. */
+/**
+ * A bounce suppresses only if its category blames the address. A report that any of several recipients could have
+ * caused never suppresses.
+ */
 export const isSuppressing = (event: RecordedEvent): event is SuppressingEvent => {
   switch (event.type) {
     case 'RecipientBounced':
@@ -26,8 +29,9 @@ export const isSuppressing = (event: RecordedEvent): event is SuppressingEvent =
 };
 
 /**
- * The suppression that follows. A bounce or a complaint suppresses all mail. Unsubscribing from bulk mail leaves
- * transactional mail; unsubscribing from transactional mail ends bulk mail too. Unsubscribing from a topic ends that alone.
+ * The suppression that an event causes. A bounce or complaint suppresses all mail. Unsubscribing from bulk mail still
+ * allows transactional mail; unsubscribing from transactional mail ends bulk mail too. Unsubscribing from a topic ends
+ * only that topic.
  */
 export const suppressionFor = (
   { type, data }: Pick<Suppressing, 'type' | 'data'>,

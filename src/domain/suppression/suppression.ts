@@ -14,42 +14,45 @@ type Resubscribed = Extract<SuppressionEvent, { type: 'AddressResubscribed' }>['
 export interface SuppressionEntry
   extends Pick<Added, 'reason' | 'scope' | 'topicId' | 'expiresAt' | 'contentId' | 'source'> {
   readonly addedAt: string;
-  /** null: it was not taken back. */
+  /** Null unless it was removed. */
   readonly removedAt: string | null;
 }
 
-/** The last time that the owner of the address subscribed again, or to a topic. */
+/** The last time the owner of the address subscribed again, or subscribed to a topic. */
 export interface Resubscription extends Pick<Resubscribed, 'topicId' | 'contentId' | 'source'> {
   readonly at: string;
-  /** In the log; null: not known, where nothing is decided. */
+  /** Log position; null if unknown, which only happens outside decisions. */
   readonly position: Position | null;
-  /** Not refused since: what a topic needs that is sent only to those who opted in. */
+  /** True if not unsubscribed since, as required by a topic that is sent only to those who opted in. */
   readonly isOptIn: boolean;
 }
 
-/** All that is known against one address, in force or not. */
+/** Everything recorded against one address, in force or not. */
 export interface ExistingSuppression {
   readonly status: 'listed';
   readonly suppressionId: string;
   readonly organizationId: string;
   readonly environment: Environment;
   readonly digest: string;
-  /** The latest for each reason and scope, so there are 15 at most beside those of topics; in the order of addition. */
+  /** The latest entry for each reason and scope, in order of addition. At most 15, plus those of topics. */
   readonly entries: readonly SuppressionEntry[];
-  /** The latest for each topic, and the one for all mail. */
+  /** The latest resubscription for each topic, and the one for all mail. */
   readonly resubscriptions: readonly Resubscription[];
   readonly createdAt: string;
-  /** When the latest entry was added. */
+  /** Time of the latest addition. */
   readonly addedAt: string;
-  /** When it was last taken back; null: never. */
+  /** Time of the last removal; null: never. */
   readonly removedAt: string | null;
-  /** Of that removal, in the log. */
+  /** Log position of that removal. */
   readonly removedPosition: Position | null;
 }
 
 export type Suppression = { readonly status: 'absent' } | ExistingSuppression;
 
-/** One for each environment and address; the digest is keyed by the organization's secret, so organizations never meet. */
+/**
+ * Derived from environment and address. The organization's secret keys the digest, so ids of organizations never
+ * collide.
+ */
 export const suppressionId = (environment: Environment, digest: string): string =>
   formatId('sup', sha256(`${environment}\0${digest}`));
 
@@ -60,7 +63,7 @@ const isSameKind =
   ({ reason, scope, topicId }: SuppressionEntry): boolean =>
     reason === data.reason && scope === data.scope && topicId === data.topicId;
 
-/** Whether an entry is the owner's own refusal of a topic, or of all mail of some stream (null). */
+/** Whether an entry is the owner's own unsubscription from a topic, or from all mail of a message class (null). */
 const isUnsubscription =
   (topicId: string | null) =>
   (entry: SuppressionEntry): boolean =>
@@ -150,14 +153,14 @@ export const suppression: Aggregate<Suppression, SuppressionEvent> = {
 export const isInForce = ({ expiresAt, removedAt }: SuppressionEntry, now: string): boolean =>
   removedAt === null && (expiresAt === null || expiresAt > now);
 
-/** What a message is, as far as scopes go. */
+/** The properties of a message on which scopes depend. */
 export interface MailKind {
   readonly stream: 'transactional' | 'bulk';
-  /** null: it is about no topic. */
+  /** Null if the message has no topic. */
   readonly topicId: string | null;
 }
 
-/** Whether it is about such messages. */
+/** Whether the scope includes such messages. */
 export const covers = ({ scope, topicId }: Pick<SuppressionEntry, 'scope' | 'topicId'>, mail: MailKind): boolean =>
   scope === 'topic' ? topicId === mail.topicId : scope === 'all' || scope === mail.stream;
 
@@ -165,27 +168,30 @@ export const covers = ({ scope, topicId }: Pick<SuppressionEntry, 'scope' | 'top
 export const entryOfKind = ({ entries }: ExistingSuppression, kind: Kind): SuppressionEntry | undefined =>
   entries.find(isSameKind(kind));
 
-/** Recipients who ask for a topic take back their unsubscription from all mail; the sender cannot do that for them. */
+/**
+ * Recipients who subscribe to a topic also reverse their unsubscription from all mail. The sender cannot do that for
+ * them.
+ */
 const takesBack = ({ topicId, source }: Resubscription, from: string | null): boolean =>
   topicId === from || (from === null && source !== null);
 
-/** null: it is written right now, after all else. */
+/** Compares positions. Null is an event being written now, which comes after all others. */
 const isAfter = (one: Position | null, other: Position | null): boolean =>
   one !== null && other !== null && one > other;
 
-/** Whether the address was removed from the list after this event of the log. */
+/** Whether the address was removed from the list after this log position. */
 export const isRemovedAfter = (state: Suppression, said: Position | null): boolean =>
   state.status !== 'absent' && isAfter(state.removedPosition, said);
 
 /**
- * Whether an unsubscription, from a topic or from all mail (null), was taken back by subscribing after it. The order of the
- * log decides: clocks of processes differ, and two events can have the same millisecond.
+ * Whether an unsubscription, from a topic or from all mail (null), was reversed by a later resubscription. The order of
+ * the log decides: clocks of processes differ, and two events can share a millisecond.
  */
 export const isTakenBackAfter = (state: Suppression, topicId: string | null, said: Position | null): boolean =>
   state.status !== 'absent' &&
   state.resubscriptions.some((each) => takesBack(each, topicId) && isAfter(each.position, said));
 
-/** Topics that the owner of the address asked for, and has not refused since. */
+/** Topics to which the owner of the address subscribed without unsubscribing since. */
 export const optIns = (state: Suppression): readonly (Resubscription & { readonly topicId: string })[] =>
   state.status === 'absent'
     ? []
@@ -202,22 +208,22 @@ const STRENGTH: readonly SuppressionReason[] = ['complaint', 'unsubscribe', 'bou
 
 const WIDTH: Readonly<Record<SuppressionScope, number>> = { all: 0, transactional: 1, bulk: 1, topic: 2 };
 
-/** By scope, the widest first, then by reason. */
+/** Orders entries by scope, widest first, then by reason. */
 const rank = ({ scope, reason }: SuppressionEntry): number => WIDTH[scope] * STRENGTH.length + STRENGTH.indexOf(reason);
 
 export const strongest = (entries: readonly SuppressionEntry[]): SuppressionEntry | null =>
   entries.toSorted((left, right) => rank(left) - rank(right))[0] ?? null;
 
 /**
- * What keeps such mail from an address; null: nothing does.
- * @param now ISO 8601: what has expired by then is not in force.
+ * The strongest entry that blocks such mail to an address, or null.
+ * @param now ISO 8601. Entries that have expired by then are not in force.
  */
 export const strongestEntry = (state: Suppression, mail: MailKind, now: string): SuppressionEntry | null => {
   if (state.status === 'absent') return null;
   return strongest(state.entries.filter((entry) => isInForce(entry, now) && covers(entry, mail)));
 };
 
-/** When somebody said something, by the clock of who recorded it, and where in the log; null: right now. */
+/** Time of a statement by the recorder's clock, and its log position; null: it is being recorded now. */
 export interface Said {
   readonly at: string;
   readonly position: Position | null;
@@ -225,24 +231,24 @@ export interface Said {
 
 export interface IsUnsubscribed {
   readonly stream: 'transactional' | 'bulk';
-  /** From a topic; null: from all mail of the stream. */
+  /** Topic to unsubscribe from; null for all mail of the message class. */
   readonly topicId: string | null;
-  /** By the recipient, the last time. */
+  /** The recipient's last unsubscription. */
   readonly said: Said;
   /** ISO 8601. */
   readonly now: string;
 }
 
 /**
- * Whether an unsubscription still counts: while it is on the list, and before it gets there, which takes a moment. Not if it
- * was removed, taken back or has expired since.
+ * Whether an unsubscription is still valid: while it is on the list, and in the moment before it gets there. It is not
+ * if it was removed, reversed or has expired since.
  */
 export const isUnsubscribed = (state: Suppression, { topicId, said, now, ...mail }: IsUnsubscribed): boolean => {
   if (state.status === 'absent') return true;
   const unsubscribed = state.entries.filter(isUnsubscription(topicId));
   if (unsubscribed.some((entry) => isInForce(entry, now) && covers(entry, { ...mail, topicId }))) return true;
   if (isRemovedAfter(state, said.position) || isTakenBackAfter(state, topicId, said.position)) return false;
-  // No event tells of an expiry: here the clock decides.
+  // Expiry has no event, so the clock decides.
   return !unsubscribed.some(
     (entry) => entry.removedAt === null && !isInForce(entry, now) && (entry.expiresAt ?? now) >= said.at,
   );

@@ -3,7 +3,7 @@ import { DomainError } from '../domain-error.ts';
 import type { TemplateEvent } from '../events.ts';
 import type { ExistingTemplate, Template, TemplateContentRef, TemplateVersion } from './template.ts';
 
-/** Versions of one template: its state is folded from its stream and kept in memory by senders. */
+/** Higher: more memory, because senders fold a template's stream and hold its state in it. */
 const VERSIONS_MAX = 1_000;
 
 export interface CreateTemplate extends TemplateContentRef {
@@ -13,7 +13,7 @@ export interface CreateTemplate extends TemplateContentRef {
   readonly description: string | null;
 }
 
-/** @throws {DomainError} `resource_conflict`: the organization has a template of this alias. */
+/** @throws {DomainError} `resource_conflict` if the organization has a template with this alias. */
 export const createTemplate = (state: Template, command: CreateTemplate): readonly TemplateEvent[] => {
   if (state.status !== 'absent' && state.status !== 'deleted') {
     throw new DomainError('resource_conflict', `template '${command.alias}' exists already: change its draft`);
@@ -21,20 +21,25 @@ export const createTemplate = (state: Template, command: CreateTemplate): readon
   return [{ type: 'TemplateCreated', data: { ...command } }];
 };
 
-/** The organization's own template that is not deleted. @throws {DomainError} `not_found`, `other_organization`. */
+/**
+ * Returns the organization's template unless it was deleted. @throws {DomainError} `not_found`, `other_organization`.
+ */
 export const requireTemplate = (state: Template, organizationId: string): ExistingTemplate => {
   const existing = requireOwn(state, organizationId, 'template');
   if (existing.status === 'deleted') throw new DomainError('not_found', 'template not found');
   return existing;
 };
 
-/** Deleted or not, where it has versions: messages name them. @throws {DomainError} `not_found`, `other_organization`. */
+/**
+ * Returns the template even if it was deleted, provided it has versions, because messages refer to them. @throws
+ * {DomainError} `not_found`, `other_organization`.
+ */
 export const requireVersions = (state: Template, organizationId: string): ExistingTemplate => {
   const existing = requireOwn(state, organizationId, 'template');
   return existing.versions.length > 0 ? existing : requireTemplate(state, organizationId);
 };
 
-/** @throws {DomainError} `not_found`: there is no such version. */
+/** @throws {DomainError} `not_found` if the version does not exist. */
 export const requireVersion = ({ versions }: ExistingTemplate, version: number): TemplateVersion => {
   const found = versions.find((each) => each.version === version);
   if (found === undefined) throw new DomainError('not_found', `version ${version} of the template not found`);
@@ -47,7 +52,9 @@ export interface ChangeDraft extends TemplateContentRef {
   readonly description: string | null;
 }
 
-/** What is sent stays the published version. @throws {DomainError} `not_found`, `other_organization`. */
+/**
+ * Changes the draft. Sends still use the published version. @throws {DomainError} `not_found`, `other_organization`.
+ */
 export const changeDraft = (state: Template, { organizationId, ...change }: ChangeDraft): readonly TemplateEvent[] => {
   const existing = requireTemplate(state, organizationId);
   const newest = existing.draft ?? existing.versions.at(-1);
@@ -61,11 +68,11 @@ export const changeDraft = (state: Template, { organizationId, ...change }: Chan
 
 export interface PublishTemplate {
   readonly organizationId: string;
-  /** The draft as compiled. */
+  /** The compiled draft. */
   readonly content: TemplateContentRef;
 }
 
-/** @throws {DomainError} `resource_conflict`: there is no draft, or there are too many versions; `not_found`. */
+/** @throws {DomainError} `resource_conflict` if there is no draft or there are too many versions; `not_found`. */
 export const publishTemplate = (
   state: Template,
   { organizationId, content }: PublishTemplate,
@@ -90,7 +97,9 @@ export const rollBackTemplate = (
   return [{ type: 'TemplateRolledBack', data: { templateId: existing.templateId, version } }];
 };
 
-/** Its versions stay readable for messages that name them. @throws {DomainError} `not_found`. */
+/**
+ * Deletes a template. Its versions stay readable for messages that refer to them. @throws {DomainError} `not_found`.
+ */
 export const deleteTemplate = (state: Template, organizationId: string): readonly TemplateEvent[] => {
   const { templateId } = requireTemplate(state, organizationId);
   return [{ type: 'TemplateDeleted', data: { templateId } }];

@@ -3,10 +3,10 @@ import { VIEW_URL_VARIABLE } from '../message/recipient-link.ts';
 import { CONTENT_VARIABLE, type TemplateContent } from './content.ts';
 import { valueProblem } from './variables.ts';
 
-/** Sentences by field of the content: `html`, `locales.de.subject`, `variables.name`. */
+/** Sentences by content field: `html`, `locales.de.subject`, `variables.name`. */
 export type ContentProblems = Readonly<Record<string, readonly string[]>>;
 
-/** Liquid sources by field. */
+/** Liquid sources by content field. */
 export const sourcesOf = (content: TemplateContent): ReadonlyMap<string, string> => {
   const parts = ['subject', 'html', 'text', 'preheader'] as const;
   const all: [string, string | undefined][] = [
@@ -46,16 +46,16 @@ const byField = (found: readonly (readonly [string, string])[]): ContentProblems
   return problems;
 };
 
-/** The parts whose copies have an address of their own. */
+/** Parts in which each copy has its own view URL. */
 const SHOWS_ADDRESS = /(?:^|\.)(?:html|text)$/;
 
 const isBuiltIn = (field: string, name: string): boolean =>
   name === CONTENT_VARIABLE || (name === VIEW_URL_VARIABLE && SHOWS_ADDRESS.test(field));
 
 /**
- * What keeps a draft from being published: parts that are no Liquid, variables that are used and not declared or declared
- * and not used, defaults and examples of another type. Each sentence names line and column.
- * @param checks of each of `sourcesOf`.
+ * Problems that prevent publication of a draft: invalid Liquid, variables used but not declared, or declared but not
+ * used, and defaults and examples of the wrong type. Each sentence names line and column.
+ * @param checks check result for each of `sourcesOf`.
  */
 export const contentProblems = (
   content: TemplateContent,

@@ -3,17 +3,17 @@ import type { Variable } from './variables.ts';
 export const TEMPLATE_FORMATS = ['html', 'mjml'] as const;
 export type TemplateFormat = (typeof TEMPLATE_FORMATS)[number];
 
-/** What a template says in one language. All parts are Liquid. */
+/** Content of a template in one language. All parts are Liquid. */
 export interface LocalizedContent {
   readonly subject: string;
   readonly html: string;
-  /** Absent: derived from the html. */
+  /** Absent: derived from the HTML. */
   readonly text?: string;
-  /** What lists of mail programs show behind the subject. */
+  /** Text that mail programs show after the subject in message lists. */
   readonly preheader?: string;
 }
 
-/** The html that a template's html stands in, where the layout says `{{ content }}`. */
+/** HTML that surrounds a template's HTML, which replaces `{{ content }}`. */
 export interface Layout {
   readonly templateId: string;
   readonly version: number;
@@ -21,28 +21,30 @@ export interface Layout {
   readonly locales: Readonly<Record<string, string>>;
 }
 
-/** The content of a draft or of a version. */
+/** Content of a draft or version. */
 export interface TemplateContent extends LocalizedContent {
   readonly format: TemplateFormat;
-  /** Styles are written into the elements that they concern when it is published. */
+  /** Whether styles are inlined into elements on publication. */
   readonly inlineCss: boolean;
   readonly from?: string;
   readonly replyTo?: readonly string[];
   /** Alias of the template that is its layout. */
   readonly layout?: string;
   readonly variables: readonly Variable[];
-  /** By BCP 47 tag: `de`, `de-AT`. */
+  /** Translations by BCP 47 tag, such as `de` or `de-AT`. */
   readonly locales: Readonly<Record<string, LocalizedContent>>;
-  /** Of a version: what was made of its draft when it was published, so that a rollback restores exactly what was sent. */
+  /**
+   * For a version: the output of compiling its draft on publication, so that a rollback restores exactly what was sent.
+   */
   readonly compiled?: CompiledContent;
 }
 
 export interface CompiledContent {
-  /** The innermost first. */
+  /** Innermost first. */
   readonly layouts: readonly Layout[];
   /** Variables of the layouts that the template does not declare itself. */
   readonly layoutVariables: readonly Variable[];
-  /** Made of MJML, or with styles written into elements; absent: the html is sent as it was written. */
+  /** Output of MJML compilation or style inlining. Absent: the HTML is sent as written. */
   readonly html?: LocalizedHtml;
 }
 
@@ -51,17 +53,17 @@ export interface LocalizedHtml {
   readonly locales: Readonly<Record<string, string>>;
 }
 
-/** The html that is rendered: as it was compiled, or as it was written. */
+/** The HTML to render: compiled if it was compiled, otherwise as written. */
 export const htmlOf = ({ html, locales, compiled }: TemplateContent): LocalizedHtml =>
   compiled?.html ?? {
     html,
     locales: Object.fromEntries(Object.entries(locales).map(([tag, one]) => [tag, one.html])),
   };
 
-/** Without what was made of it. */
+/** The content without compiled parts. */
 export const sourceOf = ({ compiled: _, ...source }: TemplateContent): TemplateContent => source;
 
-/** The html in its layouts without the styles that were written into it; null: it is that, or was written in MJML. */
+/** The content in its layouts without inlined styles; null if none were inlined or it was written in MJML. */
 export const withoutInlining = (content: TemplateContent): TemplateContent | null => {
   const { format, compiled } = content;
   if (format !== 'html' || compiled?.html === undefined) return null;
@@ -69,26 +71,26 @@ export const withoutInlining = (content: TemplateContent): TemplateContent | nul
   return { ...content, compiled: layouts };
 };
 
-/** All variables that a send may give. */
+/** All variables that a send may provide. */
 export const variablesOf = ({ variables, compiled }: TemplateContent): readonly Variable[] => [
   ...variables,
   ...(compiled?.layoutVariables ?? []),
 ];
 
-/** What a layout calls the html that it surrounds. */
+/** Name in a layout of the HTML that it surrounds. */
 export const CONTENT_VARIABLE = 'content';
 
-/** `de-AT`, `de`: the tags that are looked for, the best first. */
+/** Tags to look up, best first, such as `de-AT` and `de`. */
 export const fallbackTags = (locale: string): readonly string[] => {
   const parts = locale.split('-');
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'));
 };
 
-/** The tag of the best of the values for a locale; null: it is the default. */
+/** Tag of the best translation for a locale; null for the default. */
 export const bestTag = (locales: Readonly<Record<string, unknown>>, locale: string | null): string | null =>
   fallbackTags(locale ?? '').find((each) => Object.hasOwn(locales, each)) ?? null;
 
-/** The best of the values for a locale. */
+/** The best translation for a locale. */
 export const localized = <Value>(locales: Readonly<Record<string, Value>>, locale: string | null): Value | null => {
   const tag = bestTag(locales, locale);
   return tag === null ? null : (locales[tag] ?? null);

@@ -1,4 +1,4 @@
-/** How one content of a template differs from another, part by part and line by line. */
+/** Compares two contents of a template part by part and line by line. */
 
 export interface LineChange {
   readonly kind: 'added' | 'removed' | 'same';
@@ -6,30 +6,30 @@ export interface LineChange {
 }
 
 export interface Difference {
-  /** `html`, `locales.de.subject`, `variables`. */
+  /** Field, such as `html`, `locales.de.subject` or `variables`. */
   readonly field: string;
-  /** null: the field is not in that version. */
+  /** Null if that version does not have the field. */
   readonly from: unknown;
   readonly to: unknown;
-  /** The lines that changed, each with a few around it; null for texts of one line, and where too many lines differ. */
+  /** Changed lines with their context; null for single-line texts and if too many lines differ. */
   readonly lines: readonly LineChange[] | null;
 }
 
-/** A table of this many cells takes some 20 ms. Texts with larger ones have no list of lines: they are compared as a whole. */
+/** A table of this many cells takes about 20 ms. Texts that need more are compared as a whole, without lines. */
 const CELLS_MAX = 4_000_000;
-/** Cells computed at a time: 2 ms. More holds everybody else up, fewer costs turns. */
+/** Cells computed before yielding, about 2 ms. Higher: blocks other work. Lower: more event loop turns. */
 const CELLS_AT_ONCE = 400_000;
-/** Lines shown around a change. */
+/** Lines of context around a change. */
 const AROUND = 3;
 
-/** How many lines both texts begin with. */
+/** Number of equal lines at the start of both texts. */
 const sameBeginning = (from: readonly string[], to: readonly string[]): number => {
   let lines = 0;
   while (lines < from.length && lines < to.length && from[lines] === to[lines]) lines += 1;
   return lines;
 };
 
-/** How many lines both texts end with. @param max no more than these. */
+/** Number of equal lines at the end of both texts. @param max upper bound. */
 const sameEnding = (from: readonly string[], to: readonly string[], max: number): number => {
   let lines = 0;
   while (lines < max && from.at(-1 - lines) === to.at(-1 - lines)) lines += 1;
@@ -38,7 +38,7 @@ const sameEnding = (from: readonly string[], to: readonly string[], max: number)
 
 const same = (texts: readonly string[]): readonly LineChange[] => texts.map((text) => ({ kind: 'same', text }));
 
-/** The changed lines with those around them; null: too many lines differ. Pauses where it is long. */
+/** Changed lines with their context; null if too many lines differ. Yields on long texts. */
 function* lineChanges(from: readonly string[], to: readonly string[]): Generator<void, readonly LineChange[] | null> {
   const start = sameBeginning(from, to);
   const end = sameEnding(from, to, Math.min(from.length, to.length) - start);
@@ -75,7 +75,7 @@ function* changesBetween(from: readonly string[], to: readonly string[]): Genera
   return [...changes, ...from.slice(left).map(removed), ...to.slice(right).map(added)];
 }
 
-/** For two places, how many of the lines from there on both texts have in the same order. */
+/** Returns a function of two line indexes: the length of the longest common subsequence of the lines from there on. */
 function* commonLengths(
   from: readonly string[],
   to: readonly string[],
@@ -100,7 +100,7 @@ function* commonLengths(
   return at;
 }
 
-/** Without the lines that are far from every change. */
+/** Drops the lines that are far from every change. */
 const nearChanges = (changes: readonly LineChange[]): readonly LineChange[] => {
   const near = new Set<number>();
   for (const [index, { kind }] of changes.entries()) {
@@ -115,7 +115,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `locales.de.html`: locales field by field, everything else as it is. */
+/** Flattens locales to fields such as `locales.de.html`. Other fields are unchanged. */
 const flat = ({ locales, ...fields }: Fields): ReadonlyMap<string, unknown> =>
   new Map([
     ...Object.entries(fields),
@@ -134,7 +134,7 @@ function* linesBetween(from: unknown, to: unknown): Generator<void, readonly Lin
   return changes === null ? null : nearChanges(changes);
 }
 
-/** Fields that differ, in their order. Pauses between fields and within long ones. */
+/** Fields that differ, in order. Yields between fields and within long ones. */
 export function* differencesOf(from: Fields, to: Fields): Generator<void, readonly Difference[]> {
   const [before, after] = [flat(from), flat(to)];
   const differences: Difference[] = [];

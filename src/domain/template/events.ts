@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The content is in the vault under `contentId`; the digest proves later which content it was. */
+/** The content is in the vault under `contentId`. The digest later proves which content it was. */
 const content = { contentId: z.string(), contentDigest: z.string() };
 
 export const templateEvents = {
@@ -17,7 +17,7 @@ export const templateEvents = {
     description: z.string().nullable(),
     ...content,
   }),
-  /** Version n + 1, immutable. Its content is the draft's as compiled: with the layout it was published with. */
+  /** Version n + 1, immutable. Its content is the compiled draft, with its layout as of publication. */
   TemplatePublished: z.object({ templateId: z.string(), version: z.number().int().min(1), ...content }),
   TemplateRolledBack: z.object({ templateId: z.string(), version: z.number().int().min(1) }),
   TemplateDeleted: z.object({ templateId: z.string() }),

@@ -18,26 +18,26 @@ import {
 } from './content.ts';
 import { type PlaceInSource, placesInSource, withMarks } from './source-places.ts';
 
-/** A message of a template, ready to be sent. */
+/** A message rendered from a template, ready to be sent. */
 export interface RenderedTemplate {
   readonly subject: string;
   readonly html: string;
-  /** The html without the values of outputs, each of which is `OUTPUT_START`. */
+  /** The HTML without the values of outputs, each replaced with `OUTPUT_START`. */
   readonly shape: string;
-  /** Absent: to be derived from the html. */
+  /** Absent: derived from the HTML. */
   readonly text?: string;
   readonly from?: string;
   readonly replyTo?: readonly string[];
   /**
-   * Where in the template something of its html or text comes from; null: it cannot be told, as of layouts, and of html
-   * that was compiled. Renders once more when it is first asked.
+   * Maps a place in the rendered HTML or text to the template's source; null if that is impossible, as for layouts and
+   * compiled HTML. The first call renders once more.
    */
   sourceOf(field: string, place: TemplatePlace): Pausing<SourcePlace | null>;
 }
 
 /** A place in a part of a template. */
 export interface SourcePlace extends TemplatePlace {
-  /** `html`, `locales.de.text`. */
+  /** Field, such as `html` or `locales.de.text`. */
   readonly field: string;
 }
 
@@ -48,11 +48,11 @@ const BODY_CHARACTERS_MAX = 1_000_000;
 const ADDRESS_CHARACTERS_MAX = 998;
 const DEFAULT_LOCALE = 'en';
 
-/** Stands in a layout's result for what it surrounds. A private character, which Liquid does not escape. */
+/** Placeholder for the surrounded HTML in a rendered layout. A private-use character, which Liquid does not escape. */
 const CONTENT_MARK = '\uE000content\uE000';
 const BODY_TAG = /<body\b[^>]{0,2000}>/i;
 
-/** The html that is sent, and its shape. */
+/** The HTML to send, and its shape. */
 export const readMarks = (marked: string): { readonly html: string; readonly shape: string } => {
   const pieces = marked.split(OUTPUT_START).map((piece, index) => {
     const [before = '', ...after] = piece.split(OUTPUT_END);
@@ -64,10 +64,10 @@ export const readMarks = (marked: string): { readonly html: string; readonly sha
   };
 };
 
-/** A variable that the template declares itself under the name wins. */
+/** Built-in variables. A variable of the same name that the template declares takes precedence. */
 const BUILT_IN: Values = { [VIEW_URL_VARIABLE]: VIEW_URL_PLACEHOLDER };
 
-/** The subject's line ends: a value must not end a header. */
+/** Replaces line ends, because a value must not end a header. */
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 
 const withPreheader = (html: string, preheader: string): string => {
@@ -84,7 +84,7 @@ interface Rendering {
   readonly locale: string | null;
 }
 
-/** The content with marks in a part. */
+/** The content with one part replaced by its marked source. */
 const markedIn = (content: TemplateContent, tag: string | null, part: Partial<LocalizedContent>): TemplateContent => {
   const { locales } = content;
   const localized = tag === null ? undefined : locales[tag];
@@ -93,7 +93,7 @@ const markedIn = (content: TemplateContent, tag: string | null, part: Partial<Lo
     : { ...content, locales: { ...locales, [tag]: { ...localized, ...part } } };
 };
 
-/** @param made what the content makes. */
+/** @param made the rendered output. */
 const sourcePlaces = (
   renderer: TemplateRenderer,
   content: TemplateContent,
@@ -114,7 +114,7 @@ const sourcePlaces = (
       );
       return placesInSource(written, rendered, marked[field] ?? '');
     } catch (error) {
-      if (error instanceof TemplateFailed) return () => null; // the marks were too much
+      if (error instanceof TemplateFailed) return () => null; // the marks exceeded a limit
       throw error;
     }
   }
@@ -131,7 +131,7 @@ const sourcePlaces = (
 
 type RenderPart = (name: string, source: string, charactersMax: number, given?: Values) => Pausing<string>;
 
-/** The html within the layouts of its template. */
+/** Renders the HTML within the template's layouts. */
 function* inLayouts(
   { compiled }: TemplateContent,
   { values, locale }: Rendering,
@@ -159,9 +159,9 @@ function* renderReplyTo(
 }
 
 /**
- * Renders a template's content with values that were checked (`resolveValues`). Pauses before each part is parsed and
- * before it is rendered.
- * @param locale BCP 47; the best that the template has is used, or its default.
+ * Renders a template's content with checked values (`resolveValues`). Yields before each part is parsed and before it
+ * is rendered.
+ * @param locale BCP 47. The best translation is used, or the default.
  * @throws {TemplateFailed} naming the part: `subject: …`.
  */
 export function* renderTemplate(

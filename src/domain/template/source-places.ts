@@ -2,12 +2,13 @@ import { createOffsets, createPlaces } from '../../lib/html/html.ts';
 import type { TemplatePlace } from '../../lib/templates/templates.ts';
 
 /**
- * Where in a template's source something in its rendering comes from. The source is rendered once more with marks in it
- * that name offsets, before the text of each line and before each tag. They stand where Liquid takes no white space away, so
- * that the rendering is the same but for them; where it is not (a filter counted them), nothing is told.
+ * Maps places in a rendering back to the template's source. The source is rendered a second time with marks that
+ * contain offsets, before the text of each line and before each tag. They are placed where Liquid does not strip white
+ * space, so that the rendering differs only by the marks. If it differs otherwise (a filter counted them), no place is
+ * reported.
  */
 
-/** Noncharacters, as `OUTPUT_START`. */
+/** Noncharacters, like `OUTPUT_START`. */
 const MARK_START = '\uFDD2';
 const MARK_END = '\uFDD3';
 const MARKS = new RegExp(`${MARK_START}([0-9a-z]+)${MARK_END}`, 'g');
@@ -15,15 +16,15 @@ const RADIX = 36;
 
 const mark = (offset: number): string => `${MARK_START}${offset.toString(RADIX)}${MARK_END}`;
 
-/** A Liquid tag, or a block whose content is none. */
+/** A Liquid tag, or a block whose content is not parsed as Liquid. */
 const TAG = /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
-/** The text of a line, without what it is indented by. */
+/** The text of a line without its indentation. */
 const LINE = /\S[^\r\n]*/g;
 
 const isTag = (source: string, offset: number): boolean =>
   source.startsWith('{{', offset) || source.startsWith('{%', offset);
 
-/** The source with its marks. @param source that can be rendered: its tags end, and there are not too many. */
+/** Inserts marks into a source. @param source must be renderable: its tags are closed, and there are not too many. */
 export const withMarks = (source: string): string => {
   let marked = '';
   let end = 0;
@@ -33,7 +34,7 @@ export const withMarks = (source: string): string => {
   };
   for (const { 0: tag, index } of source.matchAll(TAG)) {
     const piece = source.slice(end, index);
-    // A tag that takes white space away takes it from behind the mark.
+    // A tag that strips white space also strips it from after the mark.
     const kept = tag[2] === '-' ? piece.trimEnd() : piece;
     add(kept);
     marked += mark(index) + piece.slice(kept.length) + tag;
@@ -44,9 +45,9 @@ export const withMarks = (source: string): string => {
 };
 
 interface Mark {
-  /** In the rendering. */
+  /** Offset in the rendering. */
   readonly at: number;
-  /** In the source. */
+  /** Offset in the source. */
   readonly offset: number;
 }
 
@@ -58,10 +59,12 @@ const marksIn = (marked: string): readonly Mark[] => {
   });
 };
 
-/** null: it cannot be told. Of what a tag made, it is the place of the tag. */
+/** Returns null if the place is unknown. The output of a tag maps to the tag. */
 export type PlaceInSource = (place: TemplatePlace) => TemplatePlace | null;
 
-/** @param rendered of `source`, perhaps within something else. @param marked the same, rendered of `withMarks(source)`. */
+/**
+ * @param rendered rendering of `source`, possibly within other text. @param marked the same for `withMarks(source)`.
+ */
 export const placesInSource = (source: string, rendered: string, marked: string): PlaceInSource => {
   if (marked.replace(MARKS, '') !== rendered) return () => null;
   const marks = marksIn(marked);

@@ -4,11 +4,11 @@ import type { TemplateEvent } from '../events.ts';
 import { formatId, isId } from '../ids.ts';
 import { CATEGORIES } from '../streams.ts';
 
-/** Where a content is, and what it was. */
+/** Reference to a content, with its digest. */
 export interface TemplateContentRef {
-  /** Id in the vault. */
+  /** Vault id. */
   readonly contentId: string;
-  /** SHA-256 of its JSON, in hex. */
+  /** SHA-256 of the content's JSON, in hex. */
   readonly contentDigest: string;
 }
 
@@ -16,7 +16,7 @@ export interface TemplateVersion extends TemplateContentRef {
   readonly version: number;
   /** ISO 8601. */
   readonly publishedAt: string;
-  /** `key:<id>` and the like, as in the event's metadata. */
+  /** Actor as in the event's metadata, such as `key:<id>`. */
   readonly publishedBy: string;
 }
 
@@ -27,11 +27,11 @@ export interface ExistingTemplate {
   readonly alias: string;
   readonly name: string;
   readonly description: string | null;
-  /** Changes that no version has yet; null: the newest version has them all. */
+  /** Changes since the newest version; null if there are none. */
   readonly draft: TemplateContentRef | null;
-  /** In order, the first is version 1. Kept when the template is deleted: messages name them. */
+  /** In order, starting with version 1. Kept when the template is deleted, because messages refer to them. */
   readonly versions: readonly TemplateVersion[];
-  /** What sends use when they name no version. */
+  /** Version used by sends that name none. */
   readonly publishedVersion: number | null;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -39,13 +39,13 @@ export interface ExistingTemplate {
 
 export type Template = { readonly status: 'absent' } | ExistingTemplate;
 
-/** Follows from organization and alias, so that the log refuses the second of two that are created at once. */
+/** Derived from organization and alias, so that the log rejects the second of two concurrent creations. */
 export const templateIdOf = (organizationId: string, idOrAlias: string): string =>
   isId('tpl', idOrAlias) ? idOrAlias : formatId('tpl', sha256(`${organizationId}\0template\0${idOrAlias}`));
 
 /**
- * A deleted template may be created again under its alias: its id follows from organization and alias, so the stream goes
- * on, and version numbers with it.
+ * A deleted template may be created again under its alias. Its id is derived from organization and alias, so its stream
+ * and its version numbers continue.
  */
 export const template: Aggregate<Template, TemplateEvent> = {
   category: CATEGORIES.template,

@@ -1,6 +1,6 @@
 import { isOnCalendar, type Values } from '../../lib/templates/templates.ts';
 
-/** Variables of a template: their declarations, and the check of what a send gives for them. */
+/** Variables of a template: their declarations, and the validation of the values in a send. */
 
 export const VARIABLE_TYPES = ['string', 'number', 'boolean', 'date', 'url', 'list', 'object'] as const;
 export type VariableType = (typeof VARIABLE_TYPES)[number];
@@ -9,17 +9,17 @@ export interface Variable {
   readonly name: string;
   readonly type: VariableType;
   readonly required: boolean;
-  /** Used when a send gives none. */
+  /** Used if a send provides no value. */
   readonly default?: unknown;
-  /** Used when the template is tried without values. */
+  /** Used if a test send provides no values. */
   readonly example?: unknown;
   readonly description?: string;
 }
 
-/** What is wrong, by variable: `is required`. */
+/** Problems by variable, such as `is required`. */
 export type VariableProblems = Readonly<Record<string, string>>;
 
-/** ISO 8601: a day, or a moment with its offset. */
+/** ISO 8601: a date, or a time with its offset. */
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 const URL_PROTOCOLS: readonly string[] = ['http:', 'https:', 'mailto:', 'tel:'];
 
@@ -41,21 +41,21 @@ const CHECKS: Readonly<Record<VariableType, readonly [(value: unknown) => boolea
   object: [(value) => typeof value === 'object' && value !== null && !Array.isArray(value), 'must be an object'],
 };
 
-/** @returns what is wrong with the value, for people; null: nothing. */
+/** @returns the problem with the value, for people; null if there is none. */
 export const valueProblem = (type: VariableType, value: unknown): string | null => {
   const [isRight, problem] = CHECKS[type];
   return isRight(value) ? null : problem;
 };
 
 export interface ResolvedValues {
-  /** What the template is rendered with: given values and defaults, of declared variables alone. */
+  /** Values for rendering: provided values and defaults of declared variables only. */
   readonly values: Values;
   readonly problems: VariableProblems;
-  /** Given, and not declared: most often a typing error. */
+  /** Provided but not declared, most often because of a typing error. */
   readonly unused: readonly string[];
 }
 
-/** The value that a variable has; undefined: none, and it is required. */
+/** The value of a variable; undefined if it has none but requires one. */
 const givenOrDefault = ({ name, required, default: standard }: Variable, given: Values): unknown => {
   const value = Object.hasOwn(given, name) ? given[name] : null;
   if (value !== null && value !== undefined) return value;
@@ -67,7 +67,7 @@ const problemWith = ({ type }: Variable, value: unknown): string | null => {
   return value === undefined ? 'is required' : valueProblem(type, value);
 };
 
-/** @param given what a send gave, by name. */
+/** Validates the values of a send. @param given provided values by name. */
 export const resolveValues = (variables: readonly Variable[], given: Values): ResolvedValues => {
   const values: Record<string, unknown> = Object.create(null);
   const problems: Record<string, string> = Object.create(null);
@@ -81,7 +81,7 @@ export const resolveValues = (variables: readonly Variable[], given: Values): Re
   return { values, problems, unused: Object.keys(given).filter((name) => !declared.has(name)) };
 };
 
-/** Values of the examples, for a trial without any given. */
+/** Values from examples, for a test send without values. */
 export const exampleValues = (variables: readonly Variable[]): Values =>
   Object.fromEntries(
     variables.flatMap(({ name, example, default: standard }) => {
@@ -90,7 +90,10 @@ export const exampleValues = (variables: readonly Variable[]): Values =>
     }),
   );
 
-/** Numbers and truth values as text where a text is declared: other template languages make no difference. */
+/**
+ * Converts numbers and booleans to text if a string is declared, because other template languages do not distinguish
+ * them.
+ */
 export const textualValues = (variables: readonly Variable[], given: Values): Values => {
   const texts = new Set(variables.filter(({ type }) => type === 'string').map(({ name }) => name));
   const textOf = (value: unknown): unknown => (['number', 'boolean'].includes(typeof value) ? String(value) : value);

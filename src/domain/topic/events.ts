@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** `in`: everybody gets it who has not opted out; `out`: only those who opted in. */
+/** `in`: sent to everyone who has not opted out. `out`: sent only to those who opted in. */
 export const TOPIC_DEFAULTS = ['in', 'out'] as const;
 export type TopicDefault = (typeof TOPIC_DEFAULTS)[number];
 
@@ -10,12 +10,12 @@ export const topicEvents = {
   TopicCreated: z.object({
     topicId: z.string(),
     ...shown,
-    /** For good: recipients chose by it. */
+    /** Permanent, because recipients made their choices under it. */
     default: z.enum(TOPIC_DEFAULTS),
-    /** The only domain whose mail can be about it; null: any of the organization's. */
+    /** The only domain whose mail can have this topic; null for all domains of the organization. */
     domainId: z.string().nullable(),
   }),
   TopicChanged: z.object({ topicId: z.string(), ...shown }),
-  /** No more sends and no more choices; what recipients said of it stays on record. */
+  /** It accepts no more sends and choices. Recorded choices are kept. */
   TopicDeleted: z.object({ topicId: z.string() }),
 };

@@ -1,4 +1,4 @@
-/** A topic: a kind of mail that recipients choose or refuse by itself. */
+/** A topic is a kind of mail that recipients can choose or refuse separately. */
 import { type Aggregate, requireOwn } from '../aggregate.ts';
 import { DomainError } from '../domain-error.ts';
 import type { TopicEvent } from '../events.ts';
@@ -12,7 +12,7 @@ export interface ExistingTopic {
   readonly name: string;
   readonly description: string | null;
   readonly default: TopicDefault;
-  /** null: mail of every domain of the organization can be about it. */
+  /** Null if mail of every domain of the organization can have this topic. */
   readonly domainId: string | null;
   readonly createdAt: string;
 }
@@ -38,7 +38,10 @@ export const topic: Aggregate<Topic, TopicEvent> = {
   },
 };
 
-/** The topic, if it is the caller's and was not deleted. @throws {DomainError} `not_found`, `other_organization`. */
+/**
+ * Returns the topic if it belongs to the caller and was not deleted. @throws {DomainError} `not_found`,
+ * `other_organization`.
+ */
 export const requireTopic = (state: Topic, organizationId: string): ExistingTopic => {
   const existing = requireOwn(state, organizationId, 'topic');
   if (existing.status === 'deleted') throw new DomainError('not_found', 'topic not found');
@@ -49,8 +52,8 @@ const notUsable = (problem: string): DomainError =>
   new DomainError('topic_not_usable', problem, { details: { topic: [problem] } });
 
 /**
- * The topic, if mail of the domain can be about it.
- * @throws {DomainError} `other_organization`; `topic_not_usable`: there is none, or it is of another domain.
+ * Returns the topic if mail of the domain can have it.
+ * @throws {DomainError} `other_organization`; `topic_not_usable` if it does not exist or belongs to another domain.
  */
 export const requireTopicOf = (
   state: Topic,
@@ -71,7 +74,7 @@ export const createTopic = (state: Topic, command: CreateTopic): readonly TopicE
 
 export interface ChangeTopic {
   readonly organizationId: string;
-  /** Absent: as it is. */
+  /** Absent: unchanged. */
   readonly name?: string | undefined;
   readonly description?: string | null | undefined;
 }

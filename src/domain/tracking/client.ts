@@ -1,23 +1,23 @@
 import { addressClassOf, isWithin, parseRange } from '../address-ranges.ts';
 
 /**
- * Who loaded an image or followed a link: the family of the program and the kind of network, which are all that is kept of
- * user agent and address; and whether it was a machine.
+ * Classifies the client that loaded an image or followed a link: its program family and kind of network, which are the
+ * only stored traces of user agent and address, and whether it is a machine.
  */
 
-/** Why an opening or a click counts as a machine's. */
+/** Reasons to treat an open or click as a machine's. */
 export const MACHINE_REASONS = [
-  /** Mail Privacy Protection loads every image, whether or not the mail is looked at. */
+  /** Mail Privacy Protection loads every image, whether or not the mail is read. */
   'apple_privacy_proxy',
-  /** The mailbox provider loads images for its users, when and as often as it likes. */
+  /** The mailbox provider loads images for its users at times of its own choice. */
   'image_proxy',
-  /** A program that is none for reading mail, or a network of mail filters. */
+  /** A program other than a mail client, or a network of mail filters. */
   'scanner',
-  /** Asked for the headers alone. */
+  /** Requested only the headers. */
   'head_request',
   /** Followed all links of the mail at once. */
   'every_link',
-  /** Sooner after delivery than a person can be. */
+  /** Too soon after delivery for a person. */
   'at_delivery',
 ] as const;
 export type MachineReason = (typeof MACHINE_REASONS)[number];
@@ -41,14 +41,14 @@ export type ClientFamily = (typeof CLIENT_FAMILIES)[number];
 export const NETWORK_KINDS = ['apple', 'google', 'microsoft', 'mail_filter', 'private', 'other'] as const;
 export type NetworkKind = (typeof NETWORK_KINDS)[number];
 
-/** What is kept of a request. */
+/** Stored properties of a client. */
 export interface Client {
   readonly family: ClientFamily;
   readonly network: NetworkKind;
 }
 
 export interface TrackedRequest {
-  /** As sent; empty: none. */
+  /** As sent; empty if absent. */
   readonly userAgent: string;
   readonly address: string;
   readonly isHead: boolean;
@@ -61,7 +61,7 @@ const rangesOf = (text: string) =>
     .map(parseRange)
     .filter((range) => range !== null);
 
-/** As their owners publish them, for their mail, proxies and filters. */
+/** Networks that their owners publish for their mail, proxies and filters. */
 const NETWORKS: readonly (readonly [NetworkKind, ReturnType<typeof rangesOf>])[] = [
   ['apple', rangesOf('17.0.0.0/8 2620:149::/32')],
   [
@@ -84,12 +84,12 @@ const networkOf = (address: string): NetworkKind =>
   (addressClassOf(address) === 'public' ? 'other' : 'private');
 
 const IMAGE_PROXY = /GoogleImageProxy|YahooMailProxy|YahooCacheSystem|OutlookImageProxy|ImageProxy/i;
-/** All that is sent by the proxy of Mail Privacy Protection. */
+/** The complete user agent of the Mail Privacy Protection proxy. */
 const APPLE_PROXY = 'Mozilla/5.0';
 const PROGRAM =
   /bot\b|bot\/|crawl|spider|slurp|scan(?:ner)?\b|monitor|preview|curl\/|wget|python|aiohttp|httpx|go-http-client|okhttp|java\/|libwww|perl|ruby|php\/|axios|node-fetch|undici|headless|phantom|selenium|barracuda|mimecast|proofpoint|fireeye|trendmicro|symantec|bitdefender|sophos|zscaler|safelinks|facebookexternalhit|whatsapp|telegram|skypeuripreview/i;
 
-/** The first that matches: most name those behind them too. */
+/** The first match applies, because most user agents also name the families after them. */
 const FAMILIES: readonly (readonly [ClientFamily, RegExp])[] = [
   ['gmail', /GoogleImageProxy/i],
   ['yahoo_mail', /YahooMailProxy|YahooCacheSystem|YahooMobileMail/i],
@@ -117,10 +117,10 @@ const machineOf = ({ userAgent, isHead }: TrackedRequest, network: NetworkKind):
   return userAgent === '' || isFilter || PROGRAM.test(userAgent) ? 'scanner' : null;
 };
 
-/** Longer ones are cut: what tells families apart comes early. */
+/** Longer user agents are cut, because the distinguishing parts come early. */
 const USER_AGENT_CHARACTERS_MAX = 512;
 
-/** @returns `machine`: null where the request alone does not tell; what it does later may (`record-engagement.ts`). */
+/** @returns `machine`: null if the request alone does not reveal one; later behaviour may (`record-engagement.ts`). */
 export const recognizeClient = (request: TrackedRequest): Client & { readonly machine: MachineReason | null } => {
   const userAgent = request.userAgent.slice(0, USER_AGENT_CHARACTERS_MAX).trim();
   const network = networkOf(request.address);

@@ -3,21 +3,21 @@ import { keyedBytes } from '../digest.ts';
 import { bytesOfId, formatId, ID_BYTES } from '../ids.ts';
 
 /**
- * Tokens of tracked links and pixels. A token names an organization, a message, a recipient and a link, and proves by an
- * HMAC that this service made it for exactly that address: a redirect looks nothing up and cannot lead elsewhere.
+ * Tokens of tracked links and pixels. A token names an organization, a message, a recipient and a link. Its HMAC proves
+ * that this service made it for exactly that URL: a redirect needs no lookup and cannot lead elsewhere.
  *
- * Layout: key id (2 bytes), message (16), recipient (16), link (2), number of links (2), organization (16), HMAC (18); as
- * base64url. Tokens of earlier versions name no organization, have an HMAC of 16 bytes, and are accepted.
+ * Layout: key id (2 bytes), message (16), recipient (16), link (2), number of links (2), organization (16), HMAC (18),
+ * in base64url. Tokens of earlier versions have no organization and an HMAC of 16 bytes, and are still accepted.
  */
 
-/** A key that tokens are made with; derived from the secret key of the service. */
+/** A key that authenticates tokens, derived from the secret key of the service. */
 export interface TrackingKey {
   /** `TRACKING_KEY_ID_BYTES` bytes. */
   readonly id: Uint8Array;
   readonly bytes: Uint8Array;
 }
 
-/** The first makes tokens; tokens of all are accepted. */
+/** The first key makes tokens; tokens of all keys are accepted. */
 export type TrackingKeys = readonly [TrackingKey, ...TrackingKey[]];
 
 export const TRACKING_KEY_ID_BYTES = 2;
@@ -31,40 +31,40 @@ interface Layout {
   readonly purposes: Readonly<Record<Purpose, string>>;
 }
 
-/** Its purposes differ from those of the earlier layout: no HMAC of one proves the other. */
+/** The purposes differ from those of the earlier layout, so that an HMAC of one layout is not valid for the other. */
 const LAYOUT: Layout = {
   macAt: ORGANIZATION_AT + ID_BYTES,
   purposes: { click: 'click of an organization', open: 'open of an organization' },
 };
 const EARLIER_LAYOUT: Layout = { macAt: ORGANIZATION_AT, purposes: { click: 'click', open: 'open' } };
 
-/** 144 bits cannot be guessed. 72 bytes in all leave no unused bits: each token has one spelling. */
+/** 144 bits cannot be guessed. The 72 bytes in total leave no unused bits, so each token has one spelling. */
 const MAC_BYTES = 18;
 const SHAPE = /^[\w-]{96}$/;
-/** 54 bytes, with an HMAC of 128 bits. */
+/** 54 bytes, with a 128-bit HMAC. */
 const EARLIER_SHAPE = /^[\w-]{72}$/;
-/** Links of one message that can be told apart. */
+/** Maximum number of distinguishable links in a message. */
 export const TRACKED_LINKS_MAX = 1000;
 
-/** One link of a recipient's copy. */
+/** A link in a recipient's copy. */
 export interface TrackedLink {
   readonly messageId: string;
   readonly recipientId: string;
   readonly organizationId: string;
-  /** Place among the message's tracked links, from 0. */
+  /** Index among the message's tracked links, from 0. */
   readonly link: number;
-  /** How many tracked links the message has. */
+  /** Number of tracked links in the message. */
   readonly links: number;
 }
 
-/** The recipient of a message, for whom openings and clicks are recorded. */
+/** The recipient of a message, for whom opens and clicks are recorded. */
 export type TrackedRecipient = Pick<TrackedLink, 'messageId' | 'recipientId'>;
 
 /** A recipient's copy of a message. */
 export type TrackedCopy = Pick<TrackedLink, 'messageId' | 'recipientId' | 'organizationId'>;
 
 export interface Owner {
-  /** null: the token is of an earlier version, which does not say. */
+  /** Null for a token of an earlier version, which does not contain it. */
   readonly organizationId: string | null;
 }
 
@@ -121,24 +121,24 @@ const readToken = (
   };
 };
 
-/** Query of a tracked link: also the apostrophe is encoded, so that it can stand in any quotes. */
+/** Query value of a tracked link. Apostrophes are encoded too, so that the link can be in any quotes. */
 const encoded = (url: string): string => encodeURIComponent(url).replaceAll("'", '%27');
 
-/** @param baseUrl without a slash at its end. @param url as `trackedTarget` gives it. */
+/** @param baseUrl without a trailing slash. @param url as returned by `trackedTarget`. */
 export const clickUrl = (keys: TrackingKeys, baseUrl: string, link: TrackedLink, url: string): string =>
   `${baseUrl}/c/${tokenOf(keys, 'click', link, url)}?u=${encoded(url)}`;
 
-/** null: the token was not made by this service, or not for this address. */
+/** Returns null if the token was not made by this service for this URL. */
 export const readClick = (
   keys: TrackingKeys,
   token: string,
   url: string,
 ): (Omit<TrackedLink, 'organizationId'> & Owner) | null => readToken(keys, 'click', token, url);
 
-/** Address of the image whose loading tells that a copy was opened. @param baseUrl without a slash at its end. */
+/** URL of the image that reports opens of a copy. @param baseUrl without a trailing slash. */
 export const openUrl = (keys: TrackingKeys, baseUrl: string, copy: TrackedCopy): string =>
   `${baseUrl}/o/${tokenOf(keys, 'open', { ...copy, link: 0, links: 0 }, '')}`;
 
-/** null: the token was not made by this service. */
+/** Returns null if the token was not made by this service. */
 export const readOpen = (keys: TrackingKeys, token: string): (TrackedRecipient & Owner) | null =>
   readToken(keys, 'open', token, '');

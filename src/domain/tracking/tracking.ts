@@ -3,7 +3,7 @@ import { hasViewUrl } from '../message/recipient-link.ts';
 import type { TrackedHtml } from '../ports/mail-transport.ts';
 import { clickUrl, openUrl, type TrackedCopy, type TrackingKeys } from './tracking-token.ts';
 
-/** What of a message is tracked: whether it was opened, and which of its links were clicked. */
+/** Tracking of a message: opens, and clicks on its links. */
 export interface Tracking {
   readonly opens: boolean;
   readonly clicks: boolean;
@@ -11,7 +11,7 @@ export interface Tracking {
 
 export const NO_TRACKING: Tracking = { opens: false, clicks: false };
 
-/** What a message asks for wins over what its domain does. */
+/** The message's settings take precedence over the domain's. */
 export const trackingOf = (domain: Tracking = NO_TRACKING, message: Partial<Tracking> = {}): Tracking => ({
   opens: message.opens ?? domain.opens,
   clicks: message.clicks ?? domain.clicks,
@@ -19,13 +19,13 @@ export const trackingOf = (domain: Tracking = NO_TRACKING, message: Partial<Trac
 
 export const isTracked = ({ opens, clicks }: Tracking): boolean => opens || clicks;
 
-/** In lower case. */
+/** Tracking host of a domain, in lower case. */
 export const trackingHost = (domainName: string): string => `track.${domainName}`;
 
 /**
- * Base URL of links in mail of a domain whose own tracking host was seen to lead here: scheme, port and path are those of
- * the service, which is what answers there.
- * @param publicUrl without a slash at its end.
+ * Base URL of links in mail of a domain whose own tracking host was seen to point to this service. Scheme, port and
+ * path are those of the service.
+ * @param publicUrl without a trailing slash.
  */
 export const trackingUrl = (publicUrl: string, domainName: string): string => {
   const url = new URL(publicUrl);
@@ -33,18 +33,18 @@ export const trackingUrl = (publicUrl: string, domainName: string): string => {
   return url.href.replace(/\/+$/, '');
 };
 
-/** The host that `track.<domain>` has to lead to; null: the service has no name of its own. */
+/** The host that `track.<domain>` must point to; null if the service has no host name of its own. */
 export const trackingTarget = (publicUrl: string | null): string | null => {
   const host = publicUrl === null ? '' : new URL(publicUrl).hostname;
   return /\.[a-z][a-z0-9-]*$/.test(host) ? host : null;
 };
 
-/** Without it a link is one; with more, mail programs and proxies may cut it. */
+/** Links up to this length stay usable when tracked. Mail programs and proxies may cut longer ones. */
 const LINK_CHARACTERS_MAX = 2000;
-/** `unsubscribe`, `opt-out` and the like, wherever they stand in the address. */
+/** `unsubscribe`, `opt-out` and similar words anywhere in the URL. */
 const UNSUBSCRIBING = /unsubscribe|opt[-_]?out|abmelde|desinscri|desabonn/i;
 
-/** As browsers read it; null: it is no absolute address of the web, or has a password in it. */
+/** Parses a link as browsers do; null if it is not an absolute web URL, or contains a password. */
 const webUrl = (href: string): string | null => {
   if (href.length > LINK_CHARACTERS_MAX || !/^[\0-\x20]*https?:\/\//i.test(href)) return null;
   const url = URL.parse(href);
@@ -52,15 +52,15 @@ const webUrl = (href: string): string | null => {
 };
 
 export interface UntrackedLinks {
-  /** Pages of this service itself for its recipients. */
+  /** Base URL of this service's own pages for recipients. */
   readonly publicUrl: string;
-  /** How recipients unsubscribe. */
+  /** Unsubscribe links of the message. */
   readonly unsubscribe?: UnsubscribeWays | 'managed' | undefined;
 }
 
 /**
- * The address that a link is tracked to, as browsers read it (URL Standard); null: the link stays as it is, because it is
- * none of the web, leads to this service, to where people unsubscribe or by the address of the copy, or is too long.
+ * Target URL to track for a link, parsed as browsers do (URL Standard). Null if the link must stay unchanged, because
+ * it is not a web link, leads to this service, unsubscribes, contains the copy's view URL, or is too long.
  * @param href with its character references decoded.
  */
 export const trackedTarget = (href: string, { publicUrl, unsubscribe }: UntrackedLinks): string | null => {
@@ -73,13 +73,13 @@ export const trackedTarget = (href: string, { publicUrl, unsubscribe }: Untracke
 
 export interface CopyToTrack extends UntrackedLinks {
   readonly copy: TrackedCopy;
-  /** Of the message. */
+  /** Tracking settings of the message. */
   readonly tracking: Tracking;
-  /** What tracked links begin with, without a slash at its end. */
+  /** Base URL of tracked links, without a trailing slash. */
   readonly baseUrl: string;
 }
 
-/** How the html of a recipient's copy is tracked: the same links wherever it is shown. */
+/** Tracking of the HTML of a recipient's copy. Links are the same wherever the copy is shown. */
 export const trackedHtml = (
   keys: TrackingKeys,
   { copy, tracking, baseUrl, ...untracked }: CopyToTrack,

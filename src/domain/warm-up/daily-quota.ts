@@ -3,7 +3,7 @@ import type { DailyQuotaEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import { dayAfter, daysBetween, momentOf, type Plan } from './warm-up.ts';
 
-/** The quota of one day that is reserved so far, by mailbox provider. */
+/** Quota of one day that has been reserved, by mailbox provider. */
 export interface DailyQuota {
   readonly taken: ReadonlyMap<string, number>;
 }
@@ -27,7 +27,7 @@ export const dailyQuota: Aggregate<DailyQuota, DailyQuotaEvent> = {
   },
 };
 
-/** Numbers of recipients by mailbox provider. */
+/** Number of recipients by mailbox provider. */
 export type RecipientCounts = ReadonlyMap<string, number>;
 
 /** A message that is about to be sent. */
@@ -40,32 +40,35 @@ export interface QuotaRequest {
 export interface ReserveQuota {
   readonly domainId: string;
   readonly day: string;
-  /** Recipients of each mailbox provider that day. */
+  /** Maximum recipients of each mailbox provider on that day. */
   readonly cap: number;
   readonly requests: readonly QuotaRequest[];
-  /** Reserved by this process and not used yet. */
+  /** Reserved by this process but not used yet. */
   readonly unused: RecipientCounts;
 }
 
 export interface Reserved {
-  /** For each request: the provider whose quota is used up; null: granted. */
+  /** The provider whose quota is used up, for each request; null if granted. */
   readonly refusedBy: readonly (string | null)[];
-  /** Reserved and not used yet. */
+  /** Reserved but not used yet. */
   readonly unused: RecipientCounts;
   readonly events: readonly DailyQuotaEvent[];
 }
 
 /**
- * Quota is reserved in lots of this fraction of a cap, so that a message costs no append of its own. Fewer lots: a process
- * that dies loses more of the day. More lots: more events, and more write conflicts between processes.
+ * Quota is reserved in lots of this fraction of a cap, so that most messages need no append. Higher: more events, and
+ * more write conflicts between processes. Lower: a process that dies loses more of the day.
  */
 const LOTS = 20;
-/** Providers counted in a day. Higher: memory in every worker. Lower: providers that matter go uncounted. */
+/**
+ * Maximum number of providers counted in a day. Higher: more memory in every worker. Lower: relevant providers go
+ * uncounted.
+ */
 const PROVIDERS_MAX = 2_000;
 
 /**
- * Reserves quota. A message passes while any quota is left, so that one with many recipients does not wait for ever behind
- * smaller ones.
+ * Reserves quota. A message is granted while any quota is left, so that one with many recipients does not wait forever
+ * behind smaller ones.
  */
 export const reserveQuota = (state: DailyQuota, { domainId, day, cap, requests, unused }: ReserveQuota): Reserved => {
   const lot = Math.ceil(cap / LOTS);
@@ -100,15 +103,15 @@ export const reserveQuota = (state: DailyQuota, { domainId, day, cap, requests, 
 export interface Turn {
   /** `YYYY-MM-DD`, UTC: the day whose quota is used up. */
   readonly today: string;
-  /** Recipients of the same provider that wait before this one. */
+  /** Number of recipients of the same provider that are waiting ahead of this one. */
   readonly before: number;
   /** In [0, 1). */
   readonly random: number;
 }
 
 /**
- * When a waiting recipient may be sent to, in milliseconds since 1970: on the first later day with quota left, each day's
- * quota spread over the day; after the plan's last day, at some time of the day after.
+ * Time at which a waiting recipient may be sent to, in milliseconds since 1970: on the first later day with quota left,
+ * with each day's quota spread over the day. After the plan's last day, it is some time on the following day.
  */
 export const nextSlot = ({ startsOn, caps }: Plan, { today, before, random }: Turn): number => {
   let position = before;

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { environmentSchema } from '../environment.ts';
 
-/** Which events are posted besides their types; empty lists take all. */
+/** Filters in addition to event types. Empty lists match everything. */
 const filters = z.object({
-  /** Sending domains: of these, and of their messages. The name is that of the sender's address. */
+  /** Sending domains: matches their events and those of their messages. The name is that of the sender's address. */
   domains: z.array(z.object({ id: z.string(), name: z.string() })),
   /** Tags of messages, `name:value`. */
   tags: z.array(z.string()),
 });
 export type WebhookFilters = z.infer<typeof filters>;
 
-/** Headers of the customer's own; their values are in the vault, as they often are passwords. */
+/** Custom headers. Their values are in the vault, because they are often passwords. */
 const headers = z.object({ names: z.array(z.string()), secretId: z.string() });
 export type WebhookHeaders = z.infer<typeof headers>;
 
@@ -28,28 +28,28 @@ export const webhookEvents = {
     filters: filters.optional(),
     headers: headers.optional(),
   }),
-  /** What was changed; a field that is absent stays as it was. */
+  /** Changed fields. Absent fields are unchanged. */
   WebhookUpdated: z.object({
     webhookId: z.string(),
     url: z.string().optional(),
     events: z.array(z.string()).optional(),
     description: z.string().nullable().optional(),
     filters: filters.optional(),
-    /** null: no longer any. */
+    /** Null if all were removed. */
     headers: headers.nullable().optional(),
   }),
-  /** It has another signing secret; the one before signs too until it ends. */
+  /** The signing secret was replaced. The previous one signs too until it expires. */
   WebhookSecretRotated: z.object({ webhookId: z.string(), secretId: z.string(), previousExpiresAt: z.string() }),
   WebhookEnabled: z.object({ webhookId: z.string() }),
-  /** `requested`: by its organization. */
+  /** `requested`: disabled by its organization. */
   WebhookDisabled: z.object({ webhookId: z.string(), reason: z.enum(['gone', 'failing', 'requested']) }),
-  /** The key that answers for it has ended: its events wait until it is adopted. */
+  /** The key that is responsible for the webhook has ended. Its events wait until it is adopted. */
   WebhookPaused: z.object({ webhookId: z.string(), keyId: z.string() }),
-  /** The actor answers for it from now on. */
+  /** The actor is responsible for the webhook from now on. */
   WebhookAdopted: z.object({ webhookId: z.string() }),
-  /** Makes an event that is posted to this endpoint alone. */
+  /** Produces an event that is posted to this endpoint only. */
   WebhookPinged: z.object({ webhookId: z.string() }),
-  /** Somebody had a delivery posted again. */
+  /** A delivery was posted again on request. */
   WebhookDeliveryResent: z.object({ webhookId: z.string(), deliveryId: z.string() }),
   WebhookDeleted: z.object({ webhookId: z.string() }),
 };

@@ -1,15 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { jitter } from '../jitter.ts';
 
-/** How an event is posted to an endpoint: headers, signatures, and the waits between tries. */
+/** Posting an event to an endpoint: headers, signatures, and the waits between tries. */
 
 const SECOND_MS = 1000;
 const PREFIX = /^whsec_/;
 
-/** Headers of every post, beside the signed ones. */
+/** Headers of every post, in addition to the signed ones. */
 export const POST_HEADERS = { 'content-type': 'application/json', 'user-agent': 'Outbox-Webhooks/1.0' } as const;
 
-/** Names the replay that a post is part of. */
+/** Contains the replay to which a post belongs. */
 export const REPLAY_HEADER = 'webhook-replay';
 
 export const webhookTimestamp = (at: Date): string => String(Math.floor(at.getTime() / SECOND_MS));
@@ -21,9 +21,9 @@ export interface SignedWebhook {
 }
 
 /**
- * Signs a webhook post: headers of Standard Webhooks 1.0.0. HMAC-SHA256 over `id.timestamp.body`, keyed with the bytes
- * that the secret's Base64 stands for, not with its text.
- * @param secrets `whsec_<base64>`; one signature for each, so that a receiver may know the old one or the new.
+ * Signs a webhook post with the headers of Standard Webhooks 1.0.0: HMAC-SHA256 over `id.timestamp.body`, keyed with
+ * the decoded bytes of the secret's Base64, not with its text.
+ * @param secrets `whsec_<base64>`, with one signature for each, so that a receiver may know the old or the new one.
  */
 export const signWebhook = (
   secrets: readonly string[],
@@ -41,20 +41,20 @@ export const signWebhook = (
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Waits after the first, second, … try; after the last the delivery has failed. */
+/** Waits after the first, second, … try. After the last try, the delivery has failed. */
 const WAITS_MS = [
   5 * SECOND_MS,
   ...[1, 5, 30].map((minutes) => minutes * MINUTE_MS),
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ];
-/** A receiver may ask for a longer wait, but not for so long that its events are forgotten. */
+/** A receiver may ask for a longer wait, but not for one so long that its events are forgotten. */
 const RETRY_AFTER_MS_MAX = 24 * HOUR_MS;
 
 /**
- * Milliseconds to wait after this try of a webhook; null: there is no further one.
+ * Milliseconds to wait after this try of a webhook; null if there is no further try.
  * @param attempt 1 for the first.
  * @param random in [0, 1): spreads the wait by ±10 %.
- * @param retryAfterSeconds what the receiver asked for, honoured where it is longer.
+ * @param retryAfterSeconds wait requested by the receiver, used if it is longer.
  */
 export const webhookRetryWaitMs = (
   attempt: number,

@@ -8,14 +8,14 @@ import type { WebhookEvent } from '../events.ts';
 import { CATEGORIES } from '../streams.ts';
 import type { DisabledReason, WebhookFilters, WebhookHeaders } from './events.ts';
 
-/** A signing secret that was replaced, and signs beside the current one until it ends. */
+/** A replaced signing secret that also signs until it expires. */
 interface EarlierSecret {
   readonly secretId: string;
   readonly expiresAt: string;
 }
 
 export interface ExistingWebhook {
-  /** `paused`: the key that answers for it has ended, and its events wait. */
+  /** `paused`: the key that is responsible for it has ended, and its events wait. */
   readonly status: 'enabled' | 'disabled' | 'paused' | 'deleted';
   readonly webhookId: string;
   readonly organizationId: string;
@@ -28,27 +28,28 @@ export interface ExistingWebhook {
   readonly secretId: string;
   readonly earlierSecrets: readonly EarlierSecret[];
   readonly createdAt: string;
-  /** Earlier failures do not count: when it was registered, or enabled again. */
+  /** Time of registration or of the last enabling. Earlier failures do not count. */
   readonly enabledAt: string;
-  /** Actor that answers for it: the last one that said where its events go, enabled or adopted it. */
+  /** Actor that is responsible for it: the last one that set its URL, enabled it or adopted it. */
   readonly ownedBy: string;
-  /** null: it is not disabled. */
+  /** Null if it is not disabled. */
   readonly disabledReason: DisabledReason | null;
 }
 
 export type Webhook = { readonly status: 'absent' } | ExistingWebhook;
 
 /**
- * Webhooks of an organization, of both environments, unless the operator says otherwise. Each is one more post for every
- * event: more make a small tenant's mail expensive for all, fewer make people multiply events themselves.
+ * Maximum webhooks of an organization in both environments, unless the operator configures another. Each adds a post
+ * for every event. Higher: a small tenant's mail becomes expensive for everyone. Lower: customers multiply events
+ * themselves.
  */
 export const WEBHOOKS_MAX_DEFAULT = 50;
 
 export const NO_FILTERS: WebhookFilters = { domains: [], tags: [] };
-/** Posted to the endpoint that it is about, whatever it subscribes to, and to no other. */
+/** Posted only to the endpoint that it tests, whatever its subscriptions. */
 export const PING = 'webhook.ping';
 
-/** Whether an endpoint that asked for these types or families gets an event of this type. */
+/** Whether an endpoint subscribed to these types or families gets an event of this type. */
 export const subscribesTo = (events: readonly string[], type: string): boolean =>
   type !== PING &&
   events.some((wanted) => wanted === type || (wanted.endsWith('.*') && type.startsWith(wanted.slice(0, -1))));
@@ -135,13 +136,16 @@ export const registerWebhook = (state: Webhook, command: Registered): readonly W
   return [{ type: 'WebhookRegistered', data: command }];
 };
 
-/** Whose endpoint it has to be. */
+/** The required owner of an endpoint. */
 export interface WebhookOwner {
   readonly organizationId: string;
   readonly environment: Environment;
 }
 
-/** The endpoint, if it is the caller's, of the caller's environment, and not deleted. @throws {DomainError} */
+/**
+ * Returns the endpoint if it belongs to the caller's organization and environment and was not deleted. @throws
+ * {DomainError}
+ */
 export const requireWebhook = (state: Webhook, by: WebhookOwner): ExistingWebhook => {
   const existing = requireOwn(state, by.organizationId, 'webhook');
   if (existing.status === 'deleted' || existing.environment !== by.environment) {
@@ -150,7 +154,9 @@ export const requireWebhook = (state: Webhook, by: WebhookOwner): ExistingWebhoo
   return existing;
 };
 
-/** As `requireWebhook`, and it is posted to. @throws {DomainError} `webhook_disabled` too. */
+/**
+ * Like `requireWebhook`, and also requires that the webhook is enabled. @throws {DomainError} also `webhook_disabled`.
+ */
 export const requireEnabled = (state: Webhook, by: WebhookOwner): ExistingWebhook => {
   const existing = requireWebhook(state, by);
   requireNotPaused(existing);
@@ -165,17 +171,17 @@ const requireNotPaused = ({ status }: ExistingWebhook): void => {
   throw new DomainError('webhook_disabled', problem);
 };
 
-/** The receiver said 410, or has failed for too long; an endpoint that is not enabled stays as it is. */
+/** Disables an enabled endpoint, because its receiver replied 410 or has failed for too long. */
 export const disableWebhook = (state: Webhook, reason: DisabledReason): readonly WebhookEvent[] =>
   state.status === 'enabled' ? [{ type: 'WebhookDisabled', data: { webhookId: state.webhookId, reason } }] : [];
 
-/** Fields that are undefined stay as they are. */
+/** Requested changes. Undefined fields are unchanged. */
 export interface WebhookChanges {
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
   readonly description?: string | null | undefined;
   readonly filters?: WebhookFilters | undefined;
-  /** Always a change where they are given: their values cannot be compared. */
+  /** Always a change if provided, because the values cannot be compared. */
   readonly headers?: WebhookHeaders | null | undefined;
   readonly enabled?: boolean | undefined;
 }
@@ -199,7 +205,10 @@ const toEnabled = (existing: ExistingWebhook, enabled: boolean): readonly Webhoo
   return existing.status === 'enabled' ? [] : [{ type: 'WebhookEnabled', data: { webhookId: existing.webhookId } }];
 };
 
-/** Values that are so already change nothing. @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`. */
+/**
+ * Changes a webhook. Equal values are no change. @throws {DomainError} `not_found`, `other_organization`,
+ * `webhook_disabled`.
+ */
 export const updateWebhook = (state: Webhook, by: WebhookOwner, changes: WebhookChanges): readonly WebhookEvent[] => {
   const existing = requireWebhook(state, by);
   const { enabled } = changes;
@@ -208,19 +217,19 @@ export const updateWebhook = (state: Webhook, by: WebhookOwner, changes: Webhook
 
 const KEY_ACTOR = 'key:';
 
-/** Id of the key that answers for a webhook; null: no key does. */
+/** Id of the key that is responsible for a webhook; null if there is none. */
 export const owningKeyId = ({ ownedBy }: Pick<ExistingWebhook, 'ownedBy'>): string | null =>
   ownedBy.startsWith(KEY_ACTOR) ? ownedBy.slice(KEY_ACTOR.length) : null;
 
-/** The key that answers for it has ended. A webhook that another actor answers for, or that is not posted to, stays as it is. */
+/** Pauses an enabled webhook whose responsible key has ended. Other webhooks are unchanged. */
 export const pauseWebhook = (state: Webhook, keyId: string): readonly WebhookEvent[] =>
   state.status === 'enabled' && owningKeyId(state) === keyId
     ? [{ type: 'WebhookPaused', data: { webhookId: state.webhookId, keyId } }]
     : [];
 
 /**
- * Another actor answers for it from now on; if it was paused, it gets the events that waited.
- * @param adopter its actor, and the bounds of the key that asks; null: they are those of a member, who has none.
+ * Makes another actor responsible. A paused webhook then gets the events that waited.
+ * @param adopter the actor, and the bounds of its key; null for a member, who has none.
  * @throws {DomainError} `wider_than_own_key`, `not_found`, `other_organization`.
  */
 export const adoptWebhook = (
@@ -237,13 +246,13 @@ export const adoptWebhook = (
   return status !== 'paused' && ownedBy === adopter.actor ? [] : [{ type: 'WebhookAdopted', data: { webhookId } }];
 };
 
-/** Each signs every post: more only make the header longer. */
+/** Each secret signs every post, so more would only make the header longer. */
 const EARLIER_SECRETS_MAX = 2;
 const MINUTE_MS = 60_000;
 
 export interface RotateWebhookSecret {
   readonly secretId: string;
-  /** 0 to `GRACE_PERIOD_MINUTES_MAX`: how long the secret before signs too. */
+  /** 0 to `GRACE_PERIOD_MINUTES_MAX`: time for which the previous secret also signs. */
   readonly gracePeriodMinutes: number;
   /** ISO 8601. */
   readonly now: string;

@@ -21,10 +21,10 @@ import {
 } from './sighting.ts';
 import { diagnoseSpf } from './spf.ts';
 
-/** Spaces around it and the case of its letters are no part of the proof. */
+/** The proof ignores surrounding spaces and letter case. */
 const meaning = (text: string): string => text.trim().toLowerCase();
 
-/** Others may prove other things at the same host; one of the records has to be ours. */
+/** Other services may publish proofs at the same host. One of the records must be this service's. */
 export const diagnoseOwnership = (sighting: Sighting, expected: string): Verdict => {
   const { host, answer, isWildcard } = sighting;
   if (answer === null) return unanswered(host);
@@ -39,7 +39,7 @@ export const diagnoseOwnership = (sighting: Sighting, expected: string): Verdict
 
 const plainTarget = (name: string): string => name.toLowerCase().replace(/\.$/, '');
 
-/** The CNAME of a return path or a tracking host; where it leads further is its target's own affair. */
+/** Diagnoses the CNAME of a return path or tracking host. Its target's own records are not checked. */
 export const diagnoseAlias = (sighting: Sighting, expected: string): Verdict => {
   const { host, answer } = sighting;
   if (answer === null) return unanswered(host);
@@ -64,7 +64,7 @@ const problemIn = (text: string): string | null => {
     : `the policy of the DMARC record is p=${told(policy)}, and should be none, quarantine or reject`;
 };
 
-/** As receivers read it: of several they take none (RFC 7489 §6.6.3). */
+/** Diagnoses the policy as receivers read it: several records invalidate each other (RFC 7489 §6.6.3). */
 export const diagnoseDmarc = (sighting: Sighting): Verdict => {
   const { host, answer } = sighting;
   if (answer === null) return unanswered(host);
@@ -103,7 +103,7 @@ const verdictOn = ({ kind, value, key, includes = null }: RecordToPublish, sight
   }
 };
 
-/** What one record was found to be, in words for whoever published it. */
+/** The state of one record, with an explanation for the person who published it. */
 export const diagnose = (record: RecordToPublish, sighting: Sighting): RecordSeen => {
   const { state, problem } = verdictOn(record, sighting);
   const { answer, doubled } = sighting;

@@ -12,9 +12,9 @@ import {
 } from './sighting.ts';
 
 const KEY_TYPES = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' } as const;
-/** Shorter pieces are in everything. */
+/** Shorter pieces occur in any key. */
 const PIECE_CHARACTERS_MIN = 8;
-/** Enough to compare by eye. */
+/** Characters of a key that are shown, enough to compare by eye. */
 const KEY_SHOWN = 24;
 
 type Tags = ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ const withoutSpace = (text: string): string => text.replace(/\s+/g, '');
 const shortKey = (key: string): string => told(key.length > KEY_SHOWN ? `${key.slice(0, KEY_SHOWN)}…` : key);
 const asOneRecord = (value: string): string => (isLong(value) ? `: ${inStrings(value)}` : '');
 
-/** Strings of one value that were published as records of their own; verifiers take one of them, whichever comes. */
+/** Whether strings of one value were published as separate records. Verifiers use one of them at random. */
 const arePieces = (texts: readonly string[], value: string): boolean => {
   const whole = withoutSpace(value);
   const pieces = texts.map((text) => withoutSpace(withoutQuotes(text)));
@@ -44,7 +44,7 @@ const several = (texts: readonly string[], key: DkimKey): Verdict => {
       );
 };
 
-/** RFC 6376 §3.6.1: `h` and `s` restrict what a key may be used for. */
+/** RFC 6376 §3.6.1: `h` and `s` restrict the use of a key. */
 const restriction = (tags: Tags): string | null => {
   const listed = (name: string): readonly string[] =>
     (tags.get(name) ?? '').split(':').map((one) => one.trim().toLowerCase());
@@ -64,7 +64,7 @@ const aboutKey = (found: string, key: DkimKey): string | null => {
   return `its key is p=${shortKey(found)}, and should be p=${shortKey(key.publicKey)}`;
 };
 
-/** What keeps verifiers from using the record, in the order in which they would meet it. */
+/** The first problem that keeps verifiers from using the record, in their order of evaluation. */
 const problemIn = (tags: Tags, key: DkimKey): string | null => {
   const version = tags.get('v');
   const isFirst = [...tags.keys()][0] === 'v';
@@ -91,7 +91,7 @@ const single = (text: string, sighting: Sighting, key: DkimKey): Verdict => {
     : invalid(`the record is wrong: ${problem}`);
 };
 
-/** A key record (RFC 6376 §3.6.1), compared by meaning: order of tags and spaces make no difference. */
+/** Diagnoses a key record (RFC 6376 §3.6.1) by meaning: the order of tags and spaces does not matter. */
 export const diagnoseDkim = (sighting: Sighting, key: DkimKey): Verdict => {
   const { host, answer } = sighting;
   if (answer === null) return unanswered(host);

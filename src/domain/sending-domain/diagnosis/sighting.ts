@@ -4,12 +4,12 @@ import type { RecordState } from '../events.ts';
 /** RFC 6376 §3.2 tag-name. */
 const NAME = /^[a-z]\w*$/i;
 
-/** The largest key fills a tenth. Longer is nothing that anybody meant, and costs time to take apart. */
+/** The largest key needs a tenth of this. Longer records are not meant for this service and take time to parse. */
 const CHARACTERS_MAX = 8192;
 
 /**
- * Tags of a DKIM key record or DMARC policy in order, spaces around them gone. null: it is no such list, or has a tag
- * twice, which makes all of it void (RFC 6376 §3.2).
+ * Tags of a DKIM key record or DMARC policy in order, trimmed. Null if the text is not a tag list or repeats a tag,
+ * which makes the whole list invalid (RFC 6376 §3.2).
  */
 export const parseTagList = (text: string): ReadonlyMap<string, string> | null => {
   if (text.length > CHARACTERS_MAX) return null;
@@ -25,33 +25,33 @@ export const parseTagList = (text: string): ReadonlyMap<string, string> | null =
   return tags;
 };
 
-/** Answers for the names that an SPF record includes, by name; null: the DNS did not answer. */
+/** DNS answers for the names that an SPF record includes, by name; null if the DNS did not answer. */
 export type IncludedAnswers = ReadonlyMap<string, DnsAnswer<string> | null>;
 
-/** Records found where a provider's form put them by appending the domain once more. */
+/** Records at a doubled host name: the provider's form appended the domain once more. */
 export interface Doubled {
   readonly host: string;
   readonly texts: readonly string[];
 }
 
-/** All that was asked about one record. */
+/** All answers about one record. */
 export interface Sighting {
   readonly host: string;
-  /** null: the DNS did not answer. Of a CNAME record: the answer to a question that follows it. */
+  /** Null if the DNS did not answer. For a CNAME record, the answer to a query that follows it. */
   readonly answer: DnsAnswer<string> | null;
   readonly doubled: Doubled | null;
-  /** A name that nobody can have published has the same answer. */
+  /** True if a name that nobody can have published has the same answer. */
   readonly isWildcard: boolean;
-  /** Of an SPF record: what was answered for the names that it includes. */
+  /** For an SPF record: answers for the names that it includes. */
   readonly included?: IncludedAnswers;
   readonly domain: {
     readonly name: string;
-    /** false: the DNS says that there is no such name. */
+    /** False if the DNS says that the name does not exist. */
     readonly exists: boolean;
   };
 }
 
-/** What a record was found to be; `problem` is one sentence without its end. */
+/** State of a record. `problem` is one sentence without its full stop. */
 export interface Verdict {
   readonly state: RecordState;
   readonly problem: string | null;
@@ -74,7 +74,7 @@ const misplaced = ({ host, domain }: Sighting, published: string): Verdict => {
   );
 };
 
-/** Why there is nothing at a host. @param what `TXT` or `CNAME`. */
+/** Explains why a host has no such record. @param what `TXT` or `CNAME`. */
 export const absence = (sighting: Sighting, what: 'TXT' | 'CNAME'): Verdict => {
   const { host, answer, doubled, domain } = sighting;
   const alias = answer?.aliases.at(-1);

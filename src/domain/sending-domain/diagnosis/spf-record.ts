@@ -1,37 +1,37 @@
 import { hasQuotes, told, withoutQuotes } from '../records-to-publish.ts';
 
-/** RFC 7208 §4.5: the version, and nothing or a space behind it. */
+/** RFC 7208 §4.5: the version, followed by nothing or a space. */
 const SPF = /^v=spf1(?: |$)/i;
-/** RFC 7208 §12, without what macros may expand to. */
+/** RFC 7208 §12, except for macro expansions. */
 const TERM =
   /^(?:[+?~-]?(?:all|(?:include|exists):\S+|(?:a|mx)(?::[^\s/]+)?(?:\/\d{1,2})?(?:\/\/\d{1,3})?|ptr(?::\S+)?|ip4:[\d.]+(?:\/\d{1,2})?|ip6:[\da-f:.]+(?:\/\d{1,3})?)|[a-z][\w.-]*=\S*)$/i;
 const ALL = /^[+?~-]?all$/i;
-/** Terms that cost receivers a look-up, and how many they make (RFC 7208 §4.6.4). */
+/** Terms that cost receivers a lookup, and the maximum number of lookups (RFC 7208 §4.6.4). */
 const LOOKUP = /^[+?~-]?(?:include:|exists:|ptr|a(?:$|[:/])|mx(?:$|[:/]))|^redirect=/i;
 export const LOOKUPS_MAX = 10;
-/** A host that passes: the term has no other qualifier (RFC 7208 §4.6.2), and is not another record's. */
+/** A term that lets hosts pass: it has no other qualifier (RFC 7208 §4.6.2) and does not refer to another record. */
 const PERMITTING = /^\+?(?:all$|exists:|ptr|a(?:$|[:/])|mx(?:$|[:/])|ip[46]:)/i;
 const INCLUDE = /^([+?~-]?)include:(.+)$/i;
 const REDIRECT = /^redirect=(.+)$/i;
 
-/** Longer is no record that anybody reads to its end, and would cost time to take apart. */
+/** Longer records are not read to the end by anyone, and take time to parse. */
 const CHARACTERS_MAX = 4096;
 
-/** Another name whose record counts too. */
+/** Another name whose record is evaluated too. */
 export interface SpfInclude {
-  /** Lower case, without a dot at its end. */
+  /** Lower case, without a trailing dot. */
   readonly host: string;
-  /** What passes there passes here. */
+  /** Whether a pass there is a pass here. */
   readonly passes: boolean;
 }
 
 export type SpfRecord =
   | { readonly kind: 'none'; readonly isQuoted: boolean }
-  /** Receivers can use none of it; `problem` has its verb but not its subject. */
+  /** Receivers cannot use the record. `problem` has a verb but no subject. */
   | { readonly kind: 'broken'; readonly problem: string }
   | {
       readonly kind: 'record';
-      /** By its own terms. */
+      /** Lookups caused by its own terms. */
       readonly lookups: number;
       readonly permits: boolean;
       readonly includes: readonly SpfInclude[];
@@ -49,7 +49,7 @@ const problemIn = (text: string, terms: readonly string[]): string | null => {
     : null;
 };
 
-/** What receivers come to: nothing behind `all`, and no redirect beside it (RFC 7208 §5.1, §6.1). */
+/** Terms that receivers evaluate: none after `all`, and no redirect if there is an `all` (RFC 7208 §5.1, §6.1). */
 const reached = (terms: readonly string[]): readonly string[] => {
   const all = terms.findIndex((term) => ALL.test(term));
   return all === -1 ? terms : terms.slice(0, all + 1).filter((term) => !REDIRECT.test(term));
@@ -75,7 +75,7 @@ const taken = (text: string): SpfRecord => {
   };
 };
 
-/** The SPF record among the TXT records of a name, as receivers take it. */
+/** The SPF record among the TXT records of a name, as receivers select it. */
 export const spfRecordIn = (texts: readonly string[]): SpfRecord => {
   const [first, ...others] = texts.filter((text) => SPF.test(text));
   if (first === undefined) {
@@ -89,6 +89,6 @@ export const spfRecordIn = (texts: readonly string[]): SpfRecord => {
       };
 };
 
-/** The form of names that can be asked for: those with macros (RFC 7208 §7) are made of each mail. */
+/** Names that can be queried. Those with macros (RFC 7208 §7) depend on the mail. */
 const HOST = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
 export const canBeAsked = (host: string): boolean => HOST.test(host);

@@ -11,19 +11,19 @@ import {
 } from './sighting.ts';
 import { canBeAsked, LOOKUPS_MAX, type SpfInclude, type SpfRecord, spfRecordIn } from './spf-record.ts';
 
-/** Whether a domain's SPF record lets this service's mail pass (RFC 7208), and what is wrong with it if not. */
+/** Diagnoses whether a domain's SPF record lets this service's mail pass (RFC 7208), and why not. */
 
-/** What an SPF record comes to with all that it includes. */
+/** Result of evaluating an SPF record with all its includes. */
 export interface SpfReach {
-  /** More than `LOOKUPS_MAX`: the rest was not followed. */
+  /** If more than `LOOKUPS_MAX`, the rest was not followed. */
   readonly lookups: number;
-  /** Mail of at least one host passes. */
+  /** Whether mail of at least one host passes. */
   readonly permits: boolean;
-  /** Names whose mail passes by their own records. */
+  /** Names whose own records let mail pass. */
   readonly passing: ReadonlySet<string>;
-  /** The first included name whose record receivers cannot use, which ends the check (RFC 7208 §5.2). */
+  /** The first included name whose record receivers cannot use, which ends their check (RFC 7208 §5.2). */
   readonly broken: { readonly host: string; readonly problem: string } | null;
-  /** The first name that nothing is known of: the DNS did not answer, or what it is depends on the mail. */
+  /** The first name whose record is unknown: the DNS did not answer, or the name depends on the mail. */
   readonly unknown: string | null;
 }
 
@@ -67,7 +67,7 @@ const onwards = (walk: Walk, { host, passes }: SpfInclude, included: IncludedAns
   }
 };
 
-/** Follows what it includes; records that include each other end where receivers end, since each costs a look-up. */
+/** Follows the includes. Records that include each other end where receivers stop, because each costs a lookup. */
 export const spfReach = (record: UsableRecord, included: IncludedAnswers): SpfReach => {
   const start = { lookups: 0, permits: false, passing: new Set<string>(), broken: null, unknown: null, open: [] };
   let walk: Walk = withRecord(start, record, true);
@@ -77,7 +77,7 @@ export const spfReach = (record: UsableRecord, included: IncludedAnswers): SpfRe
   return walk;
 };
 
-/** Names that a name's TXT records include in SPF, and that can be asked for. */
+/** Names that a name's TXT records include in SPF and that can be queried. */
 export const spfTargets = (texts: readonly string[]): readonly string[] => {
   const record = spfRecordIn(texts);
   return record.kind === 'record' ? record.includes.map(({ host }) => host).filter(canBeAsked) : [];
@@ -92,7 +92,7 @@ const ofOperator = (problem: string): Verdict => ({
   problem: `${problem}: the record is as it should be, and whoever runs this service has to mend that name’s`,
 });
 
-/** Of the name of this service that the record includes. */
+/** Checks the record of this service's own name, which the domain's record includes. */
 const operatorsFault = (wanted: string, included: IncludedAnswers): Verdict | null => {
   const answer = included.get(wanted) ?? null;
   if (answer === null) return unanswered(wanted);
@@ -145,8 +145,9 @@ const judged = (record: Usable, wanted: string | null, included: IncludedAnswers
 };
 
 /**
- * The SPF record of a domain, with what it includes.
- * @param wanted name that it has to include or redirect to, so that this service's mail passes; null: any hosts will do.
+ * Diagnoses the SPF record of a domain with its includes.
+ * @param wanted name that it must include or redirect to, so that this service's mail passes; null if any hosts will
+ * do.
  */
 export const diagnoseSpf = (sighting: Sighting, wanted: string | null): Verdict => {
   const { host, answer, included = NONE } = sighting;
