@@ -101,8 +101,8 @@ const CLASSES_MAX = 1_000;
 const classes = createMemo<AddressClass>(CLASSES_MAX);
 
 /**
- * Cached, because parsing takes 3 µs. @param text a client's address from the socket or a trusted proxy; empty for a
- * local socket.
+ * Cached, because parsing takes 3 µs.
+ * @param text a client's address from the socket or a trusted proxy; empty for a local socket.
  */
 export const addressClassOf = (text: string): AddressClass =>
   text === '' ? 'loopback' : classes(text, () => classOf(text));

@@ -10,7 +10,8 @@ const uuidOf = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})/,
 
 /**
  * Starts with the time in the log event's id, so that the log event is found without an index of customer events.
- * @param eventId UUID of the log event. @param index position among the customer events that it produces.
+ * @param eventId UUID of the log event.
+ * @param index position among the customer events that it produces.
  */
 export const customerEventId = (eventId: string, index: number): string =>
   formatTimedId('evt', timeIn(eventId), sha256(`${eventId}\0${index}`));

@@ -49,7 +49,8 @@ const TIME_BYTES = 6;
 /**
  * An id that starts with a time, like a UUIDv7 (RFC 9562 §5.7). Rows created together are adjacent in an index, so that
  * inserts touch few of its pages however large it is.
- * @param atMs milliseconds since 1970. @param bytes at least 10 random bytes.
+ * @param atMs milliseconds since 1970.
+ * @param bytes at least 10 random bytes.
  */
 export const formatTimedId = (prefix: IdPrefix, atMs: number, bytes: Uint8Array): string => {
   const all = Buffer.alloc(ID_BYTES);

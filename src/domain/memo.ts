@@ -2,8 +2,8 @@
 export type Memo<Value> = (key: string, make: () => Value) => Value;
 
 /**
- * Memoizes values that are expensive to compute. @param max number of cached values. When it is reached, all are
- * dropped.
+ * Memoizes values that are expensive to compute.
+ * @param max number of cached values. When it is reached, all are dropped.
  */
 export const createMemo = <Value>(max: number): Memo<Value> => {
   const kept = new Map<string, Value>();

@@ -94,8 +94,8 @@ export const apiKey: Aggregate<ApiKey, ApiKeyEvent> = {
 };
 
 /**
- * Returns the key if it belongs to the caller and was not deleted. @throws {DomainError} `not_found`,
- * `other_organization`.
+ * Returns the key if it belongs to the caller and was not deleted.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const requireOwnKey = (state: ApiKey, organizationId: string): ExistingApiKey => {
   const key = requireOwn(state, organizationId, 'API key');

@@ -9,8 +9,8 @@ export interface RevokeKey extends KeyCircumstances {
 }
 
 /**
- * Rejects a second revocation. @throws {DomainError} `not_found`, `other_organization`, `permission_missing`,
- * `key_not_active`.
+ * Rejects a second revocation.
+ * @throws {DomainError} `not_found`, `other_organization`, `permission_missing`, `key_not_active`.
  */
 export const revokeKey = (state: ApiKey, command: RevokeKey): readonly ApiKeyEvent[] => {
   const key = requireOwnKey(state, command.organizationId);

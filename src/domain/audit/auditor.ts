@@ -34,8 +34,8 @@ export const auditor: Aggregate<Auditor, AuditorEvent> = {
 };
 
 /**
- * Returns the auditor if it belongs to the organization and was not removed. @throws {DomainError} `not_found`,
- * `other_organization`.
+ * Returns the auditor if it belongs to the organization and was not removed.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const requireAuditor = (state: Auditor, organizationId: string): ExistingAuditor => {
   const existing = requireOwn(state, organizationId, 'auditor');

@@ -64,7 +64,8 @@ const isAbout = (addresses: readonly string[], { address }: ReturnedRecipient): 
   address !== null && addresses.includes(canonicalAddress(address));
 
 /**
- * Recipients that a report names. @param candidates recipients that it can be about; a single one need not be named.
+ * Recipients that a report names.
+ * @param candidates recipients that it can be about; a single one need not be named.
  */
 export const recipientsNamed = (
   candidates: readonly ReturnedRecipient[],

@@ -62,8 +62,9 @@ export const reduceRate = (limit: RateLimit | undefined, asked: AskedForFewer): 
 };
 
 /**
- * Raises the limit after a good reply. @param usedPerMinute attempts in the preceding minute. @returns undefined if the
- * limit ends.
+ * Raises the limit after a good reply.
+ * @param usedPerMinute attempts in the preceding minute.
+ * @returns undefined if the limit ends.
  */
 export const raiseRate = (
   limit: RateLimit,

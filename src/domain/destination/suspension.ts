@@ -32,7 +32,8 @@ export const partsOfDestination = (
 
 /**
  * Whether a domain with servers at these addresses shares its provider's suspension. If none of its addresses were
- * tried, other servers may serve it. @param addresses empty if unknown.
+ * tried, other servers may serve it.
+ * @param addresses empty if unknown.
  */
 export const isCovered = (tried: ReadonlySet<string> | undefined, addresses: readonly string[]): boolean =>
   tried === undefined || addresses.length === 0 || addresses.some((address) => tried.has(address));

@@ -25,8 +25,8 @@ export interface ExistingErasure extends Requested {
 export type Erasure = { readonly status: 'absent' } | ExistingErasure;
 
 /**
- * Derives the id from the digest, which is keyed by the organization's secret. @param number 1 for the first erasure of
- * the address.
+ * Derives the id from the digest, which is keyed by the organization's secret.
+ * @param number 1 for the first erasure of the address.
  */
 export const erasureId = (digest: string, number: number): string => formatId('ers', sha256(`${digest}\0${number}`));
 

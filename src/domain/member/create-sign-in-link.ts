@@ -65,8 +65,8 @@ export const mailSignInLink = (
 };
 
 /**
- * Expiry of the last open invitation (ISO 8601); null if the member has joined or has no valid link. @param now ISO
- * 8601.
+ * Expiry of the last open invitation (ISO 8601); null if the member has joined or has no valid link.
+ * @param now ISO 8601.
  */
 export const invitationExpiry = (member: Member, now: string): string | null => {
   if (member.status === 'joined') return null;

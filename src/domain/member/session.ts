@@ -117,8 +117,8 @@ const isRepeated = (state: Session, { secretHash, now }: StartSession): boolean 
   now.getTime() - Date.parse(state.startedAt) < REPEAT_MS;
 
 /**
- * Rejects a proof that was used before. @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`,
- * `oidc_invalid`.
+ * Rejects a proof that was used before.
+ * @throws {DomainError} `sign_in_link_invalid`, `passkey_invalid`, `oidc_invalid`.
  */
 const requireUnused = ({ status }: Session, proof: Proof): void => {
   if (status !== 'absent') throw usedBefore(proof);

@@ -152,8 +152,8 @@ export const requireOrganization = (state: Organization): ActiveOrganization => 
 };
 
 /**
- * Sets the highest limits that the organization's keys may have; null: none. The same value is no change. @throws
- * {DomainError} `not_found`.
+ * Sets the highest limits that the organization's keys may have; null: none. The same value is no change.
+ * @throws {DomainError} `not_found`.
  */
 export const setCeilings = (state: Organization, ceilings: RateLimits | null): readonly OrganizationEvent[] => {
   const { organizationId, ceilings: before } = requireOrganization(state);
@@ -197,8 +197,8 @@ export const setLegalHold = (state: Organization, active: boolean): readonly Org
 };
 
 /**
- * Suspends sending. Another reason replaces the previous one; the same reason is no change. @throws {DomainError}
- * `not_found`.
+ * Suspends sending. Another reason replaces the previous one; the same reason is no change.
+ * @throws {DomainError} `not_found`.
  */
 export const suspendOrganization = (state: Organization, reason: string): readonly OrganizationEvent[] => {
   const { organizationId, suspension } = requireOrganization(state);
@@ -225,7 +225,8 @@ export const requireUnsuspended = (suspension: Suspension | undefined): void => 
 };
 
 /**
- * Sets which masked roles can see contents of mail. The same roles are no change. @throws {DomainError} `not_found`.
+ * Sets which masked roles can see contents of mail. The same roles are no change.
+ * @throws {DomainError} `not_found`.
  */
 export const setContentsRoles = (state: Organization, wanted: readonly MaskedRole[]): readonly OrganizationEvent[] => {
   const { organizationId, contentsRoles } = requireOrganization(state);
@@ -235,8 +236,8 @@ export const setContentsRoles = (state: Organization, wanted: readonly MaskedRol
 };
 
 /**
- * Chooses a plan. The same plan with the same terms is no change. @throws {DomainError} `not_found`, and those of
- * `choosePlan`.
+ * Chooses a plan. The same plan with the same terms is no change.
+ * @throws {DomainError} `not_found`, and those of `choosePlan`.
  */
 export const changePlan = (state: Organization, plans: Plans, planId: string): readonly OrganizationEvent[] => {
   const { organizationId, chosenPlans } = requireOrganization(state);

@@ -193,7 +193,8 @@ export interface EventStore {
   readStream(stream: StreamName, options?: ReadStreamOptions): Promise<readonly RecordedEvent[]>;
 
   /**
-   * One page of the whole log. @throws {PositionNotInLog} when reading forwards from a position that is not in it.
+   * One page of the whole log.
+   * @throws {PositionNotInLog} when reading forwards from a position that is not in it.
    * @throws {EventsDetached}
    */
   readAll(options: ReadAllOptions): Promise<Page>;

@@ -86,7 +86,8 @@ export interface Inbox {
   /**
    * Parses a message.
    * @param owner organization; owners take turns.
-   * @returns null if the message is gone. @throws {MailParserUnavailable}
+   * @returns null if the message is gone.
+   * @throws {MailParserUnavailable}
    */
   content(mail: CapturedMail, owner: string): Promise<CapturedContent | null>;
   /** The message as received, in chunks. @throws if the message is gone. */
@@ -95,7 +96,8 @@ export interface Inbox {
    * Reads one attachment.
    * @param place index in `attachments`, from 0.
    * @param owner as for `content`.
-   * @returns null if it does not exist. @throws {MailParserUnavailable}
+   * @returns null if it does not exist.
+   * @throws {MailParserUnavailable}
    */
   attachment(mail: CapturedMail, place: number, owner: string): Promise<Uint8Array | null>;
   /** Deletes matching mail. @returns the number deleted. */

@@ -94,7 +94,8 @@ export interface RefusedRequestCounts {
 
 export interface RefusedRequests {
   /**
-   * Stores requests. For one that is already stored, only the count increases. @throws if the database is unavailable.
+   * Stores requests. For one that is already stored, only the count increases.
+   * @throws if the database is unavailable.
    */
   record(requests: readonly RecordedRefusal[]): Promise<void>;
   /** Newest first, at most `limit`. */

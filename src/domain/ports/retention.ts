@@ -64,13 +64,14 @@ export interface Retention {
   contents(query: StoredBefore): Promise<readonly OldContent[]>;
   /**
    * Replaces contents with the record that they expired, in one step: nothing is removed without a record. It keeps the
-   * hashes of parts that an event is bound to. @returns the number replaced, without those that expired earlier or are
-   * expiring concurrently.
+   * hashes of parts that an event is bound to.
+   * @returns the number replaced, without those that expired earlier or are expiring concurrently.
    */
   expire(ids: readonly string[], at: Date): Promise<number>;
   /**
    * Removes data about a person and adds the counts to the progress of the erasure, in one step. Repeating it removes
-   * and counts nothing. @returns the number of removed rows.
+   * and counts nothing.
+   * @returns the number of removed rows.
    */
   erase(going: Going): Promise<number>;
   /** Number of rows that `erase` would remove, by kind. */
@@ -82,8 +83,8 @@ export interface Retention {
   /** Progress of erasures by id. Those that have not started are absent. */
   erasureProgress(ids: readonly string[]): Promise<ReadonlyMap<string, ErasureProgress>>;
   /**
-   * Deletes finished webhook deliveries and replays, and tries, from before a time. @returns the number of the most
-   * numerous kind.
+   * Deletes finished webhook deliveries and replays, and tries, from before a time.
+   * @returns the number of the most numerous kind.
    */
   deleteWebhookTries(rows: OldRows): Promise<number>;
   /** Webhook endpoints, in order after the given one, with pending deliveries that were due before a time. */

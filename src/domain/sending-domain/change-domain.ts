@@ -18,8 +18,8 @@ export interface RegisterDomain {
 }
 
 /**
- * Registers a domain. A deleted one may be registered again. @throws {DomainError} `domain_already_exists`,
- * `domain_is_public_suffix`.
+ * Registers a domain. A deleted one may be registered again.
+ * @throws {DomainError} `domain_already_exists`, `domain_is_public_suffix`.
  */
 export const registerDomain = (
   state: SendingDomain,

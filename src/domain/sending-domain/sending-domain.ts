@@ -104,8 +104,8 @@ export const sendingDomain: Aggregate<SendingDomain, SendingDomainEvent> = {
 };
 
 /**
- * Returns the domain if it belongs to the caller and was not deleted. @throws {DomainError} `not_found`,
- * `other_organization`.
+ * Returns the domain if it belongs to the caller and was not deleted.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const requireOwnDomain = (state: SendingDomain, organizationId: string): ExistingSendingDomain => {
   const domain = requireOwn(state, organizationId, 'domain');

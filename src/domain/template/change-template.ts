@@ -22,7 +22,8 @@ export const createTemplate = (state: Template, command: CreateTemplate): readon
 };
 
 /**
- * Returns the organization's template unless it was deleted. @throws {DomainError} `not_found`, `other_organization`.
+ * Returns the organization's template unless it was deleted.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const requireTemplate = (state: Template, organizationId: string): ExistingTemplate => {
   const existing = requireOwn(state, organizationId, 'template');
@@ -31,8 +32,8 @@ export const requireTemplate = (state: Template, organizationId: string): Existi
 };
 
 /**
- * Returns the template even if it was deleted, provided it has versions, because messages refer to them. @throws
- * {DomainError} `not_found`, `other_organization`.
+ * Returns the template even if it was deleted, provided it has versions, because messages refer to them.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const requireVersions = (state: Template, organizationId: string): ExistingTemplate => {
   const existing = requireOwn(state, organizationId, 'template');
@@ -53,7 +54,8 @@ export interface ChangeDraft extends TemplateContentRef {
 }
 
 /**
- * Changes the draft. Sends still use the published version. @throws {DomainError} `not_found`, `other_organization`.
+ * Changes the draft. Sends still use the published version.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const changeDraft = (state: Template, { organizationId, ...change }: ChangeDraft): readonly TemplateEvent[] => {
   const existing = requireTemplate(state, organizationId);
@@ -98,7 +100,8 @@ export const rollBackTemplate = (
 };
 
 /**
- * Deletes a template. Its versions stay readable for messages that refer to them. @throws {DomainError} `not_found`.
+ * Deletes a template. Its versions stay readable for messages that refer to them.
+ * @throws {DomainError} `not_found`.
  */
 export const deleteTemplate = (state: Template, organizationId: string): readonly TemplateEvent[] => {
   const { templateId } = requireTemplate(state, organizationId);

@@ -63,7 +63,8 @@ const marksIn = (marked: string): readonly Mark[] => {
 export type PlaceInSource = (place: TemplatePlace) => TemplatePlace | null;
 
 /**
- * @param rendered rendering of `source`, possibly within other text. @param marked the same for `withMarks(source)`.
+ * @param rendered rendering of `source`, possibly within other text.
+ * @param marked the same for `withMarks(source)`.
  */
 export const placesInSource = (source: string, rendered: string, marked: string): PlaceInSource => {
   if (marked.replace(MARKS, '') !== rendered) return () => null;

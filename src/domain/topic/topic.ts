@@ -39,8 +39,8 @@ export const topic: Aggregate<Topic, TopicEvent> = {
 };
 
 /**
- * Returns the topic if it belongs to the caller and was not deleted. @throws {DomainError} `not_found`,
- * `other_organization`.
+ * Returns the topic if it belongs to the caller and was not deleted.
+ * @throws {DomainError} `not_found`, `other_organization`.
  */
 export const requireTopic = (state: Topic, organizationId: string): ExistingTopic => {
   const existing = requireOwn(state, organizationId, 'topic');

@@ -143,8 +143,8 @@ export interface WebhookOwner {
 }
 
 /**
- * Returns the endpoint if it belongs to the caller's organization and environment and was not deleted. @throws
- * {DomainError}
+ * Returns the endpoint if it belongs to the caller's organization and environment and was not deleted.
+ * @throws {DomainError}
  */
 export const requireWebhook = (state: Webhook, by: WebhookOwner): ExistingWebhook => {
   const existing = requireOwn(state, by.organizationId, 'webhook');
@@ -155,7 +155,8 @@ export const requireWebhook = (state: Webhook, by: WebhookOwner): ExistingWebhoo
 };
 
 /**
- * Like `requireWebhook`, and also requires that the webhook is enabled. @throws {DomainError} also `webhook_disabled`.
+ * Like `requireWebhook`, and also requires that the webhook is enabled.
+ * @throws {DomainError} also `webhook_disabled`.
  */
 export const requireEnabled = (state: Webhook, by: WebhookOwner): ExistingWebhook => {
   const existing = requireWebhook(state, by);
@@ -206,8 +207,8 @@ const toEnabled = (existing: ExistingWebhook, enabled: boolean): readonly Webhoo
 };
 
 /**
- * Changes a webhook. Equal values are no change. @throws {DomainError} `not_found`, `other_organization`,
- * `webhook_disabled`.
+ * Changes a webhook. Equal values are no change.
+ * @throws {DomainError} `not_found`, `other_organization`, `webhook_disabled`.
  */
 export const updateWebhook = (state: Webhook, by: WebhookOwner, changes: WebhookChanges): readonly WebhookEvent[] => {
   const existing = requireWebhook(state, by);

@@ -18,7 +18,8 @@ export interface VerifyOptions extends BodyOptions {
 
 export interface ExportVerifier {
   /**
-   * Processes a line. @param text a line without its line feed; null if it is not UTF-8, too long, or has no line feed.
+   * Processes a line.
+   * @param text a line without its line feed; null if it is not UTF-8, too long, or has no line feed.
    */
   line(text: string | null): void;
   end(): Verdict;
