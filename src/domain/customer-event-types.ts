@@ -94,7 +94,7 @@ export interface CustomerEventFacts {
     readonly of: number;
     readonly limitPercent: number;
   };
-  /** Category of the bounce or deferral. */
+  /** Category of the failure. */
   readonly category?: BounceCategory | undefined;
   /** Present if the bounce came after delivery. */
   readonly late?: true | undefined;

@@ -3,7 +3,10 @@ import type { ErrorCode } from './error-catalogue.ts';
 /** Problems by field name: `{ to: ['to is required'] }`. */
 export type Details = Readonly<Record<string, readonly string[]>>;
 
-/** A command that was understood and refused. `code` is from the catalogue. Decisions throw no other exception. */
+/**
+ * The error for a command that was understood and refused. `code` is from the catalogue. Decisions throw no other
+ * exception.
+ */
 export class DomainError extends Error {
   override readonly name = 'DomainError';
   readonly code: ErrorCode;

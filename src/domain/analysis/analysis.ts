@@ -15,7 +15,10 @@ export interface Finding {
   readonly fix: string;
 }
 
-/** Maximum number of findings over all rules. Nobody reads more, and the response stays small whatever was sent. */
+/**
+ * Maximum number of findings over all rules, so that the response stays small whatever was sent. People do not read
+ * more.
+ */
 export const FINDINGS_MAX = 100;
 
 /** `fail`: at least one error. `warn`: at least one warning and no error. */

@@ -91,7 +91,7 @@ export interface KeyBounds {
   readonly rateLimits: RateLimits;
 }
 
-/** Whether the key has an expiry or networks. Whatever it sets up must not outlive it. */
+/** Whether the key has an expiry or networks. Resources that it sets up must not outlive it. */
 export const isBounded = ({ allowedCidrs, expiresAt }: Pick<KeyBounds, 'allowedCidrs' | 'expiresAt'>): boolean =>
   allowedCidrs.length > 0 || expiresAt !== null;
 

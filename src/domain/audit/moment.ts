@@ -26,9 +26,9 @@ export interface LogCut {
 
 /**
  * A time cuts each organization's log separately, before its first event that is later. Everything after that event is
- * excluded too. The same time therefore always gives the same events, whatever clocks said, and as many leaves of each
- * audit tree as `?at=` sees. Organizations share no moment: if the clock of one ran ahead, its log is cut earlier and
- * the others are unaffected.
+ * excluded too. The same time therefore always selects the same events, whatever the clocks of processes were, and as
+ * many leaves of each audit tree as `?at=` sees. Organizations share no moment: if the clock of one ran ahead, its log
+ * is cut earlier and the others are unaffected.
  */
 export const cutAt = ({ organizationId, time, leaf = 0 }: Moment): LogCut => {
   /** Trees that have reached their cut. */

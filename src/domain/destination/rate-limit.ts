@@ -1,6 +1,6 @@
 /**
- * Rate limit of a destination, in attempts a minute. There is none until a reply asks for a lower rate. All times are
- * in ms of the monotonic clock.
+ * Rate limit of a destination, in attempts a minute. It starts with the first reply that asks for a lower rate. All
+ * times are in ms of the monotonic clock.
  */
 export interface RateLimit {
   readonly perMinute: number;
@@ -26,7 +26,7 @@ const PER_MINUTE_MIN = 1;
  * because the limit may be ten or ten thousand.
  */
 const DOUBLED_AFTER_MS = 600_000;
-/** Longest time since the last raise that counts towards the next one: without attempts, nothing was proved. */
+/** Longest time since the last change that a raise takes into account: without attempts, nothing was proved. */
 const STEP_MS_MAX = MINUTE_MS;
 /**
  * Limits by the minute and by the hour have been reset by then. Lower: a sender that sends hourly is rejected hourly.
@@ -101,9 +101,9 @@ export interface AttemptCount {
 }
 
 /**
- * Attempts within a shorter time count as spread over this time. Lower: a few messages look like a flood, and a server
- * that counts by the minute rejects some more. Higher: a flood looks like a trickle, and the rate is reduced too far
- * for a server that counts by the second.
+ * Attempts within a shorter time are treated as spread over this time. Lower: a few messages look like a flood, and a
+ * server that counts by the minute rejects some more. Higher: a flood looks like a trickle, and the rate is reduced too
+ * far for a server that counts by the second.
  */
 const BURST_MS = 10_000;
 

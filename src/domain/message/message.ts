@@ -134,7 +134,7 @@ const ended = (
   updatedAt: string,
 ): ExistingMessage => settle(state, [recipientId], { status, reason, nextAttemptAt: null, updatedAt });
 
-/** Records engagement. It does not count as a change of the message: the time of the last change stays. */
+/** Records engagement. The time of the message's last change stays, because engagement does not change it. */
 const engaged = (
   state: ExistingMessage,
   { recipientId }: DataOf<'RecipientOpened'>,

@@ -15,7 +15,7 @@ const htmlRule = z.enum(HTML_RULES);
 const htmlValidation = z.object({ api: htmlRule, compat: htmlRule, smtp: htmlRule });
 export type HtmlEntry = keyof z.output<typeof htmlValidation>;
 
-/** Higher: personal data would be kept that nobody needs any more. */
+/** Higher: keeps personal data longer than needed. */
 export const CONTENT_DAYS_MAX = 365;
 
 /** Permitted settings of member sessions. The maxima apply in any case: 12 hours without a request, 7 days in total. */
@@ -63,11 +63,11 @@ export const organizationEvents = {
   OrganizationResumed: z.object({ organizationId: z.string(), reason: z.string() }),
   /** Applies from the start of that day (UTC). The terms stay as recorded here. */
   ContentsRolesSet: z.object({ organizationId: z.string(), roles: z.array(maskedRoleSchema) }),
-  /** From the start of that day (UTC) on; the terms stay as they are here. */
+  /** Applies from the start of that day (UTC). The terms stay as recorded here. */
   PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),
   /**
-   * These keys are about to stop being working admin keys, so they no longer count as such. The event precedes the
-   * change itself, so that concurrent removals of the last two admin keys conflict in this stream.
+   * These keys are about to stop being working admin keys, so other removals must not rely on them. The event precedes
+   * the change itself, so that concurrent removals of the last two admin keys conflict in this stream.
    */
   AdminKeysReleased: z.object({
     organizationId: z.string(),

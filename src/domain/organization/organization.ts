@@ -45,9 +45,9 @@ export type Organization =
       readonly contentsRoles: readonly MaskedRole[];
       /** Plans that the organization chose, oldest first. */
       readonly chosenPlans: readonly ChosenPlan[];
-      /** Admin keys that no longer count as such, by id, each up to and including a revision. */
+      /** Admin keys that removals must not rely on, by id, each up to and including a revision. */
       readonly releasedKeys: Readonly<Record<string, Revision>>;
-      /** Domains whose keys no longer count as admin keys, in the same way. */
+      /** Domains whose keys removals must not rely on, in the same way. */
       readonly releasedDomains: Readonly<Record<string, Revision>>;
     };
 

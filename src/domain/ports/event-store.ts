@@ -27,7 +27,7 @@ export interface OperatorHost {
   readonly host: string;
 }
 
-/** Who caused an event, for whom and in the course of what. Stored with every event. */
+/** Origin of an event: the actor, the organization and the operation. Stored with every event. */
 export interface EventContext {
   readonly $correlationId: string;
   readonly $causationId: string;
@@ -121,7 +121,10 @@ export interface ReadStreamOptions {
 export type Filter = { readonly categories?: readonly string[] };
 
 export interface ReadAllOptions {
-  /** Exclusive: events strictly after (forwards) or strictly before (backwards) this position. Default: the end it starts from. */
+  /**
+   * Exclusive: events strictly after (forwards) or strictly before (backwards) this position. Default: the first event
+   * forwards, the last one backwards.
+   */
   readonly from?: Position;
   readonly direction?: 'forwards' | 'backwards';
   readonly filter?: Filter;

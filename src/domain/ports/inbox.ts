@@ -51,8 +51,8 @@ export const INBOX_SHOWN_BYTES_MAX = 1_000_000;
 export const CONFIDENTIAL_HEADER = 'X-Outbox-Confidential';
 
 /**
- * Maximum stored mail; the oldest is dropped first. Higher: fills the disk if nobody cleans up. Lower: drops mail that
- * a test looks for.
+ * Maximum stored mail; the oldest is dropped first. Higher: fills the disk unless it is cleaned up. Lower: drops mail
+ * that a test looks for.
  */
 export const INBOX_MAILS_MAX = 1000;
 export const INBOX_BYTES_MAX = 100_000_000;

@@ -68,7 +68,7 @@ export interface OutgoingMail {
 }
 
 /**
- * Stage of the session at which something was said: `connect` without any session, `session` before any mail (greeting,
+ * Stage of the session at which the reply came: `connect` without any session, `session` before any mail (greeting,
  * EHLO, STARTTLS, AUTH, or the end of the session), or a command of a transaction.
  */
 export const REPLY_STAGES = ['connect', 'session', 'mail', 'recipient', 'content'] as const;
@@ -99,7 +99,7 @@ export interface Reply {
   /**
    * Destination to which the reply is feedback (`destination/destination.ts`): the mailbox provider of the server that
    * was tried, or only the recipient domain if its own DNS or policy prevents delivery. Null: none, such as after a
-   * deadline of this service. Absent: one server accepts everything.
+   * deadline of this service. Absent: one server accepts all mail.
    */
   readonly destination?: string | null;
   /** Text of the reply, or a sentence by this service if there was none. May quote the address. */

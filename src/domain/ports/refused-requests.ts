@@ -16,7 +16,7 @@ export interface RefusedRequest {
   readonly principalId: string;
   readonly at: Date;
   readonly method: string;
-  /** Documented route, such as `/v1/messages/:id`; null if there is no such endpoint. */
+  /** Documented route, such as `/v1/messages/:id`; null for an unknown endpoint. */
   readonly route: string | null;
   /** Requested path. Segments that may be more than an id or a word are masked. */
   readonly path: string;
@@ -55,7 +55,7 @@ export interface RefusedBody {
   readonly cut: boolean;
 }
 
-/** Higher: keeps requests that nobody debugs any more. Lower: loses those that are investigated after a weekend. */
+/** Higher: keeps requests that are no longer debugged. Lower: loses those that are investigated after a weekend. */
 export const REFUSED_REQUEST_DAYS = 7;
 
 /** A refused request as stored. */
@@ -100,7 +100,7 @@ export interface RefusedRequests {
   record(requests: readonly RecordedRefusal[]): Promise<void>;
   /** Newest first, at most `limit`. */
   list(query: RefusedRequestQuery): Promise<readonly RefusedRequest[]>;
-  /** Returns null if there is none, or if it belongs to another organization or environment. */
+  /** Returns null if it does not exist, or belongs to another organization or environment. */
   find(
     filter: Pick<RefusedRequestFilter, 'organizationId' | 'environment' | 'domainId'>,
     id: string,

@@ -28,11 +28,11 @@ export const originPart = ({
   salt,
 });
 
-/** Higher: keeps personal data that nobody needs any more. Lower: loses data that a yearly audit needs. */
+/** Higher: keeps personal data longer than needed. Lower: loses data that a yearly audit needs. */
 export const ORIGIN_DAYS = 365;
 
 export interface RequestOrigins {
-  /** Resolves once it is stored. @throws {DomainError} `unavailable`. */
+  /** Durable when it resolves. @throws {DomainError} `unavailable`. */
   put(origin: RequestOrigin): Promise<void>;
   /** Addresses of an organization's origins, by origin id. Removed origins are absent. */
   addressesOf(organizationId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;

@@ -24,7 +24,10 @@ export interface DomainDkim {
   readonly retired: readonly RetiredDkimPair[];
 }
 
-/** Each rotation must be published first, so nobody needs more in a week. Every process holds them in memory. */
+/**
+ * Maximum retired pairs. Each rotation must be published first, so that more are never needed in a week. Every process
+ * holds them in memory.
+ */
 const RETIRED_MAX = 10;
 
 export const firstDkim = (keys: readonly DkimKey[], addedAt: string): DomainDkim =>
@@ -69,8 +72,8 @@ export const rsaOf = ({ keys }: Pick<DkimPair, 'keys'>): DkimKey | undefined =>
 export const decidingPair = ({ active, pending }: DomainDkim): DkimPair | null => active ?? pending;
 
 /**
- * The keys that sign mail: those whose records were seen, RSA first. While mail is captured nobody verifies it, so
- * pending keys sign: captured mail looks like mail that would be sent.
+ * The keys that sign mail: those whose records were seen, RSA first. While mail is captured records are not required,
+ * so without an active pair the pending keys sign: captured mail looks like mail that would be sent.
  */
 export const signingKeys = ({ active, pending }: DomainDkim, capturing: boolean): readonly DkimKey[] => {
   if (active !== null) return active.keys.filter(({ selector }) => active.signing.includes(selector));

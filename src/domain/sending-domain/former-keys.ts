@@ -19,7 +19,7 @@ export interface DomainWithFormerKeys {
 
 /**
  * Retention of a key that was given up without a successor, because a worker that does not know yet may be sending
- * mail. Higher: keeps a key that nobody needs. Lower: such mail has to wait for another attempt.
+ * mail. Higher: keeps an unneeded key. Lower: such mail has to wait for another attempt.
  */
 const KEPT_MS = 24 * 3_600_000;
 

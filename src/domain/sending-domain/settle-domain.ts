@@ -40,9 +40,7 @@ const rsaIsValid = (pair: DkimPair | null, { ofKey }: States): pair is DkimPair 
   return key !== undefined && ofKey(key) === 'valid';
 };
 
-/**
- * The RSA key keeps signing whatever its record's current state. The other key signs only while its record is present.
- */
+/** The RSA key, once it signs, keeps signing whatever its record says. The other key stops when its record is gone. */
 const signs = (key: DkimKey, pair: DkimPair, { ofKey }: States): boolean => {
   const state = ofKey(key);
   const signed = pair.signing.includes(key.selector);

@@ -3,7 +3,7 @@ import { DomainError } from '../domain-error.ts';
 import type { TemplateEvent } from '../events.ts';
 import type { ExistingTemplate, Template, TemplateContentRef, TemplateVersion } from './template.ts';
 
-/** Higher: more memory, because senders fold a template's stream and hold its state in it. */
+/** Maximum versions of a template. Higher: more memory, because senders fold its stream and hold its state. */
 const VERSIONS_MAX = 1_000;
 
 export interface CreateTemplate extends TemplateContentRef {

@@ -48,7 +48,7 @@ export interface Client {
 }
 
 export interface TrackedRequest {
-  /** As sent; empty if absent. */
+  /** User agent as sent; empty if absent. */
   readonly userAgent: string;
   readonly address: string;
   readonly isHead: boolean;

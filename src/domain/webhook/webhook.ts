@@ -30,7 +30,10 @@ export interface ExistingWebhook {
   readonly createdAt: string;
   /** Time of registration or of the last enabling. Earlier failures do not count. */
   readonly enabledAt: string;
-  /** Actor that is responsible for it: the last one that set its URL, enabled it or adopted it. */
+  /**
+   * Actor that is responsible for it: the last one that registered, enabled or adopted it, or changed more than its
+   * description.
+   */
   readonly ownedBy: string;
   /** Null if it is not disabled. */
   readonly disabledReason: DisabledReason | null;

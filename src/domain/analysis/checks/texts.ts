@@ -116,7 +116,9 @@ export const secrets: Check = function* ({ html, text = '' }) {
 const COMPARED_CHARACTERS_MAX = 20_000;
 /** Enough for any layout. Higher: a page of a hundred thousand images takes longer, with the same result. */
 const COMPARED_IMAGES_MAX = 100;
-/** Below this, a few extra words do not make another message: only almost no shared words do. */
+/**
+ * Below this, a few words more or less do not make another message. Only an almost complete lack of shared words does.
+ */
 const WORDS_MIN = 20;
 /** Lower: two wordings of the same text are reported as different. Higher: short mail with another text passes. */
 const SHORT_WORDS_MIN = 5;

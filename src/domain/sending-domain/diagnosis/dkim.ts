@@ -23,7 +23,7 @@ const withoutSpace = (text: string): string => text.replace(/\s+/g, '');
 const shortKey = (key: string): string => told(key.length > KEY_SHOWN ? `${key.slice(0, KEY_SHOWN)}…` : key);
 const asOneRecord = (value: string): string => (isLong(value) ? `: ${inStrings(value)}` : '');
 
-/** Whether strings of one value were published as separate records. Verifiers use one of them at random. */
+/** Whether strings of one value were published as separate records. Verifiers use only one of them. */
 const arePieces = (texts: readonly string[], value: string): boolean => {
   const whole = withoutSpace(value);
   const pieces = texts.map((text) => withoutSpace(withoutQuotes(text)));

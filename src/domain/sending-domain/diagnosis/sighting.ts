@@ -40,7 +40,7 @@ export interface Sighting {
   /** Null if the DNS did not answer. For a CNAME record, the answer to a query that follows it. */
   readonly answer: DnsAnswer<string> | null;
   readonly doubled: Doubled | null;
-  /** True if a name that nobody can have published has the same answer. */
+  /** True if an unpublished, random name has the same answer. */
   readonly isWildcard: boolean;
   /** For an SPF record: answers for the names that it includes. */
   readonly included?: IncludedAnswers;
