@@ -5,7 +5,7 @@ import type { DomainFacts } from '../ports/analyzer.ts';
 import type { RuleName } from './rule-table.ts';
 
 export interface AttachmentFact {
-  /** Its place in the request: `attachments[0]`, `alternatives[0]`. */
+  /** Place in the request: `attachments[0]`, `alternatives[0]`. */
   readonly field: string;
   readonly filename: string;
   readonly contentType: string;

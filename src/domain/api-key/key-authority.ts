@@ -13,7 +13,7 @@ import type { Permission } from './events.ts';
 export interface CallingMember extends Pick<Powers, 'withoutContents' | 'safeMethodsOnly'> {
   readonly sessionId: string;
   readonly role: Role;
-  /** May read the health of the whole service. */
+  /** Whether the member may read the health of the whole service. */
   readonly isOperator: boolean;
   /** Last time the member proved their identity. ISO 8601. */
   readonly presentAt: string;

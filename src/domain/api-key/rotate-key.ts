@@ -11,7 +11,10 @@ import {
 import { type KeyAuthority, requireKeyAuthority, requireWithin } from './key-authority.ts';
 import type { SecretFacts } from './secret.ts';
 
-/** Higher: each live secret is one more that can leak. Lower: a slow roll-out blocks the next rotation. */
+/**
+ * Maximum earlier secrets that are still accepted. Higher: each is one more that can leak. Lower: a slow roll-out
+ * blocks the next rotation.
+ */
 export const EARLIER_SECRETS_MAX = 2;
 /** Seven days. */
 export const GRACE_PERIOD_MINUTES_MAX = 10_080;

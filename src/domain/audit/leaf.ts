@@ -31,7 +31,7 @@ export interface Leaf {
 
 export const parseLeaf = (leaf: string): Leaf => JSON.parse(leaf) as Leaf; // trusted: `leafOf` wrote it
 
-/** Groups all recipients under one actor, so that an individual recipient cannot be searched for. */
+/** Groups all recipients under one actor. A single `recipient:<id>` is not a search facet. */
 const actorOf = (actor: string): string => (actor.startsWith('recipient:') ? 'recipient' : actor);
 
 const KEY_ACTOR = 'key:';

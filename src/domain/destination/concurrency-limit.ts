@@ -18,7 +18,7 @@ export interface ConcurrencyLimit {
 }
 
 export interface ConcurrencyBounds {
-  /** Higher: looks like an attack to a small server. Lower: waits for round trips. */
+  /** Initial limit. Higher: looks like an attack to a small server. Lower: waits for round trips. */
   readonly start: number;
   readonly max: number;
 }

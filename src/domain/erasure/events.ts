@@ -18,7 +18,7 @@ const erasureCounts = z.object({
   suppressionEvidence: z.number().int(),
   webhookTries: z.number().int(),
   capturedMail: z.number().int(),
-  /** Addresses at which the organization or an auditor was contacted. Absent: none. */
+  /** Contact addresses of the organization and its auditors. Absent: none. */
   contacts: z.number().int().optional(),
 });
 export type ErasureCounts = Readonly<z.infer<typeof erasureCounts>>;

@@ -26,7 +26,7 @@ export const POWERS: Readonly<Record<Role, Powers>> = {
   auditor: { permissions: ['admin'], withoutContents: true, safeMethodsOnly: true },
 };
 
-/** Higher: more memory, because all members and their sessions are held in it. */
+/** Maximum members of an organization. Higher: more memory, because all members are held in it with their sessions. */
 export const MEMBERS_MAX = 200;
 
 export interface Passkey {

@@ -25,8 +25,8 @@ export const SESSION_MS = SESSION_HOURS.max * HOUR_MS;
 export const endOfSession = ({ startedAt, expiresAt }: ExistingSession, { sessionHours }: Limits): Date =>
   new Date(Math.min(Date.parse(expiresAt), Date.parse(startedAt) + sessionHours * HOUR_MS));
 /**
- * Validity of a reauthentication. Higher: someone who finds the browser open can do more. Lower: members are asked more
- * often.
+ * Validity of a reauthentication. Higher: someone who finds the browser open can do more. Lower: members must
+ * reauthenticate more often.
  */
 export const PRESENCE_MINUTES = 10;
 

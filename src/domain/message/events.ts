@@ -11,7 +11,7 @@ export type RecipientKind = z.infer<typeof recipientKind>;
 const smtpFacts = z.object({
   /** Reply code (RFC 5321 §4.2); 0 if none was received. */
   code: z.number().int(),
-  /** Enhanced status code (RFC 3463), `5.1.1`. */
+  /** Enhanced status code (RFC 3463), such as `5.1.1`. */
   enhanced: z.string().nullable(),
   /** Host that replied. */
   mx: z.string().nullable(),

@@ -22,7 +22,7 @@ export interface Engagement extends Client {
 }
 
 /**
- * Opens sooner than this after delivery come from a filter that checks the mail before the mailbox gets it. Higher:
+ * Requests sooner than this after delivery come from a filter that checks the mail before the mailbox gets it. Higher:
  * people who are watching their mailbox are taken for machines. Lower: filters are taken for people.
  */
 const AT_DELIVERY_MS = 3_000;

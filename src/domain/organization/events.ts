@@ -61,7 +61,7 @@ export const organizationEvents = {
   OrganizationSuspended: z.object({ organizationId: z.string(), reason: z.string() }),
   /** Sending resumes, and held messages continue. */
   OrganizationResumed: z.object({ organizationId: z.string(), reason: z.string() }),
-  /** Applies from the start of that day (UTC). The terms stay as recorded here. */
+  /** Members of these masked roles can see contents of mail from now on. Members of the other masked roles cannot. */
   ContentsRolesSet: z.object({ organizationId: z.string(), roles: z.array(maskedRoleSchema) }),
   /** Applies from the start of that day (UTC). The terms stay as recorded here. */
   PlanChosen: z.object({ organizationId: z.string(), plan: planSchema }),

@@ -97,7 +97,7 @@ export interface Reply {
   readonly address?: string | null;
   readonly stage?: ReplyStage;
   /**
-   * Destination to which the reply is feedback (`destination/destination.ts`): the mailbox provider of the server that
+   * Destination to which the reply is feedback (`destination/suspension.ts`): the mailbox provider of the server that
    * was tried, or only the recipient domain if its own DNS or policy prevents delivery. Null: none, such as after a
    * deadline of this service. Absent: one server accepts all mail.
    */

@@ -16,7 +16,9 @@ export interface Claim {
   readonly formerHolder: string | null;
 }
 
-/** Whether the name is taken. A name taken while mail was captured is free again once it is not. */
+/**
+ * Whether another domain holds the name. A name taken while mail was captured is free again once mail is sent for real.
+ */
 export const isTakenByAnother = (name: DomainName, { domainId, capturing, formerHolder }: Claim): boolean =>
   name.status === 'taken' &&
   name.domainId !== domainId &&

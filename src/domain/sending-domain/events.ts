@@ -93,7 +93,7 @@ const recordSeen = z.object({
   state: recordState,
   /** The problem, in one sentence. */
   problem: z.string().nullable(),
-  /** DNS answers, without addresses and shortened (`diagnosis/shown-value.ts`). */
+  /** DNS answers, without addresses and shortened (`records-to-publish.ts`). */
   seen: z.array(z.string()),
 });
 export type RecordSeen = Readonly<z.infer<typeof recordSeen>>;

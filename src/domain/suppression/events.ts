@@ -31,7 +31,7 @@ export const suppressionEvents = {
     /** Null if a person added it. */
     source: source.nullable(),
   }),
-  /** All entries in force are removed. The evidence stays on record. */
+  /** All entries in force were removed. The evidence stays on record. */
   SuppressionRemoved: z.object({
     suppressionId: z.string(),
     /** Content of the latest entry, which holds the address. */

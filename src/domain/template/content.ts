@@ -13,7 +13,7 @@ export interface LocalizedContent {
   readonly preheader?: string;
 }
 
-/** HTML that surrounds a template's HTML, which replaces `{{ content }}`. */
+/** HTML that surrounds a template's HTML. `{{ content }}` marks the place. */
 export interface Layout {
   readonly templateId: string;
   readonly version: number;

@@ -14,7 +14,7 @@ export const warmUpEvents = {
   WarmUpEnded: z.object({ domainId: z.string() }),
 };
 
-/** Stream `dailyQuota-<domainId>.<day>`: reservations of a day's caps. */
+/** Stream `warmUpDay-<domainId>.<day>`: reservations of a day's caps. */
 export const dailyQuotaEvents = {
   /** Reserves quota: only the process that appended the event may send to these numbers of recipients that day. */
   WarmUpPlacesTaken: z.object({

@@ -250,7 +250,7 @@ export const adoptWebhook = (
   return status !== 'paused' && ownedBy === adopter.actor ? [] : [{ type: 'WebhookAdopted', data: { webhookId } }];
 };
 
-/** Each secret signs every post, so more would only make the header longer. */
+/** Maximum earlier secrets that still sign. Each signs every post, so more would only make the header longer. */
 const EARLIER_SECRETS_MAX = 2;
 const MINUTE_MS = 60_000;
 

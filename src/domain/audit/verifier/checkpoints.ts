@@ -74,7 +74,7 @@ export interface Reopening {
   readonly reason: string;
 }
 
-/** Higher: the report grows without telling more. Further reopenings are not named. */
+/** Maximum number of reopenings that are listed. */
 const REOPENINGS_MAX = 100;
 
 const reopeningOf = (event: Leaf, leaf: number): Reopening => ({

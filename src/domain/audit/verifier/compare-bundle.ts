@@ -41,7 +41,7 @@ const listOf = (hashes: Buffer): readonly string[] =>
     hashes.toString('latin1', at * HASH_BYTES, (at + 1) * HASH_BYTES),
   );
 
-/** Keeps the last index of each hash: if a leaf is repeated, its first occurrence is the right one. */
+/** Keeps the last index of each hash. If a leaf is repeated, its first occurrence is the right one. */
 const placesOf = (hashes: readonly string[]): ReadonlyMap<string, number> =>
   new Map(hashes.map((hash, at) => [hash, at]));
 

@@ -49,7 +49,7 @@ const contradictions = (event: Leaf, at: number, disclosure: Disclosure): readon
   return found;
 };
 
-/** Creates the checks. @param from, size of the export. */
+/** Creates the checks. `from` and `size` are those of the export. */
 export const createDisclosureChecks = (
   { from, size }: { readonly from: number; readonly size: number },
   disclosures: readonly Disclosure[],
