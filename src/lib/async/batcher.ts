@@ -2,25 +2,31 @@ import { StoreUnavailable } from './store-unavailable.ts';
 import type { System } from './system.ts';
 
 export interface BatcherOptions<Item, Answer> {
-  /** What callers wait for, as an error names it: 'the log'. */
+  /** Name of the resource used in errors: 'the log'. */
   readonly name: string;
   /** Batches in flight. */
   readonly inFlightMax: number;
   /**
-   * Pause after a batch that several shared: the next is larger. Longer delays all under load, shorter costs round trips.
+   * Pause after a batch with several items, so that the next one is larger. Longer delays every item under load,
+   * shorter costs round trips.
    * Default: none.
    */
   readonly restMs?: number;
-  /** Owners (organizations) take turns, and one has at most as much waiting as is free. Default: all items have one owner. */
+  /**
+   * Owners (organizations) take turns, and the items of one never exceed the free capacity. Default: all items have one
+   * owner.
+   */
   readonly ownerOf?: (item: Item) => string;
   /** Items that may wait. Default of both bounds: any number. */
   readonly waitingMax?: number;
   readonly waitingBytesMax?: number;
-  /** An item that waited longer is refused: its caller has given up. Absent: no limit. */
+  /** Maximum wait before an item is rejected, because its caller has given up. Absent: no limit. */
   readonly patience?: { readonly ms: number; readonly system: Pick<System, 'monotonicMs'> };
   /** Default: 0. */
   readonly bytesOf?: (item: Item) => number;
-  /** Called for each batch: whether the next item, in order, joins it or waits. The first one must join. */
+  /**
+   * Called for each batch. Returns whether the next item, in order, joins the batch or waits. The first item must join.
+   */
   readonly admission: () => (item: Item) => boolean;
   /** One result for each item, in order; when it rejects, all items are rejected. */
   readonly run: (items: readonly Item[]) => Promise<readonly PromiseSettledResult<Answer>[]>;
@@ -34,8 +40,8 @@ export interface Batcher<Item, Answer> {
 }
 
 /**
- * For queries: messages that pass one by one, as from EventStoreDB, would else be written and read in queries of one or
- * two, which cost the process and PostgreSQL more than the rows.
+ * Rest time for queries. Messages that arrive one at a time, as from EventStoreDB, would otherwise be written and read
+ * in queries of one or two rows, whose overhead costs the process and PostgreSQL more than the rows.
  */
 export const REST_MS = 3;
 
@@ -53,7 +59,7 @@ export const atMost = (itemsMax: number) => (): (() => boolean) => {
   return () => left-- > 0;
 };
 
-/** The results of a batch in which nothing failed. */
+/** The results of a batch without failures. */
 export const fulfilled = <Answer>(answers: readonly Answer[]): readonly PromiseSettledResult<Answer>[] =>
   answers.map((value) => ({ status: 'fulfilled', value }));
 
@@ -64,7 +70,7 @@ interface Load {
 
 const NOTHING: Load = { items: 0, bytes: 0 };
 
-/** The first of each line, then the second of each, and so on. */
+/** Interleaves the lines: the first item of each, then the second of each, and so on. */
 const inTurns = <One>(lines: readonly (readonly One[])[]): readonly One[] => {
   const ordered: One[] = [];
   let left = lines;
@@ -82,7 +88,7 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
   const now = (): number => patience?.system.monotonicMs() ?? 0;
   const inFlight = new Set<Promise<void>>();
   let waiting: Waiting<Item, Answer>[] = [];
-  /** By owner that waits; the owner that was served last is at the end. */
+  /** Load of each waiting owner. The owner served last is at the end. */
   const loads = new Map<string, Load>();
   let total = NOTHING;
   let scheduled = false;
@@ -97,7 +103,7 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
     else loads.set(owner, own);
   };
 
-  /** One item always may. */
+  /** A single item may always wait. */
   const mayWait = (owner: string, bytes: number): boolean => {
     const free: Load = { items: waitingMax - total.items, bytes: waitingBytesMax - total.bytes };
     const fits = total.items === 0 || (free.items > 0 && free.bytes >= bytes);
@@ -122,7 +128,7 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
     refuse(stale, `${name} was too slow`);
   };
 
-  /** In the order in which they may join the next batch. */
+  /** Items in the order in which they may join the next batch. */
   const inOrder = (): readonly Waiting<Item, Answer>[] => {
     if (loads.size <= 1) return waiting;
     const lines = Map.groupBy(waiting, ({ owner }) => owner);
@@ -166,7 +172,7 @@ export const createBatcher = <Item, Answer>(options: BatcherOptions<Item, Answer
     }
   };
 
-  /** In the next turn of the event loop: items that arrive in this one join the batch. */
+  /** Starts in the next turn of the event loop, so that items that arrive in this one join the batch. */
   const schedule = (): void => {
     if (scheduled || isResting || waiting.length === 0 || inFlight.size >= options.inFlightMax) return;
     scheduled = true;

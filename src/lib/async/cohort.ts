@@ -1,24 +1,25 @@
 /**
- * Cohort scheduling (Larus and Parkes, "Using Cohort Scheduling to Enhance Server Performance", 2002): what is at the same
- * stage at the same time runs together, so that a stage's code and data are in the processor's caches for all but the first.
- * It needs no more than one call to continue all of them: async functions then run in step, from `await` to `await`,
- * because promises continue in the order in which they were settled. Callbacks of sockets do not run in step: Node runs
- * each of them to the end of its promises before the next.
+ * Cohort scheduling (Larus and Parkes, "Using Cohort Scheduling to Enhance Server Performance", 2002). Work that is at
+ * the same stage at the same time runs together, so that a stage's code and data are in the processor's caches for all
+ * but the first member.
+ * A single call that continues all members is enough: async functions then run in step, from `await` to `await`,
+ * because promises continue in the order in which they were settled. Socket callbacks do not run in step: Node runs
+ * each to the end of its promises before the next.
  */
 export interface Cohort {
   /**
-   * Calls `next` in the next turn of the event loop, or in a later one if the cohort is full. Whoever joins bounds how many
-   * wait.
+   * Calls `next` in the next turn of the event loop, or in a later one if the cohort is full. Callers must bound the
+   * number of waiters.
    * @param next must not throw.
-   * @param bytes that it works on: large work runs alone.
+   * @param bytes of data it processes. Large work runs alone.
    */
   join(next: () => void, bytes?: number): void;
 }
 
 export interface CohortLimits {
-  /** More hold the event loop for longer, fewer cost each more. Default: 64. */
+  /** Members per turn. More hold the event loop longer, fewer raise the cost of each. Default: 64. */
   readonly membersMax?: number;
-  /** A single member may exceed it. Default: 256 kB. */
+  /** Bytes per turn. A single member may exceed it. Default: 256 kB. */
   readonly bytesMax?: number;
 }
 
@@ -40,7 +41,7 @@ export const createCohort = ({ membersMax = MEMBERS_MAX, bytesMax = BYTES_MAX }:
     setImmediate(run);
   };
 
-  /** As many as run together, in the order they came. */
+  /** Removes the members that run together next, in order of arrival. */
   const take = (): readonly Member[] => {
     let bytes = 0;
     const end = waiting.findIndex((member, index) => {

@@ -1,9 +1,9 @@
 /**
- * Deadlines of seconds, which nearly everything keeps: one timer for all of them, since every request has two, and a timer of
- * its own would cost each 2 µs.
+ * Deadlines of several seconds, nearly all of which are met. They share one timer: every request has two deadlines, and
+ * a timer for each would cost 2 µs.
  */
 
-/** Longer is less exact, shorter looks through all open deadlines more often. */
+/** Tick length. Longer is less exact, shorter scans all open deadlines more often. */
 export const TICK_MS = 100;
 
 interface Deadline {
@@ -28,9 +28,9 @@ const tick = (): void => {
 };
 
 /**
- * Calls back after `ms`, at most two ticks late, unless it is stopped before. Time is counted in ticks, so that a stall of
- * this process counts as one: what arrived meanwhile is read first.
- * @returns stops it.
+ * Calls `onLate` after `ms`, at most two ticks late, unless it is stopped first. Time is counted in ticks, so a stall
+ * of this process counts as one tick, and data that arrived during the stall is read first.
+ * @returns a function that stops it.
  */
 export const startDeadline = (ms: number, onLate: () => void): (() => void) => {
   const deadline: Deadline = { ticksLeft: Math.ceil(ms / TICK_MS) + 1, onLate };

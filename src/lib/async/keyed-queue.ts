@@ -11,9 +11,9 @@ import { createTimers } from './timers.ts';
  */
 export interface KeyedQueue<Item, Priority extends string> {
   /**
-   * Refuses a duplicate, an item of a key that has a limit of 0, and everything once closed. Of a key that is full, it
-   * refuses or dismisses the last item of the owner that has most waiting.
-   * @returns when the item has ended: whether it was started.
+   * Refuses a duplicate, an item of a key whose limit is 0, and everything once closed. If the key is full, refuses or
+   * dismisses the last item of the owner with the most waiting.
+   * @returns whether the item was started, once it has ended.
    */
   add(item: Item, key: string, priority: Priority): Promise<boolean>;
   /** Items of a key that wait, run, or are not `done` yet. */
@@ -24,7 +24,7 @@ export interface KeyedQueue<Item, Priority extends string> {
   heads(priority: Priority, count: number): readonly Item[];
   /** Applies a key's limits again after a change. */
   review(key: string): void;
-  /** Dismisses what waits and starts nothing new. @returns when all that was started is done. */
+  /** Dismisses waiting items and starts nothing new. @returns when all started items are done. */
   close(): Promise<void>;
 }
 
@@ -37,11 +37,11 @@ export interface Ran {
 export interface KeyLimits {
   /** Items running at the same time; 0: the key is paused, and what waits is dismissed. */
   concurrencyOf(key: string): number;
-  /** Until the rate limit lets the next item start; 0: now. */
+  /** Time until the rate limit allows the next item; 0: now. */
   waitMsOf(key: string): number;
   /** Items of each priority that may wait. */
   capacityOf(key: string): number;
-  /** An item starts. */
+  /** Called when an item starts. */
   started(key: string): void;
 }
 
@@ -50,11 +50,11 @@ export interface KeyedQueueOptions<Item, Priority extends string> extends KeyLim
   readonly priorities: readonly Priority[];
   /** Items running at the same time, of all keys together. */
   readonly concurrency: number;
-  /** Whose turn an item takes. Default: all items have one owner. */
+  /** Owner whose turn the item uses. Default: all items have one owner. */
   ownerOf?(item: Item): string;
   /** Items of one owner running at the same time, and never more than could still start. Default: any number. */
   readonly ownerConcurrency?: number | undefined;
-  /** Two items of one id are duplicates, until the first is done. */
+  /** Identifies duplicates: two items with the same id, until the first is done. */
   idOf(item: Item): string;
   /** Must not reject. */
   run(item: Item, key: string): Promise<Ran>;
@@ -80,7 +80,7 @@ interface Line<Item, Priority extends string> {
 const byPriority = <Priority extends string, Value>(priorities: readonly Priority[], make: () => Value) =>
   Object.fromEntries(priorities.map((priority) => [priority, make()])) as Readonly<Record<Priority, Value>>;
 
-/** Without shares of owners. */
+/** Used when owners have no shares. */
 const UNSHARED: Pick<Shares<'owner'>, 'take'> = { take: () => ({ release: () => undefined }) };
 
 export const createKeyedQueue = <Item, Priority extends string>(
@@ -89,13 +89,13 @@ export const createKeyedQueue = <Item, Priority extends string>(
   const { priorities, idOf, ownerOf = () => '', ownerConcurrency, system } = options;
   type KeyLine = Line<Item, Priority>;
   const lines = new Map<string, KeyLine>();
-  /** Lines with an item that may start, by its owner; both in turn. */
+  /** Lines with an item that may start, by owner. Owners and lines both take turns. */
   const ready = byPriority(priorities, () => new Map<string, Set<KeyLine>>());
   const places =
     ownerConcurrency === undefined
       ? UNSHARED
       : createShares({ max: options.concurrency, shares: { owner: ownerConcurrency } });
-  /** Ids of all that waits, runs or is not done. */
+  /** Ids of all items that wait, run or are not done. */
   const present = new Set<string>();
   const unfinished = new Set<Promise<void>>();
   let running = 0;
@@ -112,7 +112,9 @@ export const createKeyedQueue = <Item, Priority extends string>(
     else ready[priority].set(owner, lines);
   };
 
-  /** Dismisses last items, each of the owner that has most. @param left items of a priority that may stay. */
+  /**
+   * Dismisses the last items, each from the owner with the most waiting. @param left items of a priority that may stay.
+   */
   const dismiss = (line: KeyLine, priority: Priority, left: number): readonly Item[] => {
     const dismissed: Item[] = [];
     const waiting = line.waiting[priority];
@@ -128,7 +130,7 @@ export const createKeyedQueue = <Item, Priority extends string>(
     return dismissed;
   };
 
-  /** @returns whether the rate limit lets an item start now; otherwise the line is reviewed when it does. */
+  /** @returns true if the rate limit allows an item now. Otherwise the line is reviewed when it does. */
   const isWithinRate = (line: KeyLine): boolean => {
     const waitMs = options.waitMsOf(line.key);
     if (waitMs > 0 && waitingIn(line) > 0) timers.set(line.key, system.monotonicMs() + waitMs);
@@ -166,7 +168,10 @@ export const createKeyedQueue = <Item, Priority extends string>(
     end(true);
   };
 
-  /** The next of an owner's lines. Its next turn among them, and that of the owner, come after all others'. */
+  /**
+   * Picks the owner's next line. The line moves to the end of the owner's lines, and the owner to the end of all
+   * owners.
+   */
   const takeTurn = (owner: string, priority: Priority): KeyLine | undefined => {
     const lines = ready[priority].get(owner);
     const line = lines?.values().next().value;
@@ -188,7 +193,7 @@ export const createKeyedQueue = <Item, Priority extends string>(
     void one.finally(() => unfinished.delete(one));
   };
 
-  /** @returns false: its share is used up. */
+  /** @returns false if the owner's share is used up. */
   const startNextOf = (owner: string, priority: Priority): boolean => {
     const place = places.take({ owner });
     if ('full' in place) return false;
@@ -198,7 +203,7 @@ export const createKeyedQueue = <Item, Priority extends string>(
     return true;
   };
 
-  /** @returns false: no item of this priority may start. */
+  /** @returns false if no item of this priority may start. */
   const startNext = (priority: Priority): boolean =>
     ready[priority].keys().some((owner) => startNextOf(owner, priority));
 

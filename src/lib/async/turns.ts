@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Long computations as generators that `yield` where they may pause: one body of code for whoever needs the result in this
- * turn of the event loop, and for whoever lets others have turns meanwhile.
+ * Long computations as generators that `yield` where they may pause. The same code serves callers that need the result
+ * in this turn of the event loop and callers that let other work run between pauses.
  */
 export type Pausing<T> = Generator<void, T>;
 
-/** Runs it to the end in this turn. */
+/** Runs the work to the end in this turn. */
 export const atOnce = <T>(work: Pausing<T>): T => {
   for (;;) {
     const { done, value } = work.next();
@@ -14,7 +14,7 @@ export const atOnce = <T>(work: Pausing<T>): T => {
   }
 };
 
-/** Runs it to the end with a turn of the event loop at each pause; work without a pause ends in this turn. */
+/** Runs the work to the end, with a turn of the event loop at each pause. Work without a pause ends in this turn. */
 export const inTurns = async <T>(work: Pausing<T>): Promise<T> => {
   for (;;) {
     const { done, value } = work.next();
@@ -23,12 +23,15 @@ export const inTurns = async <T>(work: Pausing<T>): Promise<T> => {
   }
 };
 
-/** More hold up everybody else, fewer cost turns. */
+/** Bytes per turn. More delay all other work, fewer cost turns. */
 const TURN_BYTES_MAX = 50_000;
-/** What a small piece costs as well. */
+/** Minimum charge per piece, since small pieces have a fixed cost. */
 const PIECE_BYTES_MIN = 1_000;
 
-/** The pieces of a stream, with turns of the event loop in between: one that holds many hands them over without any. */
+/**
+ * Yields the pieces of a stream with turns of the event loop in between. A stream that has many buffered would yield
+ * them all in one turn.
+ */
 export async function* withTurns<T extends { readonly length: number }>(pieces: AsyncIterable<T>): AsyncGenerator<T> {
   let inTurn = 0;
   for await (const piece of pieces) {
@@ -51,7 +54,7 @@ export const ownTurn = (): Promise<void> => {
   return line;
 };
 
-/** Runs it to the end. Pauses take a turn where this one is over, and cost nothing else. */
+/** Runs the work to the end. A pause waits for a turn only if the current one is used up, and costs nothing else. */
 export const pacedBy = async <T>(isTurnOver: () => boolean, work: Pausing<T>): Promise<T> => {
   for (;;) {
     while (isTurnOver()) await ownTurn();

@@ -15,17 +15,17 @@ export class TimedOut extends Error {
   override readonly name = 'TimedOut';
 }
 
-/** Reason of aborts that happen all the time: without one, each makes an error with its stack. */
+/** Abort reason for frequent aborts. Without one, each abort creates an error with its stack. */
 export const ENDED = new Error('no longer wanted');
 
 /**
  * Time is counted in slices, so that a stall of this process counts as one slice at most. An answer that arrived during
- * the stall is read first, and a process without processor time does not blame the server.
+ * the stall is read first, and a process that got no processor time does not blame the server.
  */
 const SLICES = 8;
 /** Shorter time-outs are not sliced: timers are no finer than a millisecond. */
 const SLICED_MS_MIN = 80;
-/** From here on a deadline is exact enough. */
+/** From this length on, a shared deadline is exact enough. */
 const DEADLINE_MS_MIN = 2_000;
 
 const startTimer = ({ ms, system }: Timeout, onTimeout: () => void): (() => void) => {
@@ -52,7 +52,7 @@ const startTimer = ({ ms, system }: Timeout, onTimeout: () => void): (() => void
 
 /**
  * Resolves or rejects as `work` does, or rejects after `ms`.
- * @throws {TimedOut} or what `error` makes.
+ * @throws {TimedOut} or the error that `error` makes.
  */
 export const withTimeout = <Result>(timeout: Timeout, work: Promise<Result>): Promise<Result> => {
   const { ms, error = () => new TimedOut(`no answer within ${ms} ms`) } = timeout;
@@ -84,7 +84,7 @@ export const untilAborted = async <Result>(signal: AbortSignal, work: Promise<Re
   }
 };
 
-/** Sleeps; wakes early when `signal` aborts. Never rejects for that. */
+/** Sleeps, and wakes early when `signal` aborts. An abort does not reject. */
 export const pause = async (system: Pick<System, 'sleep'>, ms: number, signal: AbortSignal): Promise<void> => {
   try {
     await system.sleep(ms, signal);

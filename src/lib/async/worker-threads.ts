@@ -9,13 +9,13 @@ export interface WorkerThreadsOptions {
   /** Started when needed, kept afterwards. */
   readonly threads: number;
   /**
-   * For one task, waiting excluded, by the thread's own processor time: a busy machine is not the task's fault. Then the
-   * task fails and its thread is ended.
+   * Time for one task, waiting excluded, measured as the thread's own processor time: a busy machine is not the task's
+   * fault. On expiry the task fails and its thread is ended.
    */
   readonly runMsMax: number;
-  /** For one task until its turn comes; then it fails. */
+  /** Time that one task may wait for its turn before it fails. */
   readonly waitMsMax: number;
-  /** Tasks waiting or running. One more costs the last one of the owner that has most waiting. */
+  /** Tasks waiting or running. Beyond that, the last task of the owner with the most waiting is dropped. */
   readonly tasksMax: number;
 }
 
@@ -24,7 +24,7 @@ export class ThreadUnavailable extends Error {
   override readonly name = 'ThreadUnavailable';
 }
 
-/** The task runs longer than any may; again it would take as long. */
+/** The task exceeded the time limit. A retry would take as long. */
 export class TaskTooLong extends Error {
   override readonly name = 'TaskTooLong';
 }
@@ -42,29 +42,31 @@ interface Thread<Input, Result> {
   readonly worker: Worker;
   task: Task<Input, Result> | null;
   timer?: NodeJS.Timeout;
-  /** Has done a task: its code is loaded and compiled. */
+  /** The thread has finished a task, so its code is loaded and compiled. */
   isWarm: boolean;
 }
 
-/** A thread that still has time after so many looks, each a quarter of its time apart, gets no processor. */
+/**
+ * Number of looks, each a quarter of the task's time apart. A thread that still has time after that gets no processor.
+ */
 const LOOKS_MAX = 80;
-/** A thread's first task has its code loaded and compiled. */
+/** Factor for a thread's first task, which also loads and compiles its code. */
 const COLD_FACTOR = 4;
-/** Most tasks are over by then and cost no look at the clock; the time before the first look is not counted. */
+/** Delay before the first look at the clock. Most tasks end sooner and cost no look; this time is not counted. */
 const UNWATCHED_MS = 25;
 const MICROSECONDS_PER_MS = 1000;
-/** Larger: each thread keeps three times as much for good. Smaller: trees of large html are collected more often. */
+/** Larger: each thread permanently uses three times as much. Smaller: trees of large html are collected more often. */
 const YOUNG_MB_MAX = 24;
 
 /**
- * `npm start` gives the event loop a large young generation by flags, which V8 reads again for each thread, whatever its
- * limits: 60 MB more for each. The event loop has had them by now.
+ * `npm start` gives the event loop a large young generation by flags. V8 reads these flags again for each thread,
+ * whatever its limits, which would cost 60 MB more per thread. The event loop has applied them by now.
  */
 const forgetFlagsOfMain = (): void => {
   for (const bound of ['min', 'max']) setFlagsFromString(`--${bound}-semi-space-size=0`);
 };
 
-/** Processor time of a thread; 0 for one that is not running yet, or not any more. */
+/** Processor time of a thread; 0 if it is not running. */
 const cpuMsOf = async (worker: Worker): Promise<number> => {
   try {
     const { user, system } = await worker.cpuUsage();
@@ -74,7 +76,7 @@ const cpuMsOf = async (worker: Worker): Promise<number> => {
   }
 };
 
-/** Runs CPU-bound work beside the event loop, under a time limit; owners take turns. */
+/** Runs CPU-bound work outside the event loop, under a time limit. Owners take turns. */
 export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions) => {
   const { runMsMax, waitMsMax, tasksMax } = options;
   const idle: Thread<Input, Result>[] = [];
@@ -133,7 +135,10 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
   const freeThread = (): Thread<Input, Result> | undefined =>
     idle.pop() ?? (threads.size < options.threads ? start() : undefined);
 
-  /** Ends a task that has had its time. One that had to share the processor is looked at again: first look, 0. */
+  /**
+   * Ends a task that has used up its time. A task that had to share the processor is checked again; the first look is
+   * 0.
+   */
   const watch = async (thread: Thread<Input, Result>, endCpuMs: number, look: number): Promise<void> => {
     const { task } = thread;
     const leftMs = endCpuMs - (await cpuMsOf(thread.worker));
@@ -180,8 +185,8 @@ export const createWorkerThreads = <Input, Result>(options: WorkerThreadsOptions
 
   return {
     /**
-     * @param owner those with work waiting take turns: an organization.
-     * @throws {ThreadUnavailable} {TaskTooLong} or an `Error` with the message of what the work itself threw.
+     * @param owner the organization. Owners with waiting work take turns.
+     * @throws {ThreadUnavailable} {TaskTooLong} or an `Error` with the message of the error that the work threw.
      */
     run: (input: Input, owner: string): Promise<Result> =>
       new Promise((resolve, reject) => {

@@ -1,6 +1,6 @@
 import { TokenizerMode } from 'parse5';
 
-/** What the HTML Standard says about elements by name: which are void, end implicitly, or hold text. */
+/** Facts about elements by name from the HTML Standard: which are void, end implicitly, or hold text. */
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
@@ -14,17 +14,17 @@ export const OPTIONAL_END = names(
   'html head body p li dt dd option optgroup rt rp rb rtc tr td th tbody thead tfoot colgroup caption',
 );
 
-/** §13.1.2.4: in these a paragraph needs its end tag. */
+/** §13.1.2.4: elements in which a paragraph needs its end tag. */
 export const PARAGRAPH_END_REQUIRED_IN = names('a audio del ins map noscript video');
 
 /** §13.2.4.2 "button scope": a search for an open element stops at these. */
 const SCOPE_BOUNDARIES = names('applet caption html table td th marquee object template button');
 
-/** §13.2.4.2 "table scope": no end tag in these but one of a table's own parts ends what is around them. */
+/** §13.2.4.2 "table scope": in these, only the end tag of one of a table's own parts ends elements around them. */
 const CELL_BOUNDARIES = names('caption table td th');
 export const TABLE_PARTS = names('caption col colgroup table tbody td tfoot th thead tr');
 
-/** The parser drops a second start tag of these. */
+/** The parser drops a second start tag of these elements. */
 export const ONCE = names('html head body');
 
 /** §13.2.6.4.7: the end tag of any heading ends the open one. */
@@ -41,7 +41,7 @@ const FOREIGN_BREAKOUT = names(BREAKOUT);
 const HTML_IN_FOREIGN = names(`${INTEGRATION_POINTS} ${BREAKOUT}`);
 const FOREIGN_ROOTS = names('svg math');
 
-/** §13.2.6.4.7: their start tags end an open paragraph. */
+/** §13.2.6.4.7: elements whose start tags end an open paragraph. */
 const PARAGRAPH_ENDERS =
   'address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3 ' +
   'h4 h5 h6 header hgroup hr listing main menu nav ol p plaintext pre search section summary table ul xmp';
@@ -51,7 +51,7 @@ const ROW_CONTENT = `${CELL_CONTENT} tr`;
 const SECTION_CONTENT = `${ROW_CONTENT} tbody thead tfoot`;
 const RUBY_CONTENT = 'rb rt rp rtc';
 
-/** By start tag: the elements that it ends when they are the innermost open ones. */
+/** Elements that each start tag ends when they are the innermost open ones. */
 const ENDED_BY_START: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ...PARAGRAPH_ENDERS.split(' ').map((name) => [name, names('p')] as const),
   ['li', names('p li')],
@@ -74,7 +74,7 @@ const ENDED_BY_START: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['body', names('head')],
 ]);
 
-/** What one look-up tells about a start tag. */
+/** Facts about a start tag from a single look-up. */
 export interface ElementKind {
   readonly name: string;
   readonly isVoid: boolean;

@@ -6,6 +6,6 @@ const REFERENCES: Readonly<Record<string, string>> = {
   "'": '&#39;', // old mail programs do not know &apos;
 };
 
-/** Text as it stands in html, between tags or in the quotes of an attribute. */
+/** Escapes text for html, between tags or in a quoted attribute. */
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => REFERENCES[character] ?? '');

@@ -1,7 +1,7 @@
 import type { Target } from './hosts.ts';
 import type { HtmlProblem } from './validity.ts';
 
-/** Where something begins in the text as it was sent, in UTF-16 code units. */
+/** Position in the text as it was sent, in UTF-16 code units. */
 interface TextPlace {
   readonly offset: number;
 }
@@ -9,16 +9,16 @@ interface TextPlace {
 export interface LinkFact extends TextPlace {
   readonly href: string;
   readonly target: Target;
-  /** What a reader sees of it, cut after some hundred characters. */
+  /** Visible text of the link, cut after some hundred characters. */
   readonly text: string;
 }
 
 export interface ImageFact extends TextPlace {
   readonly src: string;
   readonly target: Target;
-  /** Null: it has no such attribute. */
+  /** Null: no such attribute. */
   readonly alt: string | null;
-  /** As written, from the attribute or the style. */
+  /** Value as written in the attribute or the style. */
   readonly width: string | null;
   readonly height: string | null;
   readonly hidden: boolean;
@@ -28,9 +28,9 @@ export interface ImageFact extends TextPlace {
 export interface HiddenTextFact extends TextPlace {
   /** `display: none`. */
   readonly by: string;
-  /** White space and fillers not counted. */
+  /** Count without white space and fillers. */
   readonly characters: number;
-  /** Nothing that is seen stands before it. */
+  /** No visible content precedes it. */
   readonly atStart: boolean;
   /** It has a class or an id by which a style sheet may show it. */
   readonly selectable: boolean;
@@ -41,35 +41,35 @@ export interface ElementFact extends TextPlace {
   readonly what: string;
 }
 
-/** A piece of the source in which text stands: neither markup nor CSS nor comment. */
+/** A piece of the source that is text: neither markup nor CSS nor comment. */
 export interface Span {
   readonly start: number;
   readonly end: number;
-  /** `code`: text that is shown as it is typed, in `<code>`, `<kbd>` or `<samp>`. */
+  /** `code`: text in `<code>`, `<kbd>` or `<samp>`, which shows what is typed. */
   readonly kind: 'text' | 'code' | 'attribute';
 }
 
-/** All that the rules ask of the html, read in one pass. */
+/** All facts that the rules need about the html, read in one pass. */
 export interface HtmlFacts {
   readonly source: string;
   readonly problems: readonly HtmlProblem[];
-  /** Names of attributes that their tag has already. */
+  /** Names of attributes that occur twice in their tag. */
   readonly repeatedAttributes: readonly ElementFact[];
-  /** In the order of the source, as all lists here. */
+  /** Links in the order of the source, like all lists here. */
   readonly links: readonly LinkFact[];
   readonly images: readonly ImageFact[];
   readonly hiddenTexts: readonly HiddenTextFact[];
-  /** What runs, asks for input or loads a page. */
+  /** Elements that run code, ask for input or load a page. */
   readonly activeContents: readonly ElementFact[];
   readonly externalStyles: readonly ElementFact[];
   readonly spans: readonly Span[];
-  /** The beginning of what a reader sees. */
+  /** The beginning of the visible text. */
   readonly visibleText: string;
-  /** Of all of it; white space and fillers not counted. */
+  /** Count for the whole html, without white space and fillers. */
   readonly visibleCharacters: number;
   readonly depth: number;
   /** The html element; null: the source has none. */
   readonly root: (TextPlace & { readonly lang: string }) | null;
-  /** A style sheet asks what it is shown on. */
+  /** A style sheet depends on the device or its settings. */
   readonly hasMediaQueries: boolean;
 }

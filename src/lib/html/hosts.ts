@@ -1,11 +1,11 @@
 import { domainToUnicode } from 'node:url';
 
 /**
- * What a URL or a word of a text names: its target, its host, whose site that is, and whether its name deceives the
- * eye. Nothing is looked up.
+ * Classifies the target of a URL or of a word in a text: its kind, its host, the site that the host belongs to, and
+ * whether its name deceives the eye. Nothing is looked up.
  */
 
-/** What an `href` or `src` is, for the rules about links. */
+/** Target of an `href` or `src`, for the rules about links. */
 export type Target =
   | { readonly kind: 'web'; readonly host: string; readonly plain: boolean }
   | { readonly kind: 'script' | 'data' | 'empty' | 'fragment' | 'file' | 'malformed' | 'other' };
@@ -16,10 +16,10 @@ const SCHEMES: Readonly<Record<string, Exclude<Target['kind'], 'web'>>> = {
   'data:': 'data',
   'file:': 'file',
 };
-/** Elsewhere an address could be relative to something; mail has no base. */
+/** Base URL without a location: addresses in mail have no base to be relative to. */
 const BASE = 'about:blank';
 
-/** Hosts end without a dot here. */
+/** Host names here have no trailing dot. */
 const hostOf = ({ hostname }: URL): string => (hostname.endsWith('.') ? hostname.slice(0, -1) : hostname);
 
 /** Reads an address the way browsers do (URL Standard). */
@@ -34,13 +34,13 @@ export const targetOf = (address: string): Target => {
   return { kind: SCHEMES[url.protocol] ?? 'other' };
 };
 
-/** RFC 6761, RFC 6762, RFC 8375 and what is used in house. */
+/** Private name endings: RFC 6761, RFC 6762, RFC 8375 and common in-house ones. */
 const PRIVATE_ENDINGS = ['.localhost', '.local', '.internal', '.intranet', '.lan', '.home', '.corp', '.home.arpa'];
 
 const IPV4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 /** ::, ::1, fc00::/7, fe80::/10. */
 const PRIVATE_IPV6 = /^\[(?:::1?\]|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:)/;
-/** RFC 4291 §2.5.5.2, as the URL Standard writes it. */
+/** IPv4-mapped addresses (RFC 4291 §2.5.5.2), in the spelling of the URL Standard. */
 const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
 /** First octet, and bounds of the second: this network, private use, loopback, link-local, shared space (RFC 6890). */
@@ -60,7 +60,7 @@ const isPrivateIpv4 = (first: number, second: number): boolean =>
 /** Whether a URL's host is a literal address. */
 export const isIpAddress = (host: string): boolean => host.startsWith('[') || IPV4.test(host);
 
-/** Whether a URL's host means something only on the sender's own machine or network. */
+/** True if a URL's host has a meaning only on the sender's own machine or network. */
 export const isPrivateHost = (host: string): boolean => {
   const ipv4 = IPV4.exec(host);
   if (ipv4 !== null) return isPrivateIpv4(Number(ipv4[1]), Number(ipv4[2]));
@@ -73,7 +73,7 @@ export const isPrivateHost = (host: string): boolean => {
   return !host.includes('.') || PRIVATE_ENDINGS.some((ending) => host.endsWith(ending));
 };
 
-/** Under two-letter domains these are no names of anybody, but part of the suffix: `shop.co.uk` is a site. */
+/** Second-level labels that belong to the suffix of a two-letter domain: `shop.co.uk` is a site, `co.uk` is not. */
 export const SECOND_LEVEL_LABELS: ReadonlySet<string> = new Set(
   'ac asn co com edu go gob gov gouv govt gv id ltd me mil net ne nhs nom or org plc police sch school web'.split(' '),
 );
@@ -82,9 +82,9 @@ const COUNTRY_CHARACTERS = 2;
 const SITE_LABELS = 2;
 
 /**
- * The part of a host that belongs to one owner: its last two labels, or three under suffixes like `co.uk`. The limit
- * of it: there is no list of public suffixes here, so two customers of `github.io` are one site.
- * @param host lower case, without a dot at its end; IP addresses are their own site.
+ * The part of a host that belongs to one owner: its last two labels, or three under suffixes like `co.uk`. There is no
+ * public suffix list here, so two customers of `github.io` count as one site.
+ * @param host in lower case, without a trailing dot. An IP address is its own site.
  */
 export const siteOf = (host: string): string => {
   const labels = host.split('.');
@@ -94,7 +94,7 @@ export const siteOf = (host: string): string => {
   return labels.slice(isSuffix ? -SITE_LABELS - 1 : -SITE_LABELS).join('.');
 };
 
-/** Hosts that lead elsewhere and are shared with everybody, spammers too. */
+/** Redirecting hosts that anyone may use, spammers included. */
 export const URL_SHORTENERS: ReadonlySet<string> = new Set([
   ...'adf.ly bit.do bit.ly bitly.com bl.ink buff.ly clck.ru cli.gs cutt.ly db.tt dlvr.it fb.me goo.gl'.split(' '),
   ...'ift.tt is.gd j.mp kutt.it lnkd.in mcaf.ee moourl.com ow.ly po.st qr.ae rb.gy rebrand.ly'.split(' '),
@@ -103,8 +103,8 @@ export const URL_SHORTENERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Endings by which a bare word of a text is taken for a host name. Left out are those that are also endings of files
- * and of things that are written with a dot (`Node.js`, `main.py`, `README.md`).
+ * Endings that make a bare word of a text a host name. Endings that are also used for files and other dotted names
+ * (`Node.js`, `main.py`, `README.md`) are left out.
  */
 export const TOP_LEVEL_NAMES: ReadonlySet<string> = new Set([
   ...'com net org info biz edu gov mil int name pro coop app dev shop store online site website cloud bank'.split(' '),
@@ -115,18 +115,18 @@ export const TOP_LEVEL_NAMES: ReadonlySet<string> = new Set([
 
 export interface NamedHost {
   readonly host: string;
-  /** `url`: nobody can take it for anything else; `name`: a word that looks like a host name. */
+  /** `url`: unmistakably a URL; `name`: a word that looks like a host name. */
   readonly kind: 'url' | 'name';
 }
 
-/** They take no room: `ba\u00adnk.example` is read as a host all the same. */
+/** Invisible characters. `ba\u00adnk.example` is read as a host all the same. */
 const UNSEEN = /\p{Cf}/gu;
 const WORD = /\S+/g;
 const AROUND = new Set('()<>[]{}"\'“”„‘’«».,;:!?…*_');
 const URL_START = /^(?:https?:\/\/|www\.)/i;
 const BARE_NAME = /^[A-Za-z]?[a-z0-9-]*(?:\.[a-z0-9-]+)+(?=$|[/?#:])/;
 
-/** Without the punctuation that text puts around it. */
+/** Removes the punctuation that text puts around a word. */
 const bared = (word: string): string => {
   let start = 0;
   let end = word.length;
@@ -147,7 +147,7 @@ const hostOfWord = (word: string): NamedHost | null => {
   return TOP_LEVEL_NAMES.has(name.slice(name.lastIndexOf('.') + 1)) ? { host: name, kind: 'name' } : null;
 };
 
-/** The hosts that a short text names, in a URL or by themselves; those of e-mail addresses are not among them. */
+/** Hosts named in a short text, in a URL or as bare names. Hosts of e-mail addresses are excluded. */
 export const namedHosts = (text: string): readonly NamedHost[] => {
   if (!text.includes('.')) return [];
   return (text.replaceAll(UNSEEN, '').match(WORD) ?? [])
@@ -156,8 +156,8 @@ export const namedHosts = (text: string): readonly NamedHost[] => {
 };
 
 /**
- * Letters that look like an ASCII letter in most fonts (from Unicode UTS #39, confusables.txt; those that come in host
- * names). Diacritics are not among them: whoever writes `müller` means it.
+ * Letters that look like an ASCII letter in most fonts: the part of Unicode UTS #39, confusables.txt, that occurs in
+ * host names. Diacritics are not included, since `müller` is a deliberate spelling.
  */
 const PAIRS =
   // Cyrillic
@@ -169,12 +169,12 @@ const PAIRS =
   // Latin letters of phonetics
   'ɑa ɡg ɩi ʋu ᴏo ᴠv ᴡw ᴢz ꜱs';
 
-/** Letter by what it looks like. */
+/** ASCII lookalike of each letter. */
 export const CONFUSABLES: ReadonlyMap<string, string> = new Map(
   PAIRS.split(' ').map((pair) => [pair.slice(0, -1), pair.slice(-1)] as const),
 );
 
-/** Scripts whose letters are mixed within one word only to deceive. Han, Kana, Hangul and Latin are mixed in earnest. */
+/** Scripts that are mixed within one word only to deceive. Han, Kana, Hangul and Latin have legitimate mixtures. */
 const SCRIPTS = [
   /\p{Script=Latin}/u,
   /\p{Script=Cyrillic}/u,
@@ -189,7 +189,7 @@ const SCRIPTS = [
 const ASCII = /^[\0-\x7f]*$/;
 
 export interface Lookalike {
-  /** As readers see it. */
+  /** Host name as readers see it. */
   readonly shown: string;
   /** `mixes scripts`. */
   readonly why: string;
@@ -197,7 +197,7 @@ export interface Lookalike {
 
 const skeletonOf = (label: string): string => Array.from(label, (letter) => CONFUSABLES.get(letter) ?? letter).join('');
 
-/** Whether letters stand together in a word that only somebody who deceives puts together. */
+/** True if a word mixes scripts that are combined only to deceive. */
 export const mixesScripts = (word: string): boolean => SCRIPTS.filter((script) => script.test(word)).length > 1;
 
 const whyOf = (label: string, topIsAscii: boolean): string | null => {

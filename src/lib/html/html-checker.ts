@@ -11,7 +11,7 @@ interface Waiting {
   readonly proceed: () => void;
 }
 
-/** Part of each turn's budget for work that waits. The rest is for newcomers, so that one batch does not hold them up. */
+/** Part of each turn's budget for waiting work. The rest is for newcomers, so that one batch does not delay them. */
 const SHARE_OF_WAITING = 0.5;
 
 /**
@@ -29,7 +29,7 @@ const createTimeBudget = (amountPerTurn: number) => {
     setImmediate(startTurn);
   };
 
-  /** Waiting work runs in the microtasks right behind it, before anything else of the turn. */
+  /** Runs waiting work in the microtasks right after it, before anything else in the turn. */
   const startTurn = (): void => {
     isScheduled = false;
     left = amountPerTurn;
@@ -45,7 +45,7 @@ const createTimeBudget = (amountPerTurn: number) => {
   };
 
   return {
-    /** False: the turn's budget is used up, `wait` for a later turn. */
+    /** @returns false if the turn's budget is used up: `wait` for a later turn. */
     take: (amount: number): boolean => {
       if (amount > left) return false;
       left -= amount;
@@ -63,13 +63,13 @@ const createTimeBudget = (amountPerTurn: number) => {
 /** Smaller bodies are checked inline (0.2 ms, broken ones 1 ms). Passing one to a thread costs about 50 µs. */
 const INLINE_CHARACTERS_MAX = 20_000;
 /**
- * Checked inline in one turn of the event loop: 5 ms if all of it is broken, 20 ms before the code is warm. Lower: a
- * batch takes more turns. Higher: every other request waits for the batch.
+ * Characters checked inline in one turn of the event loop: 5 ms if all of it is broken, 20 ms before the code is warm.
+ * Lower: a batch takes more turns. Higher: every other request waits for the batch.
  */
 const TURN_CHARACTERS_MAX = 100_000;
 /** A megabyte takes 50 ms, the worst 300. Lower: good mail is refused. Higher: other organizations wait for the thread. */
 const RUN_MS_MAX = 500;
-/** Clients get a 503 after 15 s. Higher: work that nobody waits for. */
+/** Clients get a 503 after 15 s. Higher: work whose client has given up. */
 const WAIT_MS_MAX = 12_000;
 /**
  * Bodies in memory while they wait: two of the largest batches. Lower: a batch is refused. Higher: more bodies exceed
@@ -95,10 +95,10 @@ const orProblem = (error: unknown): CheckedHtml => {
   throw error;
 };
 
-/** Of shapes of valid html: those of some thousand templates. */
+/** Total size of the cached shapes of valid html: those of some thousand templates. */
 const SHAPES_CHARACTERS_MAX = 20_000_000;
 
-/** Of valid html, by organization: some 150 bytes each. Fewer judge the same mail to many again. */
+/** Cached digests of valid html, by organization, some 150 bytes each. Fewer: bulk mail is checked more than once. */
 const VALID_MAX = 10_000;
 
 export interface HtmlCheckerOptions {
@@ -108,10 +108,10 @@ export interface HtmlCheckerOptions {
 }
 
 /**
- * Valid html is remembered by its digest, so that the same mail to many is judged once: 2 µs for 1 kB instead of 20, for
- * which other html pays 2 µs more.
+ * Valid html is cached by its digest, so that the same mail to many recipients is checked once: 2 µs for 1 kB instead
+ * of 20. Other html pays 2 µs more.
  *
- * Never keeps the event loop waiting for a large body or for a batch of small ones. Organizations take turns.
+ * A large body or a batch of small ones never blocks the event loop. Organizations take turns.
  */
 export const createHtmlChecker = (options: HtmlCheckerOptions = {}): HtmlChecker => {
   const workers = createWorkerThreads<{ readonly job: 'check' } & HtmlToCheck, CheckedHtml>({

@@ -16,7 +16,7 @@ const kindIn = (kind: TextKind, name: string): TextKind => {
   return UNSEEN.has(name) && kind === 'body' ? 'unseen' : kind;
 };
 
-/** Text in these shows how something is written: a marker in it was not left open. */
+/** Elements whose text shows how something is written: a template marker in it is intentional. */
 const CODE: ReadonlySet<string> = new Set(['code', 'kbd', 'samp']);
 
 /** Elements that run, ask for input or load something else into the page. */
@@ -46,7 +46,7 @@ const isExternalStyle = ({ name, attribute }: StartTag): boolean =>
 const IMPORT = /@import\b/gi;
 const MEDIA = '@media';
 
-/** The document as a whole, and what does not belong in mail. */
+/** Collects facts about the document as a whole, and content that does not belong in mail. */
 const createDocumentCollector = () => {
   const activeContents: ElementFact[] = [];
   const externalStyles: ElementFact[] = [];
@@ -69,7 +69,7 @@ const createDocumentCollector = () => {
   };
 };
 
-/** A host name that readers see is shorter. */
+/** Longer than any host name that readers see. */
 const LINK_TEXT_CHARACTERS_MAX = 200;
 
 type OpenLink = Omit<LinkFact, 'text' | 'target'> & { text: string };
@@ -90,7 +90,7 @@ const createLinkCollector = () => {
     if (href !== undefined) open = { offset, href, text: '' };
   };
 
-  /** Part of an image map: its link has no content. */
+  /** An `<area>` of an image map is a link without content. */
   const area = ({ offset, attribute }: StartTag): void => {
     const href = attribute('href');
     if (href !== undefined) links.push({ offset, href, target: targetOf(href), text: attribute('alt') ?? '' });
@@ -109,7 +109,7 @@ const createLinkCollector = () => {
   };
 };
 
-/** As much as is compared with the plain text; the rest is only counted. */
+/** Length of the text that is compared with the plain text; the rest is only counted. */
 const VISIBLE_CHARACTERS_MAX = 20_000;
 
 type Amount = Pick<HiddenTextFact, 'characters' | 'atStart'>;
@@ -149,7 +149,7 @@ const createTextCollector = () => {
   };
 };
 
-/** Enough for any address; a data URI can be as large as the mail. */
+/** Long enough for any address. A data URI can be as large as the mail. */
 const SOURCE_CHARACTERS_MAX = 4_000;
 
 /** @param visibility of the image itself. */
@@ -180,7 +180,7 @@ interface Surroundings {
   readonly isCode: boolean;
 }
 
-/** Everything that the rules ask about the html, validity included, from one pass. */
+/** All facts that the rules need about the html, validity included, from one pass. */
 export const htmlFacts = (source: string): HtmlFacts => {
   const document = createDocumentCollector();
   const links = createLinkCollector();

@@ -9,7 +9,7 @@ import type { StartTag } from './tokens.ts';
 
 /** Targets that a reader cannot open: scripts, embedded data, parts of the same mail. */
 const NO_TARGET = /^(?:#|javascript:|vbscript:|data:|cid:|about:)/i;
-/** Schemes that are left out of what readers see. */
+/** Schemes that are omitted from the visible text. */
 const ADDRESS = /^(?:mailto|tel|sms):/i;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: browsers take them out of addresses
 const UNREAD = /[\0-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -27,7 +27,7 @@ const targetOf = (href: string): string => {
   return address.replace(ADDRESS, '').replace(/\?.*$/s, '').replace(/\s/g, '');
 };
 
-/** The word added after the text of a link; empty: the text says it already. */
+/** The address added after the text of a link; empty if the text already says it. */
 const linkTarget = (href: string, text: string): string => {
   const target = targetOf(href);
   if (target === '' || comparable(target) === comparable(text)) return '';
@@ -36,7 +36,7 @@ const linkTarget = (href: string, text: string): string => {
 
 interface Link {
   readonly href: string;
-  /** As much of it as is needed to compare it with the href. */
+  /** The part of the link's text that is needed to compare it with the href. */
   text: string;
   readonly piecesBefore: number;
   hasUnnamedImage: boolean;
@@ -74,7 +74,7 @@ const createTextLinks = (lines: TextLines) => {
   };
 };
 
-/** How previews are hidden: text that is shown before the mail is opened, and repeats its beginning. */
+/** Styles that hide previews: text that is shown before the mail is opened, and repeats its beginning. */
 const HIDDEN = /display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all|max-height\s*:\s*0(?:px)?\s*(?:;|!|$)/i;
 const RULE = '-'.repeat(40);
 /** A higher number is a mistake, and would indent its text out of sight. */
@@ -82,19 +82,19 @@ const ITEM_NUMBER_MAX = 999_999;
 /** An image whose alternative has letters is a word of its own; a smiley belongs to the text around it. */
 const WORDS = /[\p{L}\p{N}]/u;
 
-/** What an element passes on to the elements in it. Inline elements pass on what is around them. */
+/** Context that an element passes on to its children. Inline elements pass on their own surroundings. */
 interface Surroundings {
   readonly element: TextElement;
   readonly isShown: boolean;
   readonly isPreformatted: boolean;
   readonly isInItem: boolean;
-  /** In nothing else but inline elements. */
+  /** Only inline elements are open around it. */
   readonly isInParagraph: boolean;
-  /** Directly: not in a table in the cell. */
+  /** The cell contains it directly, not through a nested table. */
   readonly isInCell: boolean;
   /** The innermost list. */
   readonly list: List | undefined;
-  /** Lines of text before it, if it is a row. */
+  /** Lines of text before the element, if it is a row. */
   readonly linesBefore: number;
 }
 
@@ -146,8 +146,8 @@ const surroundingsIn = (
 });
 
 /**
- * The text alternative of a body that came as HTML alone: links in brackets, images as their alternatives, lines of 78
- * characters where words allow it. Time and memory are linear in the size, whatever the html holds.
+ * The text alternative of a body that came as HTML only: links in brackets, images as their alternatives, lines of 78
+ * characters where words allow it. Time and memory are linear in the size for any html.
  */
 export const htmlToText = (html: string): string => {
   const lines = createTextLines();
@@ -176,7 +176,7 @@ export const htmlToText = (html: string): string => {
     else lines.enter('  ', '  ');
   };
 
-  /** What the start tag would end, if no inline element were open in it. */
+  /** Ends the elements that the start tag would end if no inline element were open inside them. */
   const leaveUnclosed = ({ isCell }: TextElement, tag: StartTag, { isInCell, isInParagraph }: Surroundings): void => {
     if (isCell && isInCell) links.end();
     if (isInParagraph && endsParagraph(tag)) lines.gap(GAP.blank);

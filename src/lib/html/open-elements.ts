@@ -2,7 +2,7 @@ import { type ElementKind, HEADINGS } from './elements.ts';
 
 export interface OpenElement<Data> {
   readonly name: string;
-  /** Of its start tag's `<`. */
+  /** Offset of the `<` of its start tag. */
   readonly offset: number;
   /** Written `<div/>`, which does not close it. */
   readonly isSelfClosing: boolean;
@@ -16,14 +16,14 @@ export interface OpenElement<Data> {
   readonly isForeign: boolean;
   /** A problem reported already explains why its end tag is missing. */
   isExcused: boolean;
-  /** The visitor's. */
+  /** Data of the visitor. */
   readonly data: Data;
 }
 
 /**
- * The stack of open elements. Every question takes the same time at any depth: a megabyte of start tags followed by a
+ * The stack of open elements. Every query takes constant time at any depth, so a megabyte of start tags followed by a
  * megabyte of end tags stays linear.
- * @param root what the visitor has outside of all elements.
+ * @param root the visitor's data outside all elements.
  */
 export const createOpenElements = <Data>(root: Data) => {
   const document: OpenElement<Data> = {
@@ -78,7 +78,7 @@ export const createOpenElements = <Data>(root: Data) => {
       top = stack.at(-1) ?? document;
       return element;
     },
-    /** The innermost element; outside of all, one without a name that never closes. */
+    /** The innermost element. Outside all elements, a nameless one that never closes. */
     top: (): OpenElement<Data> => top,
     innermost,
     /** The innermost element of that name, unless a scope boundary is between. */
@@ -96,7 +96,7 @@ export const createOpenElements = <Data>(root: Data) => {
 export type OpenElements<Data> = ReturnType<typeof createOpenElements<Data>>;
 
 /**
- * The open element that the parser does not leave around an element of that kind: it ends it (§13.2.6.4.7, §13.2.6.4.9,
+ * The open element that cannot contain an element of that kind: the parser ends it (§13.2.6.4.7, §13.2.6.4.9,
  * §13.2.6.5), or drops the inner tag (`form`).
  */
 export const conflictOf = <Data>(
@@ -113,7 +113,7 @@ export const conflictOf = <Data>(
       return open.inScope(name);
     case 'form':
       return open.innermost(name);
-    // A table in a table stands in a cell.
+    // A table may be nested only inside a cell.
     case 'table':
       return top.scopeName === 'table' ? open.innermost('table') : undefined;
     default:

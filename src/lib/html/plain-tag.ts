@@ -12,32 +12,35 @@ const LETTER = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const SPACE = '\t\n\f\r ';
 const LETTERS = ascii(LETTER);
 const SPACES = ascii(SPACE);
-/** §13.2.5.40: a slash that does not end a tag counts as a space. */
+/** Characters between attributes. §13.2.5.40: a slash that does not end a tag counts as a space. */
 const BETWEEN_ATTRIBUTES = ascii(`${SPACE}/`);
 const NAMES = ascii(`${LETTER}0123456789-_:.@*#$[]()`);
-/** What ends an unquoted value, or does not belong there. */
+/** Characters that end an unquoted value, or are not allowed in one. */
 const NOT_IN_VALUES = ascii(`${SPACE}>"'<=\``);
 const QUOTES = ascii('"\'');
 
 const SLASH = 0x2f;
 const EQUALS = 0x3d;
 const GREATER = 0x3e;
-/** Makes a small letter of a capital one. */
+/** Bit that turns a capital letter into a small one. */
 const LOWER = 0x20;
 
 export const isLetter = (code: number): boolean => LETTERS[code] === 1;
 
 const has = (set: Uint8Array, code: number): boolean => set[code] === 1;
 
-/** Every pair of names is compared. A tag with more attributes is read by the standard's tokenizer, which has a set. */
+/**
+ * Limit for comparing every pair of names. A tag with more attributes is left to the standard's tokenizer, which has a
+ * set.
+ */
 const ATTRIBUTES_MAX = 24;
 
-/** Case does not matter to it. */
+/** Adds a character to a case-insensitive hash. */
 const hashed = (hash: number, code: number): number => (Math.imul(hash, 31) + (code | LOWER)) | 0;
 
 const HASHES = new Map<string, number>();
 
-/** @param name one of the few that callers ask for. */
+/** @param name one of the few that callers look up. */
 const hashOf = (name: string): number => {
   const known = HASHES.get(name);
   if (known !== undefined) return known;
@@ -52,11 +55,12 @@ const lower = (name: string): string => (UPPER.test(name) ? name.toLowerCase() :
 const decodeValue = (value: string): string => (value.includes('&') ? decodeHTMLAttribute(value) : value);
 
 /**
- * Reads single tags in plain markup: known characters in names, no attribute twice, values that end. Each function takes an
- * offset and answers where to go on; -1: the tag is not plain. What was read last is asked afterwards.
+ * Reads single tags in plain markup: known characters in names, no attribute twice, terminated values. Each function
+ * accepts an offset and returns where to continue, or -1 if the tag is not plain. The results of the last read are
+ * queried afterwards.
  */
 export const createTagReader = (html: string) => {
-  // Written by index: an array that is emptied allocates its elements again for each tag.
+  // Written by index: emptying an array would reallocate its elements for each tag.
   /** Hashes of the attributes' names: equal for equal names, and for few others. */
   const hashes: number[] = [];
   /** Start and end of each attribute's name, start and end of its value. */
@@ -178,14 +182,14 @@ export const createTagReader = (html: string) => {
   return {
     tag,
     name: (): string => name,
-    /** @param at its `<`. */
+    /** @param at offset of its `<`. */
     readStart: (at: number): number => {
       count = 0;
       offset = at;
       const end = readName(at + 1);
       return end < 0 ? -1 : readAttributes(end);
     },
-    /** @param at its `<`. */
+    /** @param at offset of its `<`. */
     readEnd: (at: number): number => {
       const end = readName(at + 2);
       const next = end < 0 ? -1 : skip(BETWEEN_ATTRIBUTES, end);

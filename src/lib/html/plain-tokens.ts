@@ -4,7 +4,7 @@ import { createTagReader, isLetter } from './plain-tag.ts';
 import { ACCEPTED_BOGUS_COMMENT } from './problems.ts';
 import type { TokenHandler } from './tokens.ts';
 
-/** What ends a text element: `</style` and a character that may follow a name. */
+/** End of each text element: `</style` and a character that may follow a name. */
 const TEXT_ENDS: ReadonlyMap<string, RegExp> = new Map(
   [...TEXT_MODES.keys()].map((name) => [name, new RegExp(`</${name}[\\t\\n\\f\\r />]`, 'gi')] as const),
 );
@@ -22,15 +22,15 @@ const decodeText = (text: string): string => (text.includes('&') ? decodeHTML(te
 export type ReadPlainTokens = (html: string, from: number, handler: TokenHandler) => PlainPart;
 
 export interface PlainPart {
-  /** Where it stopped, at a `<` outside of all tags; the length of the html: it has read all of it. */
+  /** Offset where it stopped: a `<` outside all tags, or the length of the html if all of it was read. */
   readonly end: number;
   /** It contains something other than comments and space. */
   readonly hasContent: boolean;
 }
 
 /**
- * Tokenizes plain markup, the common subset of HTML that needs no state machine, some five times as fast as the standard's
- * tokenizer. Stops at the first construct that is rare or wrong: the standard's tokenizer goes on from there.
+ * Tokenizes plain markup, the common subset of HTML that needs no state machine, some five times as fast as the
+ * standard's tokenizer. Stops at the first construct that is rare or wrong, where the standard's tokenizer takes over.
  */
 export const readPlainTokens: ReadPlainTokens = (html, from, handler) => {
   const tags = createTagReader(html);
@@ -42,7 +42,7 @@ export const readPlainTokens: ReadPlainTokens = (html, from, handler) => {
     if (start < end) handler.text?.(decodeText(html.slice(start, end)), start);
   };
 
-  // Each reader is called with `position` at a `<` and answers where to go on, or -1.
+  // Each reader is called with `position` at a `<` and returns where to continue, or -1.
 
   const readComment = (): number => {
     // `<!-->` and `<!--->` are whole comments.
@@ -96,7 +96,7 @@ export const readPlainTokens: ReadPlainTokens = (html, from, handler) => {
     return textEnd;
   };
 
-  /** Nearly all end tags end what was opened last, and are written like it. */
+  /** Nearly all end tags match the innermost open element, and are spelled like it. */
   const isOfInnermost = (name: string): boolean =>
     name !== '' && html.charCodeAt(position + 2 + name.length) === GREATER && html.startsWith(name, position + 2);
 

@@ -1,10 +1,13 @@
 import { createPlaces } from './text.ts';
 import { HTML_PROBLEMS_MAX, type HtmlProblem } from './validity.ts';
 
-/** Names come from the sender. The longest in HTML is half as long; unbounded, a message could repeat a megabyte. */
+/**
+ * Names come from the sender. The longest in HTML has half the length; without a limit, a message could repeat a
+ * megabyte.
+ */
 const NAME_CHARACTERS_MAX = 40;
 
-/** A message that names a second place is written once it is known to be listed. */
+/** A message that names a second place is written only once the problem is known to be listed. */
 type Message = string | ((placeOf: (offset: number) => string) => string);
 
 export type Report = (offset: number, message: Message) => void;
@@ -69,7 +72,7 @@ export const BOGUS_COMMENTS: ReadonlySet<string> = new Set([
 /** Conditional comments that other programs see (`<![if !mso]>`, `<![endif]>`), and XML's `<?xml …?>`. */
 export const ACCEPTED_BOGUS_COMMENT = /^(?:\[\s*(?:if\b|endif\b)|\?xml\b)/i;
 
-/** What an attribute's name cannot contain, or only as garbage that is reported anyway. */
+/** Characters that an attribute's name cannot contain, or only as garbage that is reported anyway. */
 const BEFORE_NAME = /[\t\n\f\r /"'=]/;
 const SPACE = /[\t\n\f\r ]/;
 /** The name of a tag that begins inside another one. */
@@ -95,7 +98,7 @@ export const createTagProblems = (html: string, { report, forgive, repeatedAttri
     if (name !== undefined) forgive(name.toLowerCase());
   };
 
-  /** The beginning of the word around the offset, or the place behind what is known to be harmless. */
+  /** The start of the word around the offset, or the position after a part known to be harmless. */
   const startOf = (offset: number): number => {
     let start = offset;
     while (start - 1 > harmlessEquals && !SPACE.test(html.charAt(start - 1))) start -= 1;
@@ -118,7 +121,7 @@ export const createTagProblems = (html: string, { report, forgive, repeatedAttri
     if (html[offset] === '<') forgiveSwallowed(offset + 1);
   };
 
-  /** The standard notices it behind the name. */
+  /** Reported at the start of the name, since the standard's tokenizer notices it only after the name. */
   const repeated = (end: number): void => {
     if (repeatedAttribute === undefined) return;
     let start = end;
@@ -134,7 +137,7 @@ export const createTagProblems = (html: string, { report, forgive, repeatedAttri
       else if (garbageMessage !== undefined) garbage(code, garbageMessage, offset);
       else if (code === 'duplicate-attribute') repeated(offset);
     },
-    /** `<div<p>`: the name to go on with, when the tag is complete. */
+    /** For `<div<p>`, the name to continue with when the tag is complete. */
     tagName: (name: string, offset: number): string => {
       reported.clear();
       const end = name.indexOf('<');
@@ -142,7 +145,7 @@ export const createTagProblems = (html: string, { report, forgive, repeatedAttri
       report(offset + end, 'unexpected "<" in the name of a tag');
       return name.slice(0, end);
     },
-    /** Neither `<div` nor `<p` of `<div<p>` is followed: one of them was not meant. */
+    /** Forgives both `<div` and `<p` of `<div<p>`: one of them was a mistake. */
     forgiveBoth: (name: string, offset: number): void => {
       forgive(name);
       forgiveSwallowed(offset + name.length + 2);

@@ -5,11 +5,11 @@ import { readStandardTokens, type StandardTokenHandler } from './standard-tokens
 import type { Attribute } from './tokens.ts';
 import { type HtmlProblem, SHAPE_VALUE } from './validity.ts';
 
-/** What one job wants to know about HTML besides whether it is valid. */
+/** Callbacks for one use of HTML beyond checking its validity. */
 export interface HtmlVisitor<Data> extends ElementVisitor<Data> {
-  /** All text between two tags or comments, with its character references decoded. Absent: it is not read. */
+  /** All text between two tags or comments, with its character references decoded. Absent: text is not read. */
   readonly text?: (run: TextRun, outer: Data) => void;
-  /** An attribute whose name its tag has already. Absent: it is not needed. @param offset of its name. */
+  /** Called for an attribute that its tag already has. Absent: not needed. @param offset of its name. */
   readonly repeatedAttribute?: (name: string, offset: number) => void;
 }
 
@@ -20,18 +20,18 @@ export interface TextRun {
 }
 
 export interface HtmlReading {
-  /** In the order of the source, at most `HTML_PROBLEMS_MAX`. */
+  /** Problems in the order of the source, at most `HTML_PROBLEMS_MAX`. */
   problems(): readonly HtmlProblem[];
-  /** Of the deepest element. */
+  /** Depth of the deepest element. */
   readonly depth: number;
 }
 
 const nothing = (): void => {};
 
-/** It is not part of the text, as for the standard's decoder. */
+/** Not part of the text, as in the standard's decoder. */
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/** Joins the pieces of text between two tags, and hands the rest on. */
+/** Joins the pieces of text between two tags, and passes on all other tokens. */
 const withText = <Data>(
   handler: StandardTokenHandler,
   outer: () => Data,
@@ -67,9 +67,9 @@ const withText = <Data>(
 };
 
 /**
- * Reads HTML in one pass: tokens drive the stack of open elements, which reports what is not valid and calls the visitor. No
- * tree is built. Time and memory are linear in the size, whatever it holds.
- * @param readPlain what reads the beginning, as far as it can; the standard's tokenizer reads the rest.
+ * Reads HTML in one pass: tokens drive the stack of open elements, which reports problems and calls the visitor. No
+ * tree is built. Time and memory are linear in the size for any html.
+ * @param readPlain reads the beginning as far as it can; the standard's tokenizer reads the rest.
  */
 export const readHtml = <Data>(
   html: string,
@@ -109,7 +109,10 @@ const countMarks = (text: string): number => text.split(SHAPE_VALUE).length - 1;
 
 const isQuoted = (html: string, { end }: Attribute): boolean => /["']/.test(html.charAt(end - 1));
 
-/** Whether html of this shape is valid with any escaped values: it is, and all marks are text or within quotes. */
+/**
+ * True if all html of this shape is valid with any escaped values: the shape itself is valid, and every mark is text or
+ * quoted.
+ */
 const isValidShape = (shape: string): boolean => {
   let safe = 0;
   const reading = readHtml<void>(shape, {
@@ -126,7 +129,7 @@ const isValidShape = (shape: string): boolean => {
 
 export interface HtmlToCheck {
   readonly html: string;
-  /** As of `HtmlChecker`. */
+  /** Shape of the html, see `HtmlChecker`. */
   readonly shape: string | undefined;
 }
 

@@ -3,12 +3,15 @@ import { TEXT_MODES } from './elements.ts';
 import { ACCEPTED_BOGUS_COMMENT, BOGUS_COMMENTS, createTagProblems, type Report } from './problems.ts';
 import type { StartTag, TokenHandler } from './tokens.ts';
 
-/** Receives also what only this tokenizer notices. */
+/** Also receives what only this tokenizer notices. */
 export interface StandardTokenHandler extends TokenHandler {
   readonly report: Report;
   /** An end tag of this name is not a problem: its start tag was reported. */
   forgive(name: string): void;
-  /** An attribute whose name its tag has already: the first one counts. Absent: they are not collected. */
+  /**
+   * Called for an attribute that its tag already has; the first one counts. Absent: repeated attributes are not
+   * collected.
+   */
   readonly repeatedAttribute: ((name: string, offset: number) => void) | undefined;
   /** @param isInText the input ends in an element whose content is text. */
   endOfInput(offset: number, isInText: boolean): void;
@@ -17,13 +20,13 @@ export interface StandardTokenHandler extends TokenHandler {
 /** The part that no other tokenizer has read. */
 export interface Rest {
   readonly start: number;
-  /** Something other than comments and space stands before it. */
+  /** Something other than comments and space precedes it. */
   readonly hasContent: boolean;
 }
 
 /**
- * Tokenizes the rest of the html as the standard says (parse5), and reports tokenizer errors that mean broken markup. Time
- * and memory are linear in the size.
+ * Tokenizes the rest of the html according to the standard (parse5), and reports tokenizer errors that mean broken
+ * markup. Time and memory are linear in the size.
  */
 export const readStandardTokens = (html: string, rest: Rest, handler: StandardTokenHandler): void => {
   const { report } = handler;
@@ -32,7 +35,7 @@ export const readStandardTokens = (html: string, rest: Rest, handler: StandardTo
   const endOf = ({ location }: Token.Token): number => rest.start + (location?.endOffset ?? 0);
   let { hasContent } = rest;
   let isBogusComment = false;
-  /** In the text of an element whose end tag is still to come. */
+  /** Inside a text element whose end tag is still to come. */
   let isInText = false;
   let isInTag = false;
   let isCutOff = false;
@@ -46,7 +49,7 @@ export const readStandardTokens = (html: string, rest: Rest, handler: StandardTo
 
   const reportNamelessEndTag = (offset: number): void => report(offset - 2, 'end tag without a name');
 
-  /** Errors whose place or meaning differs from what the standard's error says. */
+  /** Errors whose place or meaning differs from the standard's. */
   const parseErrors: Readonly<Record<string, (offset: number) => void>> = {
     'eof-before-tag-name': () => reportCutOff('a tag', html.lastIndexOf('<')),
     'eof-in-cdata': () => reportCutOff('a CDATA section', html.lastIndexOf('<![CDATA[')),
@@ -54,7 +57,7 @@ export const readStandardTokens = (html: string, rest: Rest, handler: StandardTo
       isInTag = true;
     },
     'missing-end-tag-name': reportNamelessEndTag,
-    // `a < b` is text and stays; of `</ b>` the parser makes a comment.
+    // `a < b` is text and stays. The parser turns `</ b>` into a comment.
     'invalid-first-character-of-tag-name': (offset) => {
       if (html[offset - 1] === '/') reportNamelessEndTag(offset);
     },

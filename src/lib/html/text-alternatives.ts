@@ -4,13 +4,18 @@ import { htmlToText } from './html-to-text.ts';
 
 /** Smaller bodies are converted inline (about half a ms), larger ones in a thread. */
 const INLINE_CHARACTERS_MAX = 20_000;
-/** A megabyte takes 25 ms, and a hostile one 150 ms. After this, the message leaves without a text part. */
+/** A megabyte takes 25 ms, and a hostile one 150 ms. After this limit, the message is sent without a text part. */
 const RUN_MS_MAX = 500;
-/** The same happens to a message that waits longer. Higher: the wait uses up the time of the delivery attempt. */
+/**
+ * A message that waits longer is also sent without a text part. Higher: the wait uses up the time of the delivery
+ * attempt.
+ */
 const WAIT_MS_MAX = 20_000;
 const WAITING_MAX = 256;
 const THREADS = 1;
-/** Of html and its text, two bytes each at most: bulk mail that is the same for everybody is derived once. */
+/**
+ * Cached html and its text, at most two bytes per character. The text of bulk mail is derived once for all recipients.
+ */
 const RECENT_CHARACTERS_MAX = 1_000_000;
 /** V8 hashes longer keys by their length alone. */
 const RECENT_HTML_CHARACTERS_MAX = 16_000;
@@ -23,7 +28,7 @@ interface Body {
 
 /** Derives the plain text of mail. */
 export interface TextAlternatives {
-  /** Its own text, or what its html says; empty: none can be derived. */
+  /** The body's own text, or text derived from its html; empty if none can be derived. */
   of(body: Body): Promise<string> | string;
   close(): Promise<void>;
 }
@@ -60,7 +65,7 @@ export const createTextAlternatives = (): TextAlternatives => {
     html.length <= INLINE_CHARACTERS_MAX
       ? deriveInline(html)
       : workers.run({ job: 'derive-text', html }, ownerOf(body)).catch(() => '');
-  /** A message that leaves in a copy for each recipient has one text for all copies. */
+  /** A message that is sent as one copy per recipient has one text for all copies. */
   const derived = new WeakMap<Body, Promise<string> | string>();
   return {
     of: (body) => {

@@ -3,38 +3,41 @@ import { endOfSpaces, endOfWord, endWithoutJoiners, isOnlyMarks, visible } from 
 
 /** RFC 5322 §2.1.1. */
 const LINE_CHARACTERS = 78;
-/** A cell up to this long (`Total:`, a bullet) keeps the text behind it in its line; else the text gets its own. */
+/**
+ * A cell up to this length (`Total:`, a bullet) shares its line with the text after it. After a longer cell, the text
+ * starts a new line.
+ */
 const LABEL_CHARACTERS_MAX = 20;
-/** What separates two words, in order of strength: the strongest requested gap wins. */
+/** Separators between two words, in order of strength. The strongest requested gap wins. */
 export const GAP = { none: 0, space: 1, cell: 2, line: 3, blank: 4 } as const;
 export type Gap = (typeof GAP)[keyof typeof GAP];
 
 /**
- * Lines of text from words and the gaps between them. A gap takes effect when a word follows: so there are none at the
- * ends, and never two empty lines. Time and memory are linear in the input.
+ * Builds lines of text from words and the gaps between them. A gap takes effect only when a word follows, so there are
+ * no gaps at either end, and never two empty lines. Time and memory are linear in the input.
  */
 export const createTextLines = () => {
   const prefixes = createLinePrefixes();
   const lines: string[] = [];
-  /** The line that is being filled; undefined before the first. */
+  /** The line being filled; undefined before the first. */
   let line: string | undefined;
-  /** Before the lines that continue it. */
+  /** Prefix of the lines that continue it. */
   let rest = '';
-  /** The word that is being read, and the gap before it. */
+  /** The word being read, and the gap before it. */
   let word = '';
   let before: Gap = GAP.none;
-  /** The gap before what comes next. */
+  /** The gap before the next word. */
   let pending: Gap = GAP.none;
-  /** Joiners, marks and preformatted spaces that count if a word follows. */
+  /** Joiners, marks and preformatted spaces that count only if a word follows. */
   let held = '';
-  /** Where in the line the last cell begins, if not at its start. */
+  /** Start of the last cell within the line, if not 0. */
   let cellStart = 0;
-  /** The last cell goes over more than a line. */
+  /** The last cell takes more than one line. */
   let isWrapped = false;
   let isRule = false;
   let count = 0;
   let linesBegun = 0;
-  /** Nothing of the row has been seen. */
+  /** Nothing of the row has been visible so far. */
   let isRowStart = true;
 
   const endLine = (): void => {
@@ -53,7 +56,7 @@ export const createTextLines = () => {
     before = GAP.none;
   };
 
-  /** A text that has begun behind a longer cell and does not fit there gets a line of its own. */
+  /** Text that began after a longer cell and does not fit on its line moves to a line of its own. */
   const splitAtCell = (filled: string): string => {
     if (cellStart - rest.length <= LABEL_CHARACTERS_MAX) return filled;
     lines.push(filled.slice(0, cellStart).trimEnd());
@@ -106,7 +109,7 @@ export const createTextLines = () => {
     held = '';
   };
 
-  /** At least this before what comes next. */
+  /** Requests at least this gap before the next word. */
   const gap = (wanted: Gap): void => {
     commit();
     if (wanted > pending) pending = wanted;
@@ -120,7 +123,7 @@ export const createTextLines = () => {
     if (end < piece.length) held += piece.slice(end);
   };
 
-  /** White space collapses, words are wrapped. */
+  /** Collapses white space and wraps words. */
   const text = (chunk: string): void => {
     const shown = visible(chunk);
     let at = endOfSpaces(shown, 0);
@@ -138,7 +141,7 @@ export const createTextLines = () => {
     else append(shown);
   };
 
-  /** White space and lines stay, except spaces at the ends of lines and more than one empty line. */
+  /** Keeps white space and lines, except spaces at line ends and more than one empty line. */
   const preformatted = (chunk: string): void => {
     const [first = '', ...others] = visible(chunk).split(/\r\n?|\n/);
     preformattedLine(first);
@@ -148,7 +151,7 @@ export const createTextLines = () => {
     }
   };
 
-  /** A word behind the last one, whatever gap was requested since. */
+  /** Appends to the last word, whatever gap was requested since. */
   const suffix = (added: string): void => {
     commit();
     const wanted = pending;
@@ -157,7 +160,7 @@ export const createTextLines = () => {
     if (wanted !== GAP.none) gap(wanted);
   };
 
-  /** Cells stand apart in their row; behind a cell of several lines, the next begins a line. */
+  /** Separates the cells of a row. After a cell of several lines, the next one begins a line. */
   const endCell = (): void => {
     commit();
     gap(isWrapped ? GAP.line : GAP.cell);
@@ -169,7 +172,7 @@ export const createTextLines = () => {
     endCell();
   };
 
-  /** Answers the number of lines before the row: `endRow` sets a row of several lines apart. */
+  /** @returns the number of lines before the row. `endRow` uses it to set a row of several lines apart. */
   const startRow = (): number => {
     gap(GAP.line);
     isRowStart = true;
@@ -181,7 +184,7 @@ export const createTextLines = () => {
     gap(linesBegun - linesBefore > 1 ? GAP.blank : GAP.line);
   };
 
-  /** A line of its own, unless the line before is a rule too. */
+  /** Draws a rule on a line of its own, unless the line before is a rule too. */
   const rule = (drawn: string): void => {
     gap(GAP.blank);
     if (isRule) return;
@@ -203,7 +206,7 @@ export const createTextLines = () => {
     endCell,
     enter: prefixes.enter,
     leave: prefixes.leave,
-    /** How many pieces of words there are: more than before if something visible was added since. */
+    /** Number of pieces of words. It grows whenever something visible is added. */
     pieces: (): number => count,
     finish: (): string => {
       commit();

@@ -3,25 +3,25 @@ import { targetOf } from './hosts.ts';
 import type { HtmlProblem } from './validity.ts';
 
 /**
- * Reading plain text: quoting it in a finding, counting what is seen of it, places by line and column, patterns and
- * URLs in it.
+ * Tools for reading plain text: quoting it in a finding, counting its visible characters, finding lines and columns,
+ * patterns and URLs in it.
  */
 
-/** Enough to recognise it; an answer stays small. */
+/** Enough to recognize the text while the response stays small. */
 const QUOTED_CHARACTERS_MAX = 60;
-/** What would move, hide or break the text around it. */
+/** Characters that would move, hide or break the text around them. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu;
 
-/** The beginning of what a user wrote, in quotes, fit to stand in a sentence. */
+/** The beginning of a user's text, in quotes, safe to embed in a sentence. */
 export const quoted = (text: string): string => {
   const cut = text.slice(0, QUOTED_CHARACTERS_MAX).toWellFormed().replace(UNPRINTABLE, '').trim();
   return `"${cut}${text.length > QUOTED_CHARACTERS_MAX ? '…' : ''}"`;
 };
 
-/** White space, and characters that take no room or look like none: preheaders are filled up with them. */
+/** White space, and characters without width or a visible shape. Preheaders are padded with them. */
 const UNSEEN = /(?:[\s\p{Cf}\u2800]|[\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0])+/gu;
 
-/** How many characters of a text anybody sees. */
+/** Number of visible characters of a text. */
 export const seenCharacters = (text: string): number => text.replace(UNSEEN, '').length;
 
 /** Line and column of an offset. */
@@ -42,7 +42,7 @@ const lineStarts = (text: string): readonly number[] => {
   return starts;
 };
 
-/** The offset of a line and column. The lines are counted once, when the first is asked for. */
+/** Returns the offset of a line and column. Lines are counted once, on the first call. */
 export const createOffsets = (text: string): ((place: Pick<HtmlProblem, 'line' | 'column'>) => number) => {
   let starts: readonly number[] | null = null;
   return ({ line, column }) => {
@@ -51,7 +51,7 @@ export const createOffsets = (text: string): ((place: Pick<HtmlProblem, 'line' |
   };
 };
 
-/** The lines are counted once, when the first place is asked for. */
+/** Lines are counted once, on the first call. */
 export const createPlaces = (text: string): Places => {
   let starts: readonly number[] | null = null;
   return (offset) => {
@@ -72,12 +72,12 @@ export interface Hit {
   readonly offset: number;
 }
 
-/** Every match. @param pattern global, and linear on whatever it is given. */
+/** Yields every match. @param pattern global, and linear on any input. */
 export function* hitsIn(text: string, pattern: RegExp): Generator<Hit> {
   for (const { 0: hit, index } of text.matchAll(pattern)) yield { text: hit, offset: index };
 }
 
-/** Those that begin inside a span. @param spans in order. */
+/** Yields the matches that begin inside a span. @param spans in order. */
 export function* hitsInSpans(source: string, spans: readonly Span[], pattern: RegExp): Generator<Hit> {
   let at = 0;
   for (const hit of hitsIn(source, pattern)) {
@@ -87,7 +87,7 @@ export function* hitsInSpans(source: string, spans: readonly Span[], pattern: Re
 }
 
 const URL_IN_TEXT = /\bhttps?:\/\/[^\s<>"'`{}|\\^]+/gi;
-/** They end a sentence or a bracket around the URL. */
+/** Characters that end a sentence or a bracket around the URL. */
 const AFTER = new Set('.,;:!?)]*_');
 const CHARACTERS_MAX = 2000;
 
@@ -97,7 +97,7 @@ const withoutEnd = (url: string): string => {
   return url.slice(0, end);
 };
 
-/** The URLs in a plain text, which mail programs make links of. */
+/** URLs in a plain text, which mail programs turn into links. */
 export const textLinks = (text: string): readonly LinkFact[] =>
   Array.from(text.matchAll(URL_IN_TEXT), ({ 0: url, index }) => {
     const href = withoutEnd(url.slice(0, CHARACTERS_MAX));

@@ -1,10 +1,10 @@
-/** What the tokenizers say about HTML. Offsets are UTF-16 code units from the beginning of the source. */
+/** Tokens of HTML as the tokenizers report them. Offsets are UTF-16 code units from the beginning of the source. */
 
-/** Valid until the next token. Attribute values are decoded when they are asked for. */
+/** Valid until the next token. Attribute values are decoded on access. */
 export interface StartTag {
   /** In lower case. */
   readonly name: string;
-  /** Of its `<`. */
+  /** Offset of its `<`. */
   readonly offset: number;
   /** Written `<div/>`, which does not close it. */
   readonly isSelfClosing: boolean;
@@ -16,10 +16,10 @@ export interface StartTag {
 export interface Attribute {
   /** In lower case. */
   readonly name: string;
-  /** From its name to its closing quote. */
+  /** Range from its name to its closing quote. */
   readonly start: number;
   readonly end: number;
-  /** Character references are decoded. */
+  /** Value with character references decoded. */
   readonly value: string;
 }
 
@@ -28,7 +28,7 @@ export interface TokenHandler {
   startTag(tag: StartTag): void;
   /** @param offset of its `<`. */
   endTag(name: string, offset: number): void;
-  /** Absent: nobody wants the text. Text between two tags can come in several pieces. */
+  /** Absent: the text is not needed. Text between two tags can come in several pieces. */
   readonly text: ((text: string, start: number) => void) | undefined;
   /** A comment, doctype or processing instruction begins. */
   other(offset: number): void;

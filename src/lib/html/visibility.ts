@@ -2,7 +2,7 @@ import type { StartTag } from './tokens.ts';
 
 /** Which text an element hides from readers, by its inline style and attributes. Style sheets are not applied. */
 
-/** Longer styles are data URIs; the declarations that hide text stand before. */
+/** Longer styles contain data URIs; the declarations that hide text come before those. */
 const STYLE_CHARACTERS_MAX = 4_000;
 
 export type Declarations = ReadonlyMap<string, string>;
@@ -17,7 +17,7 @@ const valueIn = (written: string): string => {
 
 /**
  * The declarations of a `style` attribute in lower case, the last of each name. Semicolons in strings and `url()` cut
- * values, none of which are asked for.
+ * values, but such values are never looked up.
  */
 export const declarationsOf = (style: string | undefined): Declarations => {
   if (style === undefined || style === '') return NO_DECLARATIONS;
@@ -73,16 +73,16 @@ export interface Hider {
   readonly selectable: boolean;
 }
 
-/** What an element passes on to the elements in it. */
+/** Visibility that an element passes on to its children. */
 export interface Visibility {
-  /** Hides everything within. */
+  /** Hides everything inside. */
   readonly removed: Hider | null;
   /** Hides text without a size of its own. */
   readonly tiny: Hider | null;
   /** Hides text without a colour of its own. */
   readonly matching: Hider | null;
   readonly colour: string | null;
-  /** Null: none is given, or it is an image. */
+  /** Null if there is none, or if it is an image. */
   readonly background: string | null;
 }
 
@@ -93,7 +93,7 @@ const NO_COLOUR = new Set(['inherit', 'initial', 'unset', 'currentcolor', 'none'
 const IMAGE = /url\(|gradient\(/;
 const RELATIVE_SIZE = /(?:em|%|ex|ch|inherit|smaller|larger)$/;
 
-/** The declarations that move text out of sight, and how far: visible text is never moved so far. */
+/** Declarations that can move text out of sight, and the distance. Visible text is never moved so far. */
 const PLACED_BY = ['text-indent', 'left', 'top', 'margin-left', 'margin-top'];
 const OUT_OF_SIGHT = -900;
 
@@ -147,7 +147,7 @@ const matching = (colour: string | null, background: string | null): string | nu
   return colour !== null && colour === background ? 'the colour of its background' : null;
 };
 
-/** The visibility in an element, from that of its parent. */
+/** The visibility inside an element, derived from that of its parent. */
 export const visibilityIn = (parent: Visibility, element: StartTag): Visibility => {
   if (!element.hasAttributes) return parent;
   const style = declarationsOf(element.attribute('style'));
@@ -164,6 +164,6 @@ export const visibilityIn = (parent: Visibility, element: StartTag): Visibility 
   };
 };
 
-/** What hides text there; null: it is visible. */
+/** The element that hides text here; null if it is visible. */
 export const hiderOf = (visibility: Visibility): Hider | null =>
   visibility.removed ?? visibility.tiny ?? visibility.matching;

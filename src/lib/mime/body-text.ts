@@ -6,7 +6,7 @@ const SIGNATURE = '-- ';
 interface Line {
   readonly depth: number;
   readonly text: string;
-  /** It goes on in the next line. */
+  /** The paragraph continues on the next line. */
   readonly isFlowed: boolean;
 }
 
@@ -24,9 +24,9 @@ const written = (depth: number, text: string): string => {
 };
 
 /**
- * Text of `format=flowed` with each paragraph on a line (RFC 3676 §4): a line that ends in a space goes on in the next
- * one of the same depth of quotes, but for the line before a signature, which is no part of anything.
- * @param delSp the space was added to break the line, and is not in the text.
+ * Joins each paragraph of `format=flowed` text into one line (RFC 3676 §4). A line that ends in a space continues on
+ * the next line with the same quote depth, except the line before a signature, which belongs to no paragraph.
+ * @param delSp the space was added to break the line, and is not part of the text.
  */
 export const unflowed = (flowed: string, delSp: boolean): string => {
   const paragraphs: string[] = [];
@@ -41,7 +41,7 @@ export const unflowed = (flowed: string, delSp: boolean): string => {
   return paragraphs.join('\n');
 };
 
-/** What stands at one place of a message to be read: text, html, or the same as both; several are one below the other. */
+/** Content shown at one place of a message: text, html, or both with the same meaning. Several items are stacked. */
 export interface Shown {
   readonly text: string[];
   readonly html: string[];
@@ -51,14 +51,14 @@ const asHtml = (text: string): string =>
   `<div>${escapeHtml(text.replace(/\n$/, '')).replaceAll('\n', '<br>\n')}</div>\n`;
 
 interface Framed {
-  /** Up to the end of `<body …>`. */
+  /** Everything through the end of `<body …>`. */
   readonly before: string;
   readonly content: string;
-  /** From `</body>` on. */
+  /** Everything from `</body>` on. */
   readonly after: string;
 }
 
-/** Where the last `</body` begins; the end of the text without one. */
+/** Offset of the last `</body>`, or the length of the text if there is none. */
 const bodyEnd = (html: string): number => {
   for (let at = html.lastIndexOf('</'); at >= 0; at = at === 0 ? -1 : html.lastIndexOf('</', at - 1)) {
     if (/^<\/body$/i.test(html.slice(at, at + '</body'.length))) return at;
@@ -66,7 +66,7 @@ const bodyEnd = (html: string): number => {
   return html.length;
 };
 
-/** What a document shows, and the frame that only one of several can have. */
+/** Splits a document into its content and its frame. Only one of several joined documents keeps its frame. */
 const framed = (html: string): Framed => {
   const start = /<body[\s>]/i.exec(html);
   const from = start === null ? 0 : html.indexOf('>', start.index) + 1;
@@ -75,7 +75,7 @@ const framed = (html: string): Framed => {
   return { before: html.slice(0, from), content: html.slice(from, to), after: html.slice(to) };
 };
 
-/** One document below the other, in the frame of the first that has one. */
+/** Stacks documents in the frame of the first that has one. */
 const joinedHtml = (pages: readonly string[]): string => {
   const [only] = pages;
   if (pages.length === 1 && only !== undefined) return only;
@@ -85,8 +85,8 @@ const joinedHtml = (pages: readonly string[]): string => {
 };
 
 /**
- * The body of a message that shows several texts one below the other. Where only some of it is html, all of it becomes
- * html; text that stands for some of it alone would hide the rest from whoever reads text, and is left out.
+ * The body of a message that shows several texts, one below the other. If only some are html, all become html. Text
+ * alternatives for only some parts are left out: they would hide the rest from readers of the text.
  */
 export const joinedBody = (shown: readonly Shown[]): { readonly text?: string; readonly html?: string } => {
   const places = shown.filter(({ text, html }) => text.length + html.length > 0);

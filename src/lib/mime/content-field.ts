@@ -5,7 +5,10 @@ export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 
-/** Labels that say nothing: what has one is UTF-8 where it can be, else Windows-1252, as readers take it. */
+/**
+ * Labels without information. Such text is read as UTF-8 if it is valid UTF-8, else as Windows-1252, like mail programs
+ * do.
+ */
 const UNDECLARED = new Set([
   '',
   'us-ascii',
@@ -16,7 +19,7 @@ const UNDECLARED = new Set([
   'unknown-8bit',
   'x-unknown',
 ]);
-/** Names that mail programs write and the Encoding Standard does not have. */
+/** Names that mail programs write but the Encoding Standard lacks. */
 const ALIASES: Readonly<Record<string, string>> = {
   utf8mb4: 'utf-8',
   utf_8: 'utf-8',
@@ -25,7 +28,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   cp949: 'euc-kr',
   cp950: 'big5',
 };
-/** They hide other characters behind ASCII. */
+/** Encodings that hide other characters behind ASCII. */
 const STATEFUL = /utf-7|^hz-|^iso-2022-/;
 
 const decoderOf = (charset: string) => {
@@ -36,7 +39,7 @@ const decoderOf = (charset: string) => {
   }
 };
 
-/** Text in a charset, by the name mail gives it (empty: none); null: it is not supported. */
+/** Decodes text in a charset, by its name in the mail (empty: none). Null: the charset is not supported. */
 export const bytesInCharset = (bytes: Uint8Array, label: string): string | null => {
   const charset = label.trim().toLowerCase();
   if (UNDECLARED.has(charset)) return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes);
@@ -54,22 +57,22 @@ export const EQUALS = 0x3d;
 export const PERCENT = 0x25;
 export const HYPHEN = 0x2d;
 
-/** Values of hexadecimal digits by their octet; -1: it is none. */
+/** Values of hexadecimal digits by octet; -1 for other octets. */
 const HEX = new Int8Array(256).fill(-1);
 for (const [value, digit] of [...'0123456789ABCDEF'].entries()) {
   HEX[digit.charCodeAt(0)] = value;
   HEX[digit.toLowerCase().charCodeAt(0)] = value;
 }
 
-/** The octet that two digits stand for; -1: they do not. */
+/** The octet that two digits encode; -1 if they are not hexadecimal. */
 const octetAt = (bytes: Uint8Array, at: number): number => {
   const [high, low] = [HEX[bytes[at] ?? 0] ?? -1, HEX[bytes[at + 1] ?? 0] ?? -1];
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 };
 
 /**
- * Decodes octets that are written as a sign and two hexadecimal digits, in place; what is not written so stays.
- * @returns how many octets they are.
+ * Decodes octets written as a sign and two hexadecimal digits, in place. Other octets stay as they are.
+ * @returns the length of the result in octets.
  */
 export const decodeSigned = (bytes: Uint8Array, sign: number): number => {
   let length = 0;
@@ -93,7 +96,7 @@ export interface MimeParameter {
 export interface ContentField {
   /** In lower case. */
   readonly value: string;
-  /** As they are written, each name once. */
+  /** Parameters as written, each name once. */
   readonly parameters: readonly MimeParameter[];
 }
 
@@ -106,7 +109,7 @@ const quotedEnd = (text: string, start: number): number => {
 
 const DEPTH: Readonly<Record<string, number>> = { '(': 1, ')': -1 };
 
-/** Behind a comment (RFC 5322 §3.2.2), with those in it. */
+/** Offset after a comment (RFC 5322 §3.2.2), nested ones included. */
 const commentEnd = (text: string, start: number): number => {
   let depth = 1;
   let at = start + 1;
@@ -119,11 +122,11 @@ const commentEnd = (text: string, start: number): number => {
 
 const lexemeEnd = (text: string, start: number, last: string): number => {
   if (text[start] === '"') return quotedEnd(text, start);
-  // Behind another character, some programs write a name of a file with brackets.
+  // Some programs write brackets in file names: after any other character, a bracket does not start a comment.
   return text[start] === '(' && ' ;'.includes(last) ? commentEnd(text, start) : start + 1;
 };
 
-/** Characters and quoted strings; a comment is a space. */
+/** Yields characters and quoted strings; a comment becomes a space. */
 function* lexemesOf(text: string): Generator<string> {
   let last = ' ';
   for (let at = 0; at < text.length; ) {
@@ -134,7 +137,7 @@ function* lexemesOf(text: string): Generator<string> {
   }
 }
 
-/** What stands between semicolons, without comments, quoted strings whole. */
+/** The text between semicolons, without comments. Quoted strings stay whole. */
 export const sectionsOf = (text: string): readonly string[] => {
   const sections: string[] = [];
   let section = '';
@@ -145,7 +148,7 @@ export const sectionsOf = (text: string): readonly string[] => {
   return [...sections, section.trim()];
 };
 
-/** A quoted string (RFC 5322 §3.2.4) as what it says; what follows it says nothing. */
+/** The content of a quoted string (RFC 5322 §3.2.4). Anything after it is ignored. */
 const unquoted = (text: string): string => {
   if (!text.startsWith('"')) return text;
   let value = '';
@@ -175,11 +178,11 @@ const percentDecoded = (text: string): Buffer => {
 
 interface Piece {
   readonly text: string;
-  /** RFC 2231 §4: in octets, of which some are written with a percent sign. */
+  /** RFC 2231 §4: octets, some of which are percent-encoded. */
   readonly isExtended: boolean;
 }
 
-/** What is written in one piece or several (RFC 2231 §3); none: it is written plainly, or not at all. */
+/** Pieces of a value split by RFC 2231 §3. Empty: the value is written plainly, or missing. */
 const piecesOf = (values: ReadonlyMap<string, string>, name: string): readonly Piece[] => {
   const pieceOf = (key: string): Piece | null => {
     const extended = values.get(`${key}*`);
@@ -193,7 +196,7 @@ const piecesOf = (values: ReadonlyMap<string, string>, name: string): readonly P
   return pieces;
 };
 
-/** The value of a parameter, put together and decoded by RFC 2231 where it is written so; null: there is none. */
+/** The value of a parameter, joined and decoded by RFC 2231 if necessary. Null: no such parameter. */
 export const parameterOf = ({ parameters }: ContentField, name: string): string | null => {
   const values = new Map(parameters.map((one) => [one.name, one.value]));
   const [first, ...rest] = piecesOf(values, name);

@@ -7,9 +7,9 @@ const LOCAL_OCTETS_MAX = 64;
 const DOMAIN_CHARACTERS_MAX = 253;
 /** RFC 5321 §4.5.3.1.3: a path is 256 octets with its angle brackets. */
 const ADDRESS_OCTETS_MAX = 254;
-/** Longer names are no names; a header line holds 998 octets, and one character may cost ten when encoded. */
+/** Longer texts are not names. A header line holds 998 octets, and one character may cost ten when encoded. */
 const NAME_CHARACTERS_MAX = 256;
-/** Anything longer cannot be valid; the expressions below never see it. */
+/** Anything longer cannot be valid, and never reaches the expressions below. */
 const TEXT_CHARACTERS_MAX = 1024;
 
 const UNSAFE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -30,26 +30,26 @@ const domainProblem = (domain: string): string | null => {
   return NUMBER.test(labels.at(-1) ?? '') ? 'its domain is an IP address' : null;
 };
 
-/** A-labels, lower case; empty where there is no such form. */
+/** Domain in A-labels, lower case; empty if it has no such form. */
 export const asciiDomain = (text: string): string => {
   if (PLAIN_DOMAIN.test(text)) return text;
   return DOMAIN_TEXT.test(text) ? domainToASCII(text.normalize('NFC')) : '';
 };
 
-/** RFC 5321 §4.1.2, without angle brackets, which end the address for some servers. */
+/** RFC 5321 §4.1.2, except angle brackets, at which some servers end the address. */
 const QUOTED_LOCAL = /^"((?:[ !#-;=?-[\]-~]|\\[ -;=?-~])+)"$/;
-/** They gave out addresses with two dots in a row, and with a dot before the @, before RFC 5321 forbade that. */
+/** Carriers that issued addresses with two dots in a row, and with a dot before the @, before RFC 5321 forbade that. */
 const DOTTED_DOMAINS = /(?:^|\.)(?:docomo\.ne\.jp|ezweb\.ne\.jp|au\.com)$/;
 
 const isDotAtom = (local: string): boolean => local.split('.').every((atom) => DOT_ATOM.test(atom));
 
-/** Atoms with more dots than a dot-atom has, none of them first. */
+/** Atoms with more dots than a dot-atom allows, but no leading one. */
 const isDotted = (local: string): boolean => {
   const [first = '', ...atoms] = local.split('.');
   return [first, ...atoms.filter((atom) => atom !== '')].every((atom) => DOT_ATOM.test(atom));
 };
 
-/** Without quotes that say nothing: the mailbox is the same, and is found by one spelling. */
+/** Removes unnecessary quotes, so that each mailbox has one spelling and can be found by it. */
 const plainestLocal = (local: string, domain: string): string => {
   const inside = QUOTED_LOCAL.exec(local)?.[1]?.replace(/\\(.)/g, '$1');
   if (inside === undefined) return local;
@@ -65,11 +65,13 @@ const localProblem = (local: string, domain: string): string | null => {
   return isValid ? null : 'its local part is malformed';
 };
 
-/** What nearly everybody has: ASCII, lower-case labels without punycode. Only its lengths are still to be checked. */
+/**
+ * The form of nearly all addresses: ASCII, lower-case labels without punycode. Only their lengths remain to be checked.
+ */
 const PLAIN_ADDRESS =
   /^(?:[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*)@(?!.*xn--)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Whether it is an address as it stands; false: it has to be read. */
+/** True if the text is an address without further parsing; otherwise it must be parsed. */
 const isPlainAddress = (text: string): boolean =>
   text.length <= DOMAIN_CHARACTERS_MAX && text.lastIndexOf('@') <= LOCAL_OCTETS_MAX && PLAIN_ADDRESS.test(text);
 
@@ -87,10 +89,13 @@ const parseAddress = (text: string): Mailbox | string => {
   return Buffer.byteLength(address) > ADDRESS_OCTETS_MAX ? 'it is longer than 254 octets' : { address };
 };
 
-/** RFC 5322 §3.4: a list of addresses, which quotes would hide in the name of its last one. */
+/** A list of addresses (RFC 5322 §3.4). Quotes would hide it in the name of its last address. */
 const LISTED = /@[^,;]*[,;]/;
 
-/** `Acme, Inc.` is one name for everybody but the standard. Brackets and the beginning of a string are more than a name. */
+/**
+ * `Acme, Inc.` is one name to everybody but the standard. With brackets or the start of a string, the text is more than
+ * a name.
+ */
 const canBeQuoted = (name: string): boolean => !(/[<>"]/.test(name) || LISTED.test(name));
 
 /** `null`: no name. */
@@ -103,9 +108,10 @@ const parseName = (text: string): { readonly name: string | null } | string => {
 };
 
 /**
- * Parses one address, `a@b` or `Name <a@b>`, strictly: no lists, groups, comments, IP literals or control characters but
- * HTAB, which is a space. A name may have special characters without quotes. The domain comes back in lower-case A-labels, the local part as written (NFC; RFC 6531 allowed).
- * @returns the mailbox, or the reason why it is none, to follow upon "… is not an email address: ".
+ * Parses one address, `a@b` or `Name <a@b>`, strictly: no lists, groups, comments or IP literals, and no control
+ * characters except HTAB, which is a space. A name may have special characters without quotes. The domain comes back in
+ * lower-case A-labels, the local part as written (NFC; RFC 6531 allowed).
+ * @returns the mailbox, or the reason why the text is not one, to follow "… is not an email address: ".
  */
 export const parseMailbox = (text: string): Mailbox | string => {
   if (text.length > TEXT_CHARACTERS_MAX) return 'it is too long';
@@ -124,8 +130,8 @@ export const parseMailbox = (text: string): Mailbox | string => {
 };
 
 /**
- * A parsed address as mail is written (RFC 5321 §4.1.2, RFC 5322 §3.4.1): a local part that is no dot-atom is quoted, as
- * servers of the carriers that have such addresses expect it.
+ * A parsed address as written in mail (RFC 5321 §4.1.2, RFC 5322 §3.4.1). A local part that is not a dot-atom is
+ * quoted, as the servers of carriers that issued such addresses expect.
  */
 export const writtenAddress = (address: string): string => {
   const at = address.lastIndexOf('@');
@@ -134,12 +140,14 @@ export const writtenAddress = (address: string): string => {
   return isDotless || local.startsWith('"') ? address : `"${local}"${address.slice(at)}`;
 };
 
-/** A mailbox as one text. The quotes make the name unambiguous. */
+/** A mailbox as one string. The quotes make the name unambiguous. */
 export const mailboxText = ({ name, address }: Mailbox): string =>
   name === undefined || name === '' ? address : `"${name.replace(/[\\"]/g, '\\$&')}" <${address}>`;
 
-/** Of a parsed address: A-labels, lower case. */
+/** Domain of a parsed address: A-labels, lower case. */
 export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
-/** Of a parsed address: the form in which two spellings of one mailbox are equal. Digests are made of it. */
+/**
+ * Canonical form of a parsed address, in which two spellings of one mailbox are equal. Digests are computed from it.
+ */
 export const canonicalAddress = (address: string): string => address.normalize('NFC').toLowerCase();

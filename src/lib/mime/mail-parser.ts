@@ -4,21 +4,21 @@ import { parseMail } from './parse-mail.ts';
 import { type MailParser, MailParserUnavailable, type ParsedMail } from './parsed-mail.ts';
 
 /**
- * Parsed at once up to here: 1 ms, and 40 ms where somebody has made headers for it to be slow. Larger ones go to a
+ * Maximum size for inline parsing: 1 ms, and 40 ms if the headers are crafted to be slow. Larger messages go to a
  * thread, which costs less than 1 ms.
  */
 const INLINE_BYTES_MAX = 10_000;
-/** Copied in one turn of the event loop: about 1 ms. */
+/** Bytes copied in one turn of the event loop: about 1 ms. */
 const TURN_BYTES_MAX = 4_000_000;
-/** 25 MB take 0.4 s. Shorter refuses good mail, longer keeps the thread from other organizations. */
+/** 25 MB take 0.4 s. Shorter rejects good mail, longer blocks the thread for other organizations. */
 const RUN_MS_MAX = 5_000;
-/** Clients wait longer than that for the answer to their data (RFC 5321 §4.5.3.2.6), but not to no end. */
+/** Clients wait longer than this for the reply to their data (RFC 5321 §4.5.3.2.6), but not forever. */
 const WAIT_MS_MAX = 30_000;
-/** Their memory is that of messages in flight, which are bounded by bytes; more would outlive the time limit. */
+/** Their memory is that of messages in flight, which are bounded by bytes. More would exceed the time limit. */
 const WAITING_MAX = 500;
 const THREADS = 1;
 
-/** In memory that a thread reads without another copy. */
+/** Copies the message into memory that a thread reads without another copy. */
 const shared = async (chunks: readonly Uint8Array[], size: number): Promise<SharedArrayBuffer> => {
   const memory = new SharedArrayBuffer(size);
   const bytes = new Uint8Array(memory);
@@ -41,7 +41,7 @@ const orReason = (error: unknown): string => {
   throw error;
 };
 
-/** Small messages are parsed where they are, large ones in a thread, so that the event loop never waits for one. */
+/** Parses small messages inline and large ones in a thread, so that none blocks the event loop. */
 export const createMailParser = (): MailParser => {
   const workers = createWorkerThreads<SharedArrayBuffer, ParsedMail | string>({
     entry: new URL('./parse-mail-thread.ts', import.meta.url),

@@ -6,7 +6,7 @@ import { encodedWords, looksEncoded } from './write-headers.ts';
 const TOKEN = /^[\w!#$&+^`{|}~.-]+$/;
 const PRINTABLE = /^[ -~]*$/;
 const ATTRIBUTE_CHARACTER = /^[A-Za-z0-9!#$&+.^_`{|}~-]$/;
-/** A parameter stands on a line of its own; a longer value is continued (RFC 2231 §3). */
+/** Each parameter has its own line; a longer value is continued (RFC 2231 §3). */
 const VALUE_CHARACTERS_MAX = 60;
 
 const percentEncoded = (character: string): string =>
@@ -32,7 +32,7 @@ const extended = (name: string, value: string): string => {
 
 const withoutControls = (value: string): string => value.replace(/\p{Cc}/gu, ' ');
 
-/** Some readers decode such a value once more after RFC 2231: no encoding would protect it. */
+/** Some readers decode such a value again after RFC 2231, so no encoding would protect it. */
 const undecodable = (value: string): string => (looksEncoded(value) ? value.replaceAll('=?', '=_') : value);
 
 const isPlain = (value: string): boolean => PRINTABLE.test(value) && value.length <= VALUE_CHARACTERS_MAX;
@@ -45,8 +45,8 @@ export const mimeParameter = (name: string, value: string): string => {
 };
 
 /**
- * The name of a file beside a type, for readers that know no RFC 2231: those that look here at all decode RFC 2047, though
- * it is not meant for it. Others take the `filename` of the disposition, which comes first for them.
+ * File name as a parameter of the type, for readers without RFC 2231. Those that look here at all decode RFC 2047,
+ * although it is not meant for parameters. Others use the `filename` of the disposition, which they prefer.
  */
 export const nameParameter = (filename: string): string => {
   const safe = undecodable(withoutControls(filename));
@@ -54,19 +54,19 @@ export const nameParameter = (filename: string): string => {
   return `;\r\n name="${encodedWords(safe, ' name="'.length)}"`;
 };
 
-/** What a message consists of, in order: text to be sent as it stands, and base64 to be broken into lines. */
+/** Pieces of a message, in order: text to be sent as it is, and base64 to be broken into lines. */
 export type MimePiece = string | Base64Text;
 
 export interface MimePart {
   /** `Content-*` lines with their CRLF. */
   readonly head: string;
-  /** What follows the empty line after them, with a CRLF at its end. */
+  /** The content after the empty line, with a trailing CRLF. */
   readonly content: readonly MimePiece[];
 }
 
 /** RFC 5322 §2.1.1, without the CRLF. */
 const LINE_CHARACTERS_MAX = 998;
-/** Where quoted-printable grows larger than base64: it turns one byte into three, base64 three into four. */
+/** Share above which quoted-printable is larger than base64: it turns one byte into three, base64 three into four. */
 const NON_ASCII_SHARE_MAX = 0.17;
 
 const UNSAFE_IN_7BIT = /[^\t\r\n -~]/;
@@ -115,7 +115,7 @@ interface Encoded {
   readonly content: readonly MimePiece[];
 }
 
-/** Requests with another type are refused before they get here; whatever comes otherwise is bytes. */
+/** Requests with another type are rejected earlier; any other invalid type is sent as bytes. */
 const encoded = (contentType: string, base64: string): Encoded => {
   if (isAttachmentType(contentType)) return { type: contentType, encoding: 'base64', content: [{ base64 }] };
   const text = isMessageType(contentType) ? Buffer.from(base64, 'base64').toString('latin1') : null;
@@ -125,7 +125,7 @@ const encoded = (contentType: string, base64: string): Encoded => {
   return { type: contentType, encoding: '7bit', content: [`${text}\r\n`] };
 };
 
-/** @throws {Error} a content id that cannot be written; requests with one are refused before they get here. */
+/** @throws {Error} if the content id cannot be written. Requests with such an id are rejected earlier. */
 const contentIdLine = (contentId: string): string => {
   const id = contentId.replace(/^<(.*)>$/, '$1');
   if (!CONTENT_ID.test(id)) throw new Error('an attachment has a content id that no header can hold');
@@ -140,7 +140,7 @@ const dispositionLine = (disposition: 'attachment' | 'inline' | 'none', filename
 
 /**
  * @param inline shown within the html, which names it by its content id.
- * @param base64 its content, as it is to be written.
+ * @param base64 its content, ready to be written.
  */
 export const attachmentPart = (
   attachment: StoredAttachment | StoredAlternative,
@@ -162,7 +162,7 @@ export interface Multipart {
   readonly boundary: string;
 }
 
-/** The parts in one; a single part stays what it is. */
+/** Combines the parts into one; a single part stays as it is. */
 export const multipart = ({ subtype, boundary }: Multipart, parts: readonly MimePart[]): MimePart => {
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only;

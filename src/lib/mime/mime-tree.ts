@@ -15,21 +15,21 @@ import {
 } from './content-field.ts';
 import { fieldsOf, HEADERS_BYTES_MAX, type HeaderField, headEnd } from './read-headers.ts';
 
-/** Octets without the spaces at their end. */
+/** End of the octets without trailing spaces and tabs. */
 const trimmedEnd = (body: Buffer, start: number, end: number): number => {
   let at = end;
   while (at > start && (body[at - 1] === SPACE || body[at - 1] === HTAB)) at -= 1;
   return at;
 };
 
-/** Where the line break of a line begins, and where the next line does. */
+/** Offsets of a line's break and of the next line. */
 const lineBreak = (body: Buffer, start: number): readonly [end: number, next: number] => {
   const lineFeed = body.indexOf(LF, start);
   if (lineFeed < 0) return [body.length, body.length];
   return [lineFeed > start && body[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed, lineFeed + 1];
 };
 
-/** RFC 2045 §6.7. What is no encoding stands for itself; spaces at the end of a line were added on the way. */
+/** RFC 2045 §6.7. Invalid encodings are kept literally. Trailing spaces were added in transit and are dropped. */
 const quotedPrintableDecoded = (body: Buffer): Buffer => {
   const out = Buffer.allocUnsafe(body.length);
   let length = 0;
@@ -45,7 +45,7 @@ const quotedPrintableDecoded = (body: Buffer): Buffer => {
   return out.subarray(0, length);
 };
 
-/** Each a piece with its padding, one after the other; more than any program writes. */
+/** Concatenated pieces, each with its own padding. No program writes this many. */
 const BASE64_PIECES_MAX = 1_000;
 
 const base64Decoded = (body: Buffer): Buffer => {
@@ -60,7 +60,7 @@ const base64Decoded = (body: Buffer): Buffer => {
 /** RFC 2045 §6.4: content in an unknown encoding can be neither shown nor re-encoded. */
 const UNKNOWN_ENCODING = /^x-|uu/;
 
-/** By a `Content-Transfer-Encoding` (RFC 2045 §6). @throws {Unreadable} */
+/** Decoder for a `Content-Transfer-Encoding` (RFC 2045 §6). @throws {Unreadable} */
 export const decoderOf = (text: string): ((body: Buffer) => Buffer) => {
   const [encoding = ''] = /[\w-]+/.exec(sectionsOf(text)[0]?.toLowerCase() ?? '') ?? [];
   if (encoding === 'base64') return base64Decoded;
@@ -70,29 +70,29 @@ export const decoderOf = (text: string): ((body: Buffer) => Buffer) => {
 };
 
 /**
- * A message as a tree of its parts (RFC 5322, RFC 2045, RFC 2046), each with its header and the bytes that its transfer
- * encoding stands for. Our own, because a part that is sent on has to keep its bytes, its parameters and its place, and
- * parsers for readers keep neither. Linear in the size of the message; each level of nesting reads its part once more.
+ * A message as a tree of its parts (RFC 5322, RFC 2045, RFC 2046), each with its header and its decoded bytes. We use
+ * our own reader, because a part that is forwarded must keep its bytes, its parameters and its place, and parsers for
+ * readers keep none of them. Linear in the size of the message; each level of nesting reads its part once more.
  */
 
 export interface MimeEntity {
   readonly headers: readonly HeaderField[];
   readonly type: ContentField;
-  /** `value` is empty: there is none. */
+  /** The disposition; `value` is empty if the field is missing. */
   readonly disposition: ContentField;
   /** Without its angle brackets. */
   readonly contentId: string | null;
-  /** Of a multipart its parts; null: it is a part without others. */
+  /** The parts of a multipart; null for any other part. */
   readonly parts: readonly MimeEntity[] | null;
-  /** Decoded from its transfer encoding; not to be asked for of a multipart. */
+  /** The body after transfer decoding. Not available for a multipart. */
   bytes(): Buffer;
 }
 
-/** Mail programs nest three or four; each level is read once more. */
+/** Mail programs nest three or four levels; each level is read once more. */
 const NESTING_MAX = 20;
-/** Twenty attachments fit many times; each part costs microseconds. */
+/** Far above the usual twenty attachments; each part costs microseconds. */
 const PARTS_MAX = 500;
-/** Each costs half a microsecond, however short; 25 MB of base64 have a third of it. */
+/** Each line costs half a microsecond, however short. 25 MB of base64 have a third as many. */
 const LINES_MAX = 1_000_000;
 
 const requireFewLines = (raw: Buffer): void => {
@@ -106,14 +106,16 @@ const requireFewLines = (raw: Buffer): void => {
 
 interface Delimiter {
   readonly start: number;
-  /** Behind its line. */
+  /** Offset after the delimiter line. */
   readonly next: number;
   readonly isLast: boolean;
 }
 
 const BLANKS: readonly (number | undefined)[] = [SPACE, HTAB, CR];
 
-/** The line `--boundary` or `--boundary--`, with white space after it at most (RFC 2046 §5.1.1); null: it is another. */
+/**
+ * Reads the line `--boundary` or `--boundary--`, followed by white space at most (RFC 2046 §5.1.1). Null: another line.
+ */
 const delimiterAt = (body: Buffer, start: number, length: number): Delimiter | null => {
   if (start > 0 && body[start - 1] !== LF) return null;
   let at = start + length;
@@ -140,7 +142,7 @@ const withoutLineEnd = (body: Buffer, start: number, end: number): Buffer => {
   return body.subarray(start, stop);
 };
 
-/** The parts of a multipart; one that is cut off ends with the message. */
+/** The parts of a multipart. A part that is cut off ends with the message. */
 const sectionsBetween = (body: Buffer, boundary: string): readonly Buffer[] => {
   const sections: Buffer[] = [];
   let open: Delimiter | null = null;
@@ -155,7 +157,7 @@ const sectionsBetween = (body: Buffer, boundary: string): readonly Buffer[] => {
 const firstValue = (headers: readonly HeaderField[], name: string): string | null =>
   headers.find((field) => field.name.toLowerCase() === name)?.value ?? null;
 
-/** What all parts of a message have together, and no more. @throws {Unreadable} */
+/** Enforces limits over all parts of a message. @throws {Unreadable} */
 const createBounds = () => {
   let headerBytes = 0;
   let parts = 0;
@@ -165,12 +167,12 @@ const createBounds = () => {
     if (depth > NESTING_MAX) throw new Unreadable(`its parts are deeper than ${NESTING_MAX}`);
     if (headerBytes > HEADERS_BYTES_MAX) throw new Unreadable(`its headers are larger than ${HEADERS_BYTES_MAX} bytes`);
     if (parts > PARTS_MAX) throw new Unreadable(`it has more than ${PARTS_MAX} parts`);
-    // RFC 6532 §3.2: what is not UTF-8 would become another text without a word.
+    // RFC 6532 §3.2: headers that are not UTF-8 would silently become another text.
     if (!isUtf8(head)) throw new Unreadable('its headers are neither ASCII nor UTF-8');
   };
 };
 
-/** @throws {Unreadable} it is larger, deeper or more than anybody writes, or says nothing that can be understood. */
+/** @throws {Unreadable} if it is larger, deeper or has more parts than real mail, or cannot be understood. */
 export const readMimeTree = (raw: Buffer): MimeEntity => {
   requireFewLines(raw);
   const requireWithin = createBounds();

@@ -9,7 +9,7 @@ import type { ParsedAlternative, ParsedMail, ParsedPart, WrittenAddress } from '
 import type { HeaderField } from './read-headers.ts';
 import { holdsAddresses } from './structured-headers.ts';
 
-/** What a message consists of, sorted as a message of this service is built. */
+/** Contents of a message, sorted the way this service builds one. */
 interface Contents {
   readonly shown: Shown[];
   readonly alternatives: ParsedAlternative[];
@@ -17,7 +17,10 @@ interface Contents {
 }
 
 const TOKEN = /^[\w!#$%&'*+.^`{|}~-]+$/;
-/** The name is kept apart, a boundary is of no use, and what RFC 2231 writes in pieces is one name. */
+/**
+ * Parameters left out of the type: the name is kept separately, a boundary has no use, and the pieces of RFC 2231 form
+ * one name.
+ */
 const NOT_OF_TYPE = /^(?:boundary|(?:name|filename)(?:\*.*)?)$/;
 
 const written = (value: string): string => (TOKEN.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`);
@@ -74,7 +77,7 @@ const multipartsIn = ({ type, parts }: MimeEntity): readonly string[] =>
 const leadsToHtml = (entity: MimeEntity): boolean =>
   entity.parts === null ? shownKind(entity) === 'html' : entity.parts.some(leadsToHtml);
 
-/** Of a multipart/related the part that the others belong to comes first, wherever it stands (RFC 2387 §3.2). */
+/** Moves the root of a multipart/related, the part that the others belong to, to the front (RFC 2387 §3.2). */
 const rootFirst = (type: ContentField, parts: readonly MimeEntity[]): readonly MimeEntity[] => {
   if (type.value !== 'multipart/related') return parts;
   const start = parameterOf(type, 'start')?.replace(/^<(.*)>$/, '$1');
@@ -91,10 +94,10 @@ const createSorting = (contents: Contents) => {
     return place;
   };
 
-  /** @param group what the multipart/alternative around it shows. */
+  /** @param group content shown by the multipart/alternative around it. */
   const sortPart = (entity: MimeEntity, group: Shown | null): void => {
     const kind = shownKind(entity);
-    // A file of text that follows the text is a file, whatever its disposition.
+    // A text file after the text is an attachment, whatever its disposition.
     const isFile = group === null && shown.length > 0 && filenameOf(entity) !== null;
     if (kind === null || isFile) attachments.push(partOf(entity));
     else (group ?? newPlace())[kind].push(textOf(entity));
@@ -120,14 +123,16 @@ const createSorting = (contents: Contents) => {
   };
 
   return (root: MimeEntity): void => {
-    // RFC 6047 §2.4: an invitation may be all that a message is.
+    // RFC 6047 §2.4: an invitation may be the whole message.
     const isAlone = root.parts === null && shownKind(root) === null && root.type.value.startsWith('text/');
     if (isAlone && root.disposition.value !== 'attachment') alternatives.push({ ...partOf(root), beforeHtml: false });
     else sort(root, null);
   };
 };
 
-/** Many times what any message may have: what goes further handles each, beside the requests of others. */
+/**
+ * Far above any real message. Further processing handles each address on the event loop, shared with other requests.
+ */
 const ADDRESSES_MAX = 1_000;
 const ATTACHMENTS_MAX = 100;
 
@@ -136,13 +141,13 @@ const requireFew = <Item>(items: readonly Item[], maximum: number, unit: string)
   return items;
 };
 
-/** RFC 2047 §5 (3) forbids specials and spaces in an encoded word of a phrase, and programs write them. */
+/** RFC 2047 §5 (3) forbids specials and spaces in an encoded word of a phrase, but programs write them. */
 const Q_WORD = /=\?([\w*-]{1,60})\?q\?([^?]{1,1000})\?=/gi;
 const NOT_OF_PHRASE = /[^\w!*+/=-]/gu;
 
 const hexOf = (character: string): string => Buffer.from(character).toString('hex').toUpperCase().replace(/../g, '=$&');
 
-/** With encoded words that hold nothing which would end a name. */
+/** Re-encodes encoded words so that they contain no character that would end a name. */
 const withWholeWords = (value: string): string =>
   value.replace(
     Q_WORD,
@@ -164,14 +169,14 @@ const addressesIn = (headers: readonly HeaderField[], wanted: string): readonly 
     `addresses in ${wanted}`,
   );
 
-/** Decoded. A name among addresses is quoted: what it says might be read as another address. */
+/** Decoded value. A name among addresses is quoted, since its text might be read as another address. */
 const shownValue = ({ name, value }: HeaderField): string => {
   if (!(value.includes('=?') && holdsAddresses(name))) return decodeWords(value);
   const mailboxes = mailboxesOf(value);
   return mailboxes.every(({ address }) => address !== '') ? mailboxes.map(mailboxText).join(', ') : decodeWords(value);
 };
 
-/** @returns what the message says, or why it cannot be read, in a phrase. */
+/** @returns the contents of the message, or the reason why it cannot be read, as a phrase. */
 export const parseMail = (raw: Buffer): ParsedMail | string => {
   try {
     const tree = readMimeTree(raw);

@@ -1,24 +1,26 @@
 import { setImmediate as othersTurn } from 'node:timers/promises';
 
-/** Base64 to be written in lines (RFC 2045 §6.8). Attachments stay as they are until they are sent. */
+/** Base64 that is broken into lines on sending (RFC 2045 §6.8). Attachments stay unbroken until then. */
 export interface Base64Text {
   readonly base64: string;
 }
 
 const LINE_CHARACTERS = 76;
-/** Lines made at a time, some 64 kB: the largest attachment never stands in memory twice, nor blocks for long. */
+/** Lines made at a time, some 64 kB. The largest attachment is never in memory twice, and does not block for long. */
 const LINES_PER_CHUNK = 840;
 
 const ALPHABET = /^[A-Za-z0-9+/]*$/;
 const CANONICAL = /^[A-Za-z0-9+/]*={0,2}$/;
-/** Looked at in one turn of the event loop: a ms. */
+/** Characters checked in one turn of the event loop: 1 ms. */
 const TURN_CHARACTERS_MAX = 1_000_000;
 
-/** Attachments come as a client wrote them: with line breaks or in the URL alphabet perhaps. */
+/** Clients may send attachments with line breaks or in the URL alphabet. */
 export const canonicalBase64 = (text: string): string =>
   text.length % 4 === 0 && CANONICAL.test(text) ? text : Buffer.from(text, 'base64').toString('base64');
 
-/** The same with turns for others, where it is long. What comes otherwise than it is written is still made anew at once. */
+/**
+ * The same with pauses for other work if the text is long. Text that is not canonical is still re-encoded in one turn.
+ */
 export const canonicalBase64InTurns = async (text: string): Promise<string> => {
   const padded = text.length - 4;
   for (let start = 0; start < padded; start += TURN_CHARACTERS_MAX) {
@@ -33,7 +35,7 @@ export const canonicalBase64InTurns = async (text: string): Promise<string> => {
 export const base64LinesLength = (base64: string): number =>
   base64.length + Math.ceil(base64.length / LINE_CHARACTERS) * 2;
 
-/** Lines of 76 characters, each with its CRLF, some at a time. */
+/** Lines of 76 characters with their CRLF, several at a time. */
 export function* base64Lines(base64: string): Generator<string> {
   const step = LINE_CHARACTERS * LINES_PER_CHUNK;
   for (let start = 0; start < base64.length; start += step) {
@@ -55,13 +57,13 @@ const TAB = 0x09;
 const EQUALS = 0x3d;
 const HEX = '0123456789ABCDEF';
 
-/** Spaces may stand anywhere but at the end of a line, where servers strip them. */
+/** Spaces may be literal except at the end of a line, where servers strip them. */
 const isLiteral = (byte: number, next: number | undefined): boolean => {
   if (byte === SPACE || byte === TAB) return next !== CR && next !== undefined;
   return byte > SPACE && byte <= 0x7e && byte !== EQUALS;
 };
 
-/** Appends to a buffer large enough for the worst case; a line is broken before it would grow too long. */
+/** Appends to a buffer large enough for the worst case. A line is broken before it would grow too long. */
 const createWriter = (bytes: number) => {
   const out = Buffer.allocUnsafe(bytes * 3 + Math.ceil(bytes / 20) * 3 + 8);
   let length = 0;

@@ -3,8 +3,8 @@ import type { Mailbox, UnsubscribeWays } from './mailbox.ts';
 import { type BracketPart, bracketPartsIn, holdsAddresses, holdsBrackets, mailboxesIn } from './structured-headers.ts';
 
 /**
- * RFC 2047 encoded words in UTF-8. Whatever needs any encoding is encoded whole: spaces between two encoded words
- * vanish when they are decoded, so no space of the text may stand between them.
+ * RFC 2047 encoded words in UTF-8. Text that needs any encoding is encoded whole: spaces between two encoded words
+ * vanish when they are decoded, so no space of the text may fall between them.
  */
 
 const PREFIX = '=?UTF-8?';
@@ -28,7 +28,7 @@ const base64Length = (bytes: number): number => Math.ceil(bytes / 3) * 4;
 
 interface Encoding {
   readonly letter: 'B' | 'Q';
-  /** What one character adds to `room`, and the room that so much takes in the word. */
+  /** Cost of one character in `room`, and the length that a total cost has in the word. */
   readonly cost: (character: string) => number;
   readonly length: (cost: number) => number;
   readonly encode: (text: string) => string;
@@ -55,8 +55,8 @@ const shorter = (text: string): Encoding => {
 };
 
 /**
- * The text as encoded words, one a line, joined by CRLF SP; no character is split between two words.
- * @param column characters that stand on the line before the first word.
+ * The text as encoded words, one per line, joined by CRLF SP. No character is split between two words.
+ * @param column characters on the line before the first word.
  */
 export const encodedWords = (text: string, column: number): string => {
   const { letter, cost, length, encode } = shorter(text);
@@ -83,26 +83,29 @@ export const encodedWords = (text: string, column: number): string => {
 /** RFC 5322 §2.1.1: a line should hold 78 characters, and must not hold more than 998. */
 const LINE_CHARACTERS = 76;
 const LINE_CHARACTERS_MAX = 998;
-/** Longer display names go into encoded words, which can be folded; a quoted one stays on its line. */
+/** Longer display names become encoded words, which can be folded. A quoted one stays on its line. */
 const PLAIN_NAME_CHARACTERS_MAX = 60;
 
 const PRINTABLE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 const ATOMS = /^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/;
 const NON_ASCII = /[^\0-\x7f]/;
-/** The first of some spaces between words; what follows it is no line of spaces alone, which ends the header for some. */
+/**
+ * The first of several spaces between words. A folded line must not consist of spaces alone, which ends the header for
+ * some readers.
+ */
 const FOLDING_POINT = /(?<=[^ ]) (?= *[^ ])/;
 
 /** No control character reaches a header, even if validation missed it. */
 const withoutControls = (text: string): string => text.replace(/\p{Cc}/gu, ' ');
 
-/** Folded between words. */
+/** Folds a header between words. */
 const fold = (header: string): string => {
   if (header.length <= LINE_CHARACTERS) return header;
   const [name = '', ...words] = header.split(FOLDING_POINT);
   let text = name;
   let length = name.length;
   for (const [index, word] of words.entries()) {
-    // The first word stays on the name's line: a first line without a value is lost on some readers.
+    // The first word stays on the name's line: some readers lose the value if the first line has none.
     const separator = index > 0 && length + 1 + word.length > LINE_CHARACTERS ? '\r\n ' : ' ';
     text += separator + word;
     length = separator === ' ' ? length + 1 + word.length : 1 + word.length;
@@ -115,7 +118,7 @@ const fitsLines = (header: string): boolean =>
 
 /**
  * A header of free text, with its CRLF.
- * @param text what a reader is to see, exactly.
+ * @param text the exact text that a reader must see.
  */
 export const textHeader = (name: string, text: string): string => {
   const safe = withoutControls(text);
@@ -134,13 +137,13 @@ const phrase = (name: string, column: number): string => {
 };
 
 /**
- * @param utf8 the transaction uses SMTPUTF8 (RFC 6532 headers). Otherwise an address that needs it is shown as the
- * name of an empty group (RFC 6857 §3.1.8): it cannot be written, but can be read.
+ * @param utf8 the transaction uses SMTPUTF8 (RFC 6532 headers). Otherwise an address that needs it is shown as the name
+ * of an empty group (RFC 6857 §3.1.8): it cannot be used, but can be read.
  */
 const mailbox = ({ address: parsed, name }: Mailbox, column: number, utf8: boolean): string => {
   const address = writtenAddress(parsed);
   const safe = withoutControls(name ?? '').trim();
-  // A group without members (RFC 5322 §3.4) can be written where there is nothing but a name.
+  // A group without members (RFC 5322 §3.4) can express a name without an address.
   if (address === '') return `${phrase(safe, column)}:;`;
   if (NON_ASCII.test(address) && !utf8) {
     return `${encodedWords(safe === '' ? address : `${safe} <${address}>`, column)} :;`;
@@ -151,7 +154,7 @@ const mailbox = ({ address: parsed, name }: Mailbox, column: number, utf8: boole
   return `${words}${lineLength + address.length > LINE_CHARACTERS ? '\r\n ' : ' '}<${address}>`;
 };
 
-/** A header of addresses, one a line, with its CRLF. */
+/** A header of addresses, one per line, with its CRLF. */
 export const addressHeader = (name: string, mailboxes: readonly Mailbox[], utf8: boolean): string => {
   const lines = mailboxes.map((each, index) => mailbox(each, index === 0 ? name.length + 2 : 1, utf8));
   return `${name}: ${lines.join(',\r\n ')}\r\n`;
@@ -163,7 +166,7 @@ const writtenPart = ({ kind, text }: BracketPart, column: number): string => {
   return `(${PRINTABLE.test(text) && !looksEncoded(text) ? text : encodedWords(text, column + 1)})`;
 };
 
-/** Parts with ids or links, one a line. */
+/** Parts with ids or links, one per line. */
 const bracketHeader = (name: string, parts: readonly BracketPart[]): string => {
   let lines = `${name}:`;
   for (const part of parts) {
@@ -174,7 +177,7 @@ const bracketHeader = (name: string, parts: readonly BracketPart[]): string => {
   return `${lines}\r\n`;
 };
 
-/** The header with its phrases encoded; null: it has no phrases that could be, or no line holds it. */
+/** The header with its phrases encoded. Null: it has no phrases to encode, or no line can hold it. */
 const structuredHeader = (name: string, value: string, utf8: boolean): string | null => {
   if (holdsAddresses(name)) {
     const mailboxes = mailboxesIn(value);
@@ -186,7 +189,10 @@ const structuredHeader = (name: string, value: string, utf8: boolean): string | 
   return fitsLines(header) ? header : null;
 };
 
-/** True for what is written as it was given, although it is no list of addresses: it says so to readers already. */
+/**
+ * True if the value can be written unchanged: printable, not like an encoded word, and not one unquoted name with a
+ * comma.
+ */
 const isAsItStands = (name: string, value: string): boolean =>
   PRINTABLE.test(value) && !looksEncoded(value) && !(holdsAddresses(name) && isOneName(value));
 
@@ -197,8 +203,8 @@ const isOneName = (value: string): boolean => {
 };
 
 /**
- * A header whose value has its own grammar (`References`, `X-…`): as written, unless no line can hold it. Otherwise only its
- * phrases are encoded, or all of it where it has none.
+ * A header whose value has its own grammar (`References`, `X-…`). It is written unchanged, unless no line can hold it.
+ * Otherwise only its phrases are encoded, or all of it if it has none.
  */
 export const givenHeader = (name: string, value: string, utf8 = false): string => {
   const safe = withoutControls(value).trim();
@@ -209,18 +215,18 @@ export const givenHeader = (name: string, value: string, utf8 = false): string =
 
 const URI = /^[!-;=?-~]+$/;
 
-/** RFC 6068 §2: what a URI cannot hold as it stands, in UTF-8 and percent-encoded. */
+/** RFC 6068 §2: characters that a URI cannot contain are percent-encoded as UTF-8. */
 const mailtoUri = (address: string): string => {
   const at = address.lastIndexOf('@');
   return `mailto:${encodeURIComponent(address.slice(0, at))}@${address.slice(at + 1)}`;
 };
 
-/** RFC 8058 §3.1: there must be an https link for programs to post to. */
+/** RFC 8058 §3.1: programs need an https link to post to. */
 const isOneClick = ({ url = '' }: UnsubscribeWays): boolean => /^https:/i.test(url);
 
 /**
- * `List-Unsubscribe` (RFC 2369 §3.2), a way a line, and `List-Unsubscribe-Post` (RFC 8058 §3.1), with their CRLF.
- * @throws {Error} a link or an address that no header can hold; requests with one are refused before they get here.
+ * `List-Unsubscribe` (RFC 2369 §3.2), one URI per line, and `List-Unsubscribe-Post` (RFC 8058 §3.1), with their CRLF.
+ * @throws {Error} if no header can hold the link or address. Requests with one are rejected earlier.
  */
 export const listUnsubscribeHeaders = (ways: UnsubscribeWays): string => {
   const { url, mailto } = ways;

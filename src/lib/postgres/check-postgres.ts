@@ -6,13 +6,16 @@ export interface CheckPostgresOptions {
   readonly url: string;
   readonly system: System;
   readonly logger: Logger;
-  /** How long a server may be away when we start: longer hides a wrong address, shorter fails where both start at once. */
+  /**
+   * How long the server may be down when we start. Longer hides a wrong address, shorter fails if both start at the
+   * same time.
+   */
   readonly patienceMs?: number;
 }
 
 const PATIENCE_MS = 15_000;
 const RETRY_MS = 500;
-/** Tries that are told as one line: one every 5 s. */
+/** Failed attempts per log line: one line every 5 s. */
 const TELL_EVERY = 10;
 const CONNECT_TIMEOUT_MS = 5_000;
 const VERSION_MIN = 15;
@@ -69,8 +72,8 @@ const examine = (url: URL, { version, encoding }: Facts): void => {
 };
 
 /**
- * Waits for the PostgreSQL of `DATABASE_URL` and makes sure that it can be used. Warns of one that may forget.
- * @throws {StartRefused} it is away, refuses us, or is not what we need.
+ * Waits for the PostgreSQL of `DATABASE_URL` and makes sure that it can be used. Warns if it may lose commits.
+ * @throws {StartRefused} if it is down, rejects us, or does not meet our needs.
  */
 export const checkPostgres = async (options: CheckPostgresOptions): Promise<void> => {
   const { system, logger, patienceMs = PATIENCE_MS } = options;

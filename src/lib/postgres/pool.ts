@@ -6,23 +6,28 @@ export interface PoolOptions {
   /** Shown in `pg_stat_activity`. */
   readonly name: string;
   readonly logger: Logger;
-  /** More waits in the server for its CPUs, fewer waits here; all pools of all processes share `max_connections`. */
+  /**
+   * Connections. More compete for the server's CPUs, fewer queue here. All pools of all processes share
+   * `max_connections`.
+   */
   readonly max?: number;
-  /** A statement that takes longer is cancelled; `0`: none is, as a rebuild needs. */
+  /** A statement that takes longer is cancelled; `0`: no limit, as a rebuild needs. */
   readonly statementTimeoutMs?: number;
 }
 
 const MAX = 10;
-/** Longer keeps requests hanging while the database is away, shorter turns a slow moment into an error. */
+/** Longer keeps requests hanging while the database is down, shorter turns a slow moment into an error. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const STATEMENT_TIMEOUT_MS = 15_000;
-/** The server cancels in time; this is for a server that does not answer at all. */
+/** The server normally cancels in time. This covers a server that does not answer at all. */
 const SILENCE_GRACE_MS = 5_000;
 const IDLE_MS = 60_000;
-/** A server whose machine went away without a word is noticed this much, and ten seconds, later; the system waits hours. */
+/**
+ * A server whose machine vanished is noticed after this time plus ten seconds; the operating system would wait hours.
+ */
 export const KEEP_ALIVE_MS = 10_000;
 
-/** Connections that are made when needed and made again after the database was away. */
+/** Opens connections on demand, and again after the database was down. */
 export const createPool = (options: PoolOptions): Pool => {
   const { url, name, logger, max = MAX, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   const pool = new Pool({
@@ -34,7 +39,7 @@ export const createPool = (options: PoolOptions): Pool => {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     onConnect: async (client) => {
-      // A connection that breaks while it is checked out is told by its query; the event alone would end the process.
+      // The query of a broken checked-out connection reports the error; an unhandled event would end the process.
       client.on('error', () => undefined);
       await client.query(PIN_ISOLATION);
     },
@@ -42,8 +47,8 @@ export const createPool = (options: PoolOptions): Pool => {
       ? {}
       : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + SILENCE_GRACE_MS }),
   });
-  // A connection that breaks while nobody uses it would otherwise end the process; the next query makes another. One that
-  // the server was quicker to end than we were, as the built-in one is when we stop it, is nobody's worry.
+  // Without a listener, an idle connection that breaks would end the process; the next query opens another. Errors
+  // while the pool is ending are harmless: the server, such as the built-in one that we stop, may close first.
   pool.on('error', (error) => {
     if (!pool.ending) logger.warn({ err: error, pool: name }, 'an idle database connection broke');
   });
@@ -51,9 +56,10 @@ export const createPool = (options: PoolOptions): Pool => {
 };
 
 /**
- * SQLSTATE classes in which the server says that it cannot serve just now (appendix A of its manual): connection,
- * transaction rolled back, resources, object in use, operator intervention (shutting down, starting up, cancelled, as
- * after too long), system error. And a standby, or a primary that has become one, whose class holds faults of ours too.
+ * SQLSTATE classes in which the server cannot serve for now (appendix A of its manual): connection, transaction rolled
+ * back, resources, object in use, operator intervention (shutting down, starting up, cancelled, such as after a
+ * time-out), system error. Also a standby, or a primary that has become one; the class of that code holds faults of
+ * ours too.
  */
 const UNAVAILABLE_STATES = /^(?:08...|40...|53...|55...|57...|58...|25006)$/;
 
@@ -69,18 +75,21 @@ const SOCKET_CODES: ReadonlySet<string> = new Set([
   'ENOENT', // a socket of the file system
 ]);
 
-/** What the client says without a code. */
+/** Errors of the client that have no code. */
 const CLIENT_MESSAGES =
   /^(?:Connection terminated|timeout e|Query read timeout|Client has encountered|Cannot use a pool after calling end)/i;
 
-/** Whether the database was away, so that the same call may work later; else the fault is in the call or the data. */
+/**
+ * True if the database was down, so that the same call may succeed later. Otherwise the fault is in the call or the
+ * data.
+ */
 export const isUnreachable = (error: unknown): boolean => {
   const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
   if (typeof code === 'string') return SOCKET_CODES.has(code) || UNAVAILABLE_STATES.test(code);
   return typeof message === 'string' && CLIENT_MESSAGES.test(message);
 };
 
-/** Runs a query of the vault. @throws {StoreUnavailable} the database was away. */
+/** Runs a query of the vault. @throws {StoreUnavailable} if the database was down. */
 export const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work;
@@ -91,7 +100,8 @@ export const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
 };
 
 /**
- * Said first on every connection: every statement here is written for it, and a database may have another default
- * (`alter database … set default_transaction_isolation`), under which appends and claims would fail one another.
+ * The first statement on every connection. Every statement here assumes this isolation level, and a database may have
+ * another default (`alter database … set default_transaction_isolation`), under which appends and claims would fail one
+ * another.
  */
 export const PIN_ISOLATION = 'set session characteristics as transaction isolation level read committed';

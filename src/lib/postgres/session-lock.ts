@@ -3,21 +3,21 @@ import { pause, type System } from '../async/async.ts';
 import { KEEP_ALIVE_MS } from './pool.ts';
 
 /**
- * Numbers of the session locks that processes of this service agree by. (A lock belongs to one database.) Migrations use
+ * Keys of the session locks shared by processes of this service. (A lock belongs to one database.) Migrations use
  * 7310002, rate limits 7310006, projections 7310011 to 7310013.
  */
 export const ADVISORY_LOCKS = {
   /** Held by the one service that uses an embedded server. */
   ownership: 7_310_001,
-  /** Held by whoever looks whether this is the first start. */
+  /** Held while checking whether this is the first start. */
   firstStart: 7_310_004,
-  /** Shared by every running service; held alone by whoever copies the log away from under them. */
+  /** Shared by every running service. Held exclusively while copying the log away from them. */
   log: 7_310_005,
 } as const;
 
 export interface SessionLock {
   release(): Promise<void>;
-  /** Resolves when the session ends, whoever ends it. */
+  /** Resolves when the session ends, for any reason. */
   readonly ended: Promise<void>;
 }
 
@@ -31,18 +31,18 @@ const ASK: Readonly<Record<Mode, string>> = {
 
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS } as const;
 
-/** For the server's farewell: shorter leaves a busy one no time, longer keeps whoever releases waiting for a dead one. */
+/** Time for the server to say goodbye. Shorter cuts off a busy server, longer makes a release wait for a dead one. */
 const FAREWELL_MS = 2_000;
 
-/** A connection that a firewall has forgotten would keep its caller waiting for a quarter of an hour. */
+/** Without a limit, a connection that a firewall has dropped would block its caller for a quarter of an hour. */
 const endSession = async (client: Client): Promise<void> => {
   const timer = setTimeout(() => client.connection.stream.destroy(), FAREWELL_MS);
   await client.end().finally(() => clearTimeout(timer));
 };
 
 /**
- * A lock on a session of its own: it goes with the session, whatever happens to the process.
- * @returns null: somebody else holds it, so that it cannot be shared or had alone.
+ * A lock on a session of its own: it ends with the session, whatever happens to the process.
+ * @returns null if another session's lock conflicts with this mode.
  */
 export const takeSessionLock = async (
   url: string,
@@ -60,20 +60,20 @@ export const takeSessionLock = async (
   return null;
 };
 
-/** Shorter asks a server that is away too often, longer is longer without the lock. */
+/** Shorter polls an unavailable server too often, longer extends the time without the lock. */
 const AGAIN_MS = 1_000;
 
 export interface KeptLock {
   readonly url: string;
   readonly lock: number;
-  /** Of the session, in `pg_stat_activity`. */
+  /** Name of the session in `pg_stat_activity`. */
   readonly name: string;
   readonly system: Pick<System, 'sleep'>;
 }
 
 /**
  * A shared lock that is taken again after its session was lost: the server may have restarted.
- * @returns null: somebody holds it alone.
+ * @returns null if another session holds it exclusively.
  */
 export const keepSessionLock = async (options: KeptLock): Promise<Pick<SessionLock, 'release'> | null> => {
   const { url, lock, name, system } = options;

@@ -1,15 +1,15 @@
-/** What is refused of a Liquid source before anything recursive or quadratic looks at it. */
+/** Limits on a Liquid source, enforced before any recursive or quadratic code sees it. */
 
-/** Larger ones of one part are html that belongs into a layout, or data. */
+/** A single larger part contains html that belongs in a layout, or data. */
 export const SOURCE_CHARACTERS_MAX = 200_000;
-/** Tags in one another. Parsing and rendering are recursive. */
+/** Nesting of tags. Parsing and rendering are recursive. */
 const DEPTH_MAX = 100;
-/** Parsing a tag takes microseconds: more of them hold the event loop. */
+/** Parsing a tag takes microseconds, so more of them block the event loop. */
 const TAGS_MAX = 5_000;
-/** A path, or a chain of filters; a longer one is evaluated without a look at the time. */
+/** A path, or a chain of filters. A longer one is evaluated without a check of the time. */
 const TAG_CHARACTERS_MAX = 2_000;
 
-/** Where the next `{{` or `{%` is; -1: there is none. */
+/** Offset of the next `{{` or `{%`; -1 if there is none. */
 const nextTag = (source: string, from: number): number => {
   for (let at = source.indexOf('{', from); at >= 0; at = source.indexOf('{', at + 1)) {
     if (source[at + 1] === '{' || source[at + 1] === '%') return at;
@@ -22,9 +22,9 @@ const BLOCK_NAME_CHARACTERS = 40;
 const BLOCK = /^%-?\s*(end)?(?:if|unless|for|case|capture|comment|raw)\b/;
 
 interface Tag {
-  /** Characters, or what is left of a source where it does not end. */
+  /** Characters, or the rest of the source if the tag does not end. */
   readonly length: number;
-  /** Of blocks that are open: 1 opens one, -1 ends one. */
+  /** Change in the number of open blocks: 1 opens one, -1 ends one. */
   readonly opens: number;
 }
 
@@ -43,7 +43,7 @@ function* tagsIn(source: string): Generator<Tag> {
   }
 }
 
-/** What is refused before anything recursive or quadratic looks at it; null: nothing. */
+/** Checks the limits. @returns the problem, or null if there is none. */
 export const tooLarge = (source: string): string | null => {
   if (source.length > SOURCE_CHARACTERS_MAX) return `it is longer than ${SOURCE_CHARACTERS_MAX} characters`;
   let depth = 0;

@@ -1,27 +1,27 @@
 /**
  * Liquid in a source that is read as MJML, html or CSS. Each Liquid tag is replaced by a word that is a valid attribute
- * name, attribute value and CSS value alike, or by a comment where text stands between elements, and put back afterwards.
+ * name, attribute value and CSS value alike, or by a comment between elements, and is restored afterwards.
  */
 
-/** Letters of scripts that no language of today is written in: a source does not hold them by accident. */
+/** Letters that no living language uses: no source contains them by accident. */
 const START = '\uA66E';
 const END = '\uA66D';
 /** A serializer writes an attribute without a value as one with an empty value. */
 const PLACEHOLDER = new RegExp(`<!--${START}([0-9a-z]+)${END}+-->|${START}([0-9a-z]+)${END}+(?:="")?`, 'g');
 
-/** `{% raw %}` and `{% comment %}` with what they hold, or one tag. */
+/** `{% raw %}` and `{% comment %}` with their content, or a single tag. */
 const LIQUID = /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
 
-/** What may not hold comments: their text is no markup. */
+/** Elements that cannot contain comments: their content is text, not markup. */
 const RAW_TEXT = /^(?:style|script|title|textarea|mj-style|mj-title|mj-preview)$/;
 
 const RADIX = 36;
 
-/** Where a Liquid tag stands. */
+/** Surroundings of a Liquid tag. */
 interface Context {
   /** Inside `<…>`. */
   readonly isInTag: boolean;
-  /** Name of the open element whose content is no markup; null: none. */
+  /** Name of the open element whose content is not markup; null: none. */
   readonly rawText: string | null;
 }
 
@@ -52,18 +52,20 @@ const numberOf = (inComment: string | undefined, inText: string | undefined): nu
   Number.parseInt(inComment ?? inText ?? '', RADIX);
 
 export interface WithPlaceholders {
-  /** Offsets of what is no Liquid are the same as in the source when no comments are used. */
+  /** When no comments are used, offsets outside Liquid tags are the same as in the source. */
   readonly text: string;
   restore(compiled: string): string;
-  /** Offset in the source of the first tag that something compiled does not hold; null: it holds all, but for comments. */
+  /**
+   * Offset in the source of the first tag that is missing from a compiled result; null if only comments are missing.
+   */
   lost(compiled: string): number | null;
-  /** Offset in the source of the tag whose placeholder comes first in a piece of text; null: it holds none. */
+  /** Offset in the source of the tag whose placeholder comes first in a piece of text; null if it has none. */
   firstIn(piece: string): number | null;
 }
 
 /**
- * @param comments whether Liquid between elements becomes a comment. Text there would be moved out of tables; a word keeps
- * its length, so that places in the result are places in the source.
+ * @param comments whether Liquid between elements becomes a comment. Text there would be moved out of tables. A word
+ * keeps the tag's length, so that positions in the result are positions in the source.
  */
 export const withPlaceholders = (source: string, comments: boolean): WithPlaceholders => {
   const tags: string[] = [];

@@ -14,24 +14,24 @@ import {
 } from './template-renderer.ts';
 
 /**
- * Liquid by liquidjs, with what a stranger's template could do to a process taken away: no files, no regular
- * expressions, no `strftime`, own properties alone. Its limits of time and memory are looked at between tags, so what one
- * tag or filter can take is bounded by the size of sources, values and ranges.
+ * Liquid by liquidjs, without the features by which an untrusted template could harm a process: no files, no regular
+ * expressions, no `strftime`, own properties only. Its limits of time and memory are checked between tags, so the cost
+ * of one tag or filter is bounded by the size of sources, values and ranges.
  */
 
-/** Rendering is synchronous: longer keeps other requests waiting, shorter refuses long lists. */
+/** Rendering is synchronous. Longer delays other requests, shorter rejects long lists. */
 const RENDER_MS_MAX = 30;
 /**
- * The limit is by the clock on the wall, and a busy machine takes its processor away from a rendering: it is begun again
- * until the attempts together had the processor for nearly as long as one may take.
+ * The limit is in wall-clock time, and a busy machine may deprive a rendering of the processor. It is restarted until
+ * the attempts together had the processor for nearly as long as one may take.
  */
 const ATTEMPTS_CPU_MS_MAX = 0.9 * RENDER_MS_MAX;
-/** Longer keeps other requests waiting, shorter costs turns: most renderings take less. */
+/** Longer delays other requests, shorter costs turns: most renderings take less. */
 const TURN_MS_MAX = 5;
-/** In units of liquidjs (characters, list items): more lets one range or `append` take longer than a rendering may. */
+/** In units of liquidjs (characters, list items). More lets one range or `append` take longer than a rendering may. */
 const MEMORY_UNITS_MAX = 1_000_000;
 const MICROSECONDS = 1_000;
-/** Of compiled sources, by their length: some thousand templates. */
+/** Total length of cached sources: some thousand templates. */
 const KEPT_CHARACTERS_MAX = 20_000_000;
 
 const TAGS: ReadonlySet<string> = new Set([
@@ -100,7 +100,7 @@ const FILTERS: ReadonlySet<string> = new Set([
 
 const MARKS = /[\uFDD0\uFDD1]/g;
 
-/** How outputs are escaped. `marked` makes them longer: a `capture` would see it. */
+/** How outputs are escaped. `marked` makes them longer, which a `capture` would see. */
 type Escaping = 'none' | 'plain' | 'marked';
 
 const marking = (escaped: (this: unknown, value: unknown) => string) =>
@@ -134,10 +134,10 @@ const createEngine = (escaping: Escaping): Liquid => {
 
 const START = { line: 1, column: 1 };
 
-/** What liquidjs says of a rendering that took longer than its limit, by the clock on the wall. */
+/** Error of liquidjs for a rendering that exceeded its wall-clock limit. */
 const TOO_LONG = /template render limit exceeded/;
 
-/** Whether a rendering failed because others had the processor meanwhile. @param before when the first attempt began. */
+/** True if a rendering failed because it did not have the processor. @param before when the first attempt began. */
 const wasInterrupted = (error: unknown, before: NodeJS.CpuUsage): boolean => {
   if (!(error instanceof Error && TOO_LONG.test(error.message))) return false;
   const { user, system } = process.threadCpuUsage(before);
@@ -188,7 +188,7 @@ const escapingOf = (source: string, escapes: boolean): Escaping => {
   return source.includes('capture') ? 'plain' : 'marked';
 };
 
-/** Processor time of this thread that its renderings take in this turn of the event loop. */
+/** Processor time spent by this thread's renderings in this turn of the event loop. */
 const createTurn = () => {
   let spentUs = 0;
   let isMeasured = false;
@@ -217,7 +217,7 @@ const createTurn = () => {
 
 let checking: Liquid | undefined;
 
-/** Checks a source. A hostile one with many variables needs seconds: never call this in the event loop. */
+/** Checks a source. A hostile one with many variables takes seconds: never call this on the event loop. */
 export const checkLiquid = (source: string): TemplateCheck => {
   const large = tooLarge(source);
   if (large !== null) return { problem: { ...START, sentence: large }, uses: [] };
@@ -237,7 +237,7 @@ export const createLiquidRenderer = (): TemplateRenderer => {
   });
   const turn = createTurn();
 
-  /** @throws {TemplateFailed}, and what liquidjs throws. */
+  /** @throws {TemplateFailed}, and any error of liquidjs. */
   const compile = (escaping: Escaping, source: string): Template[] => {
     const key = escaping + source;
     const known = compiled.get(key);

@@ -3,14 +3,14 @@
 /** Values by the names of a template's variables. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Where something is in a part's source. Both begin with 1. */
+/** Position in a part's source, one-based. */
 export interface TemplatePlace {
   readonly line: number;
   readonly column: number;
 }
 
 export interface TemplateProblem extends TemplatePlace {
-  /** For people, without the place: `unknown filter: strip_html`. */
+  /** Message for people, without the place: `unknown filter: strip_html`. */
   readonly sentence: string;
 }
 
@@ -19,21 +19,21 @@ export interface VariableUse extends TemplatePlace {
   readonly name: string;
 }
 
-/** What a part's source says of itself. */
+/** Result of checking a part's source. */
 export interface TemplateCheck {
   readonly problem: TemplateProblem | null;
-  /** Variables that it takes from outside; empty where there is a problem. */
+  /** Variables that the source needs from outside; empty if there is a problem. */
   readonly uses: readonly VariableUse[];
 }
 
-/** Noncharacters: Unicode keeps them for use inside a program, and they are dropped from values. */
+/** Noncharacters: Unicode reserves them for use inside a program, and they are dropped from values. */
 export const OUTPUT_START = '\uFDD0';
 export const OUTPUT_END = '\uFDD1';
 
 export interface RenderOptions {
   /** BCP 47, for dates, numbers and money. */
   readonly locale: string;
-  /** Values are escaped for html, and each stands between `OUTPUT_START` and `OUTPUT_END`. */
+  /** Values are escaped for html, and each is enclosed in `OUTPUT_START` and `OUTPUT_END`. */
   readonly escapes: boolean;
   readonly charactersMax: number;
 }
@@ -44,12 +44,12 @@ export class TemplateFailed extends Error {
 }
 
 export interface TemplateRenderer {
-  /** Parses a source that is rendered next. Parsed sources are kept. @throws {TemplateFailed} it has a problem. */
-  prepare(source: string, options: Pick<RenderOptions, 'escapes'>): void;
-  /** Whether preparing and rendering have had their part of this turn of the event loop. */
-  isTurnOver(): boolean;
   /**
-   * @throws {TemplateFailed} it has a problem, takes too long, or its result is too large.
+   * Parses a source ahead of its rendering. Parsed sources are cached. @throws {TemplateFailed} if it has a problem.
    */
+  prepare(source: string, options: Pick<RenderOptions, 'escapes'>): void;
+  /** True if preparing and rendering have used up their share of this turn of the event loop. */
+  isTurnOver(): boolean;
+  /** @throws {TemplateFailed} if it has a problem, takes too long, or its result is too large. */
   render(source: string, values: Values, options: RenderOptions): string;
 }

@@ -1,25 +1,28 @@
 import { HASH_BYTES } from './merkle-tree.ts';
 import { MalformedNote } from './signed-note.ts';
 
-/** The request `add-checkpoint` by which a log asks a witness to cosign a checkpoint, and its answers (C2SP tlog-witness). */
+/**
+ * The request `add-checkpoint`, by which a log asks a witness to cosign a checkpoint, and its responses (C2SP
+ * tlog-witness).
+ */
 
 export interface AddCheckpoint {
-  /** Leaves of the checkpoint that the witness cosigned last, as far as the log knows; 0: none. */
+  /** Leaves of the last checkpoint that the witness cosigned, as far as the log knows; 0: none. */
   readonly oldSize: number;
   /** Proof of consistency from the old size. */
   readonly proof: readonly Buffer[];
   readonly note: string;
 }
 
-/** Behind the URL of a witness. */
+/** Path, appended to the URL of a witness. */
 export const ADD_CHECKPOINT = '/add-checkpoint';
 
-/** Of the answer 409: its body is the size of the checkpoint that the witness cosigned last. */
+/** Media type of a 409, whose body is the size of the last checkpoint that the witness cosigned. */
 export const SIZE_MEDIA_TYPE = 'text/x.tlog.size';
 
 /** Lines of a proof: enough for 2^63 leaves. */
 const PROOF_LINES_MAX = 63;
-/** Of a request: as much as a note has, and a proof. */
+/** Size of a request: the maximum of a note, plus a proof. */
 export const REQUEST_BYTES_MAX = 65_536 + PROOF_LINES_MAX * 45 + 32;
 const SIZE = /^(?:0|[1-9]\d{0,14})$/;
 
@@ -34,7 +37,7 @@ const hashOf = (line: string): Buffer => {
   return bytes;
 };
 
-/** @throws {MalformedNote} the note itself is not read. */
+/** @throws {MalformedNote}. The note itself is not parsed. */
 export const parseAddCheckpoint = (body: string): AddCheckpoint => {
   const end = body.indexOf('\n\n');
   const [first = '', ...lines] = body.slice(0, Math.max(0, end)).split('\n');
@@ -44,7 +47,7 @@ export const parseAddCheckpoint = (body: string): AddCheckpoint => {
   return { oldSize: Number(size), proof: lines.map(hashOf), note: body.slice(end + 2) };
 };
 
-/** The size in the body of a 409; null: there is none. */
+/** The size in the body of a 409; null if it has none. */
 export const sizeInConflict = (contentType: string, body: string): number | null => {
   const size = /^(\d{1,15})\n$/.exec(body)?.[1] ?? '';
   return contentType === SIZE_MEDIA_TYPE && SIZE.test(size) ? Number(size) : null;

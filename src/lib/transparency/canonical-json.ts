@@ -1,15 +1,18 @@
 /** JSON in the form of RFC 8785: equal values have equal texts, so that they can be hashed and compared. */
 
-/** What JSON writes between quotes as it is: no control characters, quotes, backslashes or anything beyond ASCII. */
+/** Text that JSON writes unescaped: no control characters, quotes, backslashes or anything beyond ASCII. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 const quotedOnce = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text));
 
-/** Shorter are quoted in less time than they are found. */
+/** Shorter texts are quoted faster than they are looked up. */
 const LONG_CHARACTERS = 200;
-/** Longer would be kept in memory for a while. */
+/** Longer texts would stay in memory for a while. */
 const LONG_CHARACTERS_MAX = 100_000;
-/** Of a message, html and text: the digest of its request and the hashes of its parts are made of the same. */
+/**
+ * Cached texts: html and text of one message. The digest of its request and the hashes of its parts quote the same
+ * texts.
+ */
 const LONG_KEPT = 2;
 
 interface Quoted {
@@ -17,7 +20,7 @@ interface Quoted {
   readonly quoted: string;
 }
 
-/** Those quoted last. */
+/** The most recently quoted texts. */
 const kept: Quoted[] = [];
 
 const quotedLong = (text: string): string => {
@@ -28,7 +31,7 @@ const quotedLong = (text: string): string => {
   return made;
 };
 
-/** A text as JSON, as `JSON.stringify` writes it. */
+/** A text in JSON, like `JSON.stringify` writes it. */
 export const quoted = (text: string): string =>
   text.length < LONG_CHARACTERS || text.length > LONG_CHARACTERS_MAX ? quotedOnce(text) : quotedLong(text);
 
@@ -46,14 +49,14 @@ const arrayText = (values: readonly unknown[]): string => {
 
 interface Member {
   readonly name: string;
-  /** As it stands before the value. */
+  /** Text written before the value. */
   readonly label: string;
 }
 
 /** Sorting and quoting names is most of the work, and objects have the same ones again and again. */
 const ORDERS_KEPT = 1_000;
 const ORDER_CHARACTERS_MAX = 500;
-/** By the names of an object as they stand, none of which has a comma. */
+/** Orders by the comma-joined names of an object. Names with a comma are not cached. */
 const orders = new Map<string, readonly Member[]>();
 
 const keepOrder = (key: string, names: readonly string[], order: readonly Member[]): void => {
@@ -81,9 +84,9 @@ const objectText = (members: Readonly<Record<string, unknown>>): string => {
 };
 
 /**
- * Canonical JSON (RFC 8785): members sorted by UTF-16 code units, numbers as ECMAScript writes them, no white space.
- * Members that are undefined are left out. Costs twice what `JSON.stringify` does: 1 µs more for 800 bytes.
- * @throws {TypeError} a value that JSON does not have.
+ * Canonical JSON (RFC 8785): members sorted by UTF-16 code units, numbers in the format of ECMAScript, no white space.
+ * Undefined members are omitted. Costs twice as much as `JSON.stringify`: 1 µs more for 800 bytes.
+ * @throws {TypeError} if a value does not exist in JSON.
  */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value === 'string') return quoted(value);
@@ -94,5 +97,7 @@ export const canonicalJson = (value: unknown): string => {
 
 const HALF_PAIR = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/;
 
-/** Whether a text of `canonicalJson` holds half a surrogate pair, which has no bytes in UTF-8 (RFC 8785 §3.2.2.2). */
+/**
+ * True if a result of `canonicalJson` contains half a surrogate pair, which has no bytes in UTF-8 (RFC 8785 §3.2.2.2).
+ */
 export const hasHalfPair = (text: string): boolean => text.includes('\\ud') && HALF_PAIR.test(text);

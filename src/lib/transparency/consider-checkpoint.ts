@@ -2,14 +2,14 @@ import { parseAddCheckpoint, SIZE_MEDIA_TYPE } from './add-checkpoint.ts';
 import { EMPTY_ROOT, isConsistent } from './merkle-tree.ts';
 import { type Checkpoint, parseCheckpoint, parseNote, signedAt, type VerifierKey } from './signed-note.ts';
 
-/** What a witness does with a checkpoint that a log shows it (C2SP tlog-witness, `add-checkpoint`). */
+/** A witness's response to a checkpoint that a log submits (C2SP tlog-witness, `add-checkpoint`). */
 
-/** A request that is understood and comes from the log that it names. */
+/** A valid request from the log that it names. */
 export interface Shown {
   readonly oldSize: number;
   readonly proof: readonly Buffer[];
   readonly checkpoint: Checkpoint;
-  /** What a cosignature signs. */
+  /** Text covered by a cosignature. */
   readonly text: string;
 }
 
@@ -25,7 +25,7 @@ const sentence = (status: number, text: string): Answer => ({
   body: `${text}\n`,
 });
 
-/** What is wrong with a request whatever was cosigned before. @throws {MalformedNote} it is no request. */
+/** Validates a request independently of earlier cosignatures. @throws {MalformedNote} if it is not a request. */
 export const readRequest = (body: string, logs: readonly VerifierKey[]): Shown | Answer => {
   const { oldSize, proof, note } = parseAddCheckpoint(body);
   const parsed = parseNote(note);
@@ -37,7 +37,7 @@ export const readRequest = (body: string, logs: readonly VerifierKey[]): Shown |
   return { oldSize, proof, checkpoint, text: parsed.text };
 };
 
-/** @param latest what was cosigned last of this log; null: nothing. @returns null: it may be cosigned. */
+/** @param latest the last cosigned checkpoint of this log; null: none. @returns null if it may be cosigned. */
 export const problemWith = ({ oldSize, proof, checkpoint }: Shown, latest: Checkpoint | null): Answer | null => {
   const { size, root } = latest ?? { size: 0, root: EMPTY_ROOT };
   if (oldSize !== size) return { status: 409, contentType: SIZE_MEDIA_TYPE, body: `${size}\n` };

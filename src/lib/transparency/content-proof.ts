@@ -3,8 +3,8 @@ import { completeRoots, joined, leafHash } from './merkle-tree.ts';
 
 /**
  * How an event is bound to a content in the vault: the event has the root (RFC 9162) over the parts of the content. A
- * part's leaf is `[salt, name, value]` as canonical JSON, so that each part can be shown alone. The salt is as secret as the
- * value: without it nobody can try values against the hash, which stays once both are removed.
+ * part's leaf is `[salt, name, value]` as canonical JSON, so that each part can be disclosed alone. The salt is as
+ * secret as the value: once both are removed the hash remains, and without the salt values cannot be guessed from it.
  */
 
 /** 128 bits. Fewer could be searched. */
@@ -13,7 +13,10 @@ export const SALT_BYTES = 16;
 export const saltOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 
 export interface ContentPart {
-  /** Of a message `recipient/<id>`, `head`, `shown`, `html`, `text`, `alternative/<n>`, `attachment/<n>`; `reply`; `client`. */
+  /**
+   * Parts of a message: `recipient/<id>`, `head`, `shown`, `html`, `text`, `alternative/<n>`, `attachment/<n>`; also
+   * `reply` and `client`.
+   */
   readonly name: string;
   /** JSON. */
   readonly value: unknown;
@@ -24,16 +27,16 @@ export interface SaltedPart extends ContentPart {
   readonly salt: string;
 }
 
-/** What a part is hashed as. */
+/** Text of a part that is hashed. */
 export const partLeaf = ({ salt, name, value }: SaltedPart): string => canonicalJson([salt, name, value]);
 
 export const partHash = (part: SaltedPart): Buffer => leafHash(partLeaf(part));
 
-/** `MTH` of the parts' hashes in their order. */
+/** `MTH` of the parts' hashes in order. */
 export const rootOfParts = (hashes: readonly Buffer[]): Buffer => joined(completeRoots(Buffer.concat(hashes)));
 
 /**
- * The root over a content of one part, which is the hash of that: once the part is removed the event itself keeps its hash,
- * and nothing is left in the vault. @returns base64
+ * The root over a content with a single part, which equals the part's hash. Once the part is removed, the event itself
+ * keeps its hash, and nothing is left in the vault. @returns base64
  */
 export const rootOfPart = (part: SaltedPart): string => partHash(part).toString('base64');

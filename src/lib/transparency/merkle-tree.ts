@@ -8,7 +8,7 @@ import { hash } from 'node:crypto';
 export const HASH_BYTES = 32;
 const NODE = Buffer.from([1]);
 
-/** SHA-256. As a text of bytes on the way it costs half as much. */
+/** SHA-256. Going through a binary string halves its cost. */
 const hashed = (data: string | Uint8Array): Buffer => Buffer.from(hash('sha256', data, 'binary'), 'latin1');
 
 /** `HASH(0x00 || leaf)`, of the leaf's UTF-8 bytes. */
@@ -20,7 +20,7 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer => hashed(
 /** The root of no leaves: `HASH()`. */
 export const EMPTY_ROOT = hashed('');
 
-/** Leaves from `from` up to and without `to`. */
+/** Leaves from `from` (inclusive) to `to` (exclusive). */
 export interface Range {
   readonly from: number;
   readonly to: number;
@@ -53,7 +53,7 @@ export const subtreesOf = ({ from, to }: Range): readonly Subtree[] => {
   return subtrees;
 };
 
-/** `MTH` of leaves of which the complete subtrees have these hashes, left to right. */
+/** `MTH` of leaves whose complete subtrees have these hashes, left to right. */
 export const joined = (hashes: readonly Uint8Array[]): Buffer => {
   const last = hashes.at(-1);
   if (last === undefined) return EMPTY_ROOT;
@@ -67,7 +67,7 @@ const splitOf = (size: number): number => {
   return split;
 };
 
-/** The way down a tree to a range that ends it: halves that the way leaves behind, the last one first. */
+/** The path down a tree to a range that `isEnd` accepts: the siblings along the path, the last one first. */
 const wayDown = (whole: Range, isEnd: (range: Range) => boolean, isLeft: (middle: number) => boolean) => {
   const siblings: Range[] = [];
   let { from, to } = whole;
@@ -100,11 +100,11 @@ export const consistencyRanges = (smaller: number, size: number): readonly Range
     ({ to }) => to === smaller,
     (middle) => smaller <= middle,
   );
-  // The verifier knows it where it is all of the smaller tree.
+  // The verifier already knows this hash if it covers the whole smaller tree.
   return end.from === 0 ? siblings : [end, ...siblings];
 };
 
-/** The root that a proof of inclusion leads to (RFC 9162 §2.1.3.2); null: the proof has another length. */
+/** The root computed from a proof of inclusion (RFC 9162 §2.1.3.2); null if the proof has the wrong length. */
 export const rootOfInclusion = (
   index: number,
   size: number,
@@ -119,7 +119,7 @@ export const rootOfInclusion = (
   }, Buffer.from(leaf));
 };
 
-/** Both roots that a proof of consistency leads to. */
+/** Both roots computed from a proof of consistency. */
 const rootsOfConsistency = (
   smaller: number,
   smallerRoot: Buffer,
@@ -138,7 +138,7 @@ const rootsOfConsistency = (
   return { before, after };
 };
 
-/** Whether a tree with one root began as the smaller one with another (RFC 9162 §2.1.4.2). */
+/** True if a tree with one root is an extension of the smaller one with another (RFC 9162 §2.1.4.2). */
 export const isConsistent = (
   [smaller, smallerRoot]: readonly [size: number, root: Buffer],
   [size, root]: readonly [size: number, root: Buffer],
@@ -152,7 +152,7 @@ export const isConsistent = (
   return before.equals(smallerRoot) && after.equals(root);
 };
 
-/** The tree so far, as the hashes of the complete subtrees of its leaves: a hash for each bit that its size has. */
+/** The tree so far, as the hashes of the complete subtrees of its leaves: one hash for each 1 bit of its size. */
 export interface CompactRange {
   readonly size: number;
   readonly hashes: readonly Buffer[];
@@ -160,7 +160,7 @@ export interface CompactRange {
 
 export const EMPTY_RANGE: CompactRange = { size: 0, hashes: [] };
 
-/** With one more complete subtree of 2^level leaves; the size before is a multiple of 2^level. */
+/** Adds a complete subtree of 2^level leaves. The size before must be a multiple of 2^level. */
 export const extended = ({ size, hashes }: CompactRange, subtree: Buffer, level = 0): CompactRange => {
   const width = 2 ** level;
   const kept = [...hashes];
@@ -170,8 +170,8 @@ export const extended = ({ size, hashes }: CompactRange, subtree: Buffer, level 
 };
 
 /**
- * Root of complete subtrees of equal size, a power of two of them, by their hashes one after another. (A hash as a text of
- * bytes costs a third of one in a buffer of its own.)
+ * Root of complete subtrees of equal size, a power of two of them, by their concatenated hashes. (A hash as a binary
+ * string costs a third of one in a buffer of its own.)
  */
 export const rootOfComplete = (hashes: Buffer): Buffer => {
   const node = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
@@ -185,10 +185,10 @@ export const rootOfComplete = (hashes: Buffer): Buffer => {
   return level.subarray(0, HASH_BYTES);
 };
 
-/** Of two hashes: as texts of bytes they cost a third of buffers of their own. */
+/** Buffer for two hashes. As binary strings, hashes cost a third of buffers of their own. */
 const FEW_NODE = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
 
-/** @param hashes of leaves, as texts of bytes, from `from` up to and without `to`: one at least. */
+/** @param hashes of leaves, as binary strings, from `from` (inclusive) to `to` (exclusive). At least one. */
 const rootOfRange = (hashes: readonly string[], from: number, to: number): string => {
   if (to - from === 1) return hashes[from] as string;
   const middle = from + splitOf(to - from);
@@ -206,7 +206,7 @@ export const rootOfLeaves = (leaves: readonly string[]): Buffer => {
   return Buffer.from(rootOfRange(hashes, 0, hashes.length), 'latin1');
 };
 
-/** Roots of the complete subtrees of leaves by their hashes one after another: joined, they are the root of all. */
+/** Roots of the complete subtrees of leaves by their concatenated hashes. Joined, they are the root of all leaves. */
 export const completeRoots = (hashes: Buffer): readonly Buffer[] =>
   subtreesOf({ from: 0, to: hashes.length / HASH_BYTES }).map(({ level, index }) => {
     const bytes = 2 ** level * HASH_BYTES;

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify }
 
 /**
  * Signed notes (C2SP signed-note), checkpoints in them (C2SP tlog-checkpoint) and cosignatures of witnesses (C2SP
- * tlog-cosignature), with keys of Ed25519 or, for cosignatures alone, of ML-DSA-44 (from Node 24 on).
+ * tlog-cosignature), with Ed25519 keys or, for cosignatures only, ML-DSA-44 keys (from Node 24 on).
  */
 
 /** Kinds of signature, as the first byte of a key. */
@@ -15,13 +15,13 @@ type KeyType = typeof ED25519 | typeof COSIGNATURE | typeof ML_DSA_44;
 const HASH_BYTES = 32;
 const KEY_ID_BYTES = 4;
 const TIME_BYTES = 8;
-/** Of names in what ML-DSA-44 signs. */
+/** Maximum length of names in an ML-DSA-44 signed message. */
 const SHORT_BYTES_MAX = 255;
-/** Bounds of what is read: longer notes and more signatures are refused before any is checked. */
+/** Limits on input: longer notes and more signatures are rejected before any signature is checked. */
 const NOTE_BYTES_MAX = 65_536;
 const SIGNATURES_MAX = 64;
 
-/** A key in bytes, and the DER before them. The private key is a seed of 32 bytes. */
+/** Length of a key, and the DER before its bytes. The private key is a seed of 32 bytes. */
 interface Form {
   readonly publicBytes: number;
   readonly spki: Buffer;
@@ -48,12 +48,12 @@ const FORMS: Readonly<Record<number, Form>> = {
   [ML_DSA_44]: ML_DSA_44_FORM,
 };
 
-/** What is no note, key or checkpoint, in a sentence. */
+/** Malformed note, key or checkpoint. The message is a sentence. */
 export class MalformedNote extends Error {
   override readonly name = 'MalformedNote';
 }
 
-/** A public key that a verifier holds: `<name>+<id>+<base64 of type and key>`. */
+/** A public key held by a verifier: `<name>+<id>+<base64 of type and key>`. */
 export interface VerifierKey {
   readonly name: string;
   /** Eight hexadecimal digits. */
@@ -67,7 +67,7 @@ const keyId = (name: string, typeAndKey: Uint8Array): Buffer =>
   hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typeAndKey]), 'buffer').subarray(0, KEY_ID_BYTES);
 
 const KEY_NAME = /^[^\s+\p{Cc}]{1,300}$/u;
-/** Of one form alone, so that no byte can be changed unseen. @throws {MalformedNote} */
+/** Accepts only the canonical encoding, so that no byte can be changed unseen. @throws {MalformedNote} */
 const bytesOf = (base64: string, what: string): Buffer => {
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.toString('base64') !== base64) throw new MalformedNote(`${what} is not base64`);
@@ -102,7 +102,7 @@ export const parseVerifierKey = (text: string): VerifierKey => {
   return parsed;
 };
 
-/** A private key: who signs notes or cosigns them. */
+/** A private key that signs or cosigns notes. */
 export interface Signer {
   readonly verifierKey: VerifierKey;
   /** A line of a signed note, with its line feed. @param seconds since 1970, of a cosignature. */
@@ -124,7 +124,7 @@ const shortText = (text: string): Buffer => {
   return Buffer.concat([Buffer.from([bytes.length]), bytes]);
 };
 
-/** What a witness signs (tlog-cosignature, "Ed25519 signed message" and "ML-DSA-44 signed message"). */
+/** Bytes that a witness signs (tlog-cosignature, "Ed25519 signed message" and "ML-DSA-44 signed message"). */
 const cosigned = ({ type, name }: VerifierKey, text: string, seconds: number): Buffer => {
   if (type === COSIGNATURE) return Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`);
   const { origin, size, root } = parseCheckpoint(text);
@@ -162,7 +162,7 @@ interface Signature {
 }
 
 export interface Note {
-  /** What is signed, with its last line feed. */
+  /** Text that is signed, with its last line feed. */
   readonly text: string;
   readonly signatures: readonly Signature[];
 }
@@ -174,7 +174,7 @@ const signatureOf = (line: string): Signature => {
   return { name, id: bytes.subarray(0, KEY_ID_BYTES).toString('hex'), bytes: bytes.subarray(KEY_ID_BYTES) };
 };
 
-/** Whose line a signature is: the beginning of the key's text, `<name>+<id>`. @throws {MalformedNote} */
+/** Signer of a signature line: the beginning of the key's text, `<name>+<id>`. @throws {MalformedNote} */
 export const signatoryOf = (line: string): string => {
   const { name, id } = signatureOf(line.trimEnd());
   return `${name}+${id}`;
@@ -192,7 +192,7 @@ export const parseNote = (note: string): Note => {
   return { text: note.slice(0, end + 1), signatures: lines.map(signatureOf) };
 };
 
-/** @returns seconds since 1970; null: it is not valid. */
+/** @returns seconds since 1970; null if it is not valid. */
 const cosignedAt = (text: string, key: VerifierKey, bytes: Buffer): number | null => {
   if (bytes.length <= TIME_BYTES) return null;
   const seconds = Number(bytes.readBigUInt64BE());
@@ -203,8 +203,9 @@ const cosignedAt = (text: string, key: VerifierKey, bytes: Buffer): number | nul
 };
 
 /**
- * The time of a cosignature in seconds since 1970, 0 for another valid signature; null: the key did not sign the note.
- * @throws {MalformedNote} a cosignature of ML-DSA-44 on what is no checkpoint.
+ * The time of a cosignature in seconds since 1970; 0 for another valid signature; null if the key did not sign the
+ * note.
+ * @throws {MalformedNote} if an ML-DSA-44 cosignature covers something other than a checkpoint.
  */
 export const signedAt = ({ text, signatures }: Note, key: VerifierKey): number | null => {
   const { name, id, type, publicKey } = key;
@@ -214,7 +215,7 @@ export const signedAt = ({ text, signatures }: Note, key: VerifierKey): number |
   return verify(null, Buffer.from(text), publicKey, signature.bytes) ? 0 : null;
 };
 
-/** What a log's signature is about: the first `size` leaves of the log `origin` have this root. */
+/** Statement signed by a log: the first `size` leaves of the log `origin` have this root. */
 export interface Checkpoint {
   readonly origin: string;
   readonly size: number;

@@ -1,13 +1,15 @@
 import { COSIGNATURE, ED25519, parseVerifierKey, type VerifierKey } from './signed-note.ts';
 
-/** Trust policies (C2SP tlog-policy): which logs and witnesses are known, and how many of these must have cosigned. */
+/**
+ * Trust policies (C2SP tlog-policy): which logs and witnesses are known, and how many of the latter must have cosigned.
+ */
 
-/** What is no policy, in a sentence. */
+/** Malformed policy. The message is a sentence. */
 export class MalformedPolicy extends Error {
   override readonly name = 'MalformedPolicy';
 }
 
-/** Met by `threshold` of its members, each the name of a witness or of a group before it. */
+/** A group is satisfied by `threshold` of its members, each the name of a witness or of an earlier group. */
 interface Group {
   readonly threshold: number;
   readonly members: readonly string[];
@@ -15,12 +17,12 @@ interface Group {
 
 export interface Policy {
   readonly logs: readonly VerifierKey[];
-  /** By name in the policy, which need not be the name in the key. */
+  /** Keys by name in the policy, which may differ from the name in the key. */
   readonly witnesses: ReadonlyMap<string, VerifierKey>;
-  /** Where witnesses are asked to cosign, by name in the policy. Those that are only verified have none. */
+  /** URLs of witnesses that are asked to cosign, by name in the policy. Witnesses that are only verified have none. */
   readonly urls: ReadonlyMap<string, string>;
   readonly groups: ReadonlyMap<string, Group>;
-  /** Name of a witness or a group; `none`: no cosignature is asked for. */
+  /** Name of a witness or a group; `none`: no cosignature is required. */
   readonly quorum: string;
 }
 
@@ -34,7 +36,7 @@ export const NO_POLICY: Policy = {
   quorum: NO_QUORUM,
 };
 
-/** Longer policies are refused. The specification asks for room for 32 of each. */
+/** Longer policies are rejected. The specification requires room for 32 of each. */
 const LINES_MAX = 1_000;
 
 interface Draft {
@@ -127,7 +129,7 @@ export const parsePolicy = (text: string): Policy => {
   return { logs, witnesses, urls, groups, quorum };
 };
 
-/** A policy as a file, without URLs: for who verifies, and asks nobody. */
+/** A policy as a file without URLs, for verifiers, which contact no witness. */
 export const policyText = ({ logs, witnesses, groups, quorum }: Policy): string =>
   [
     ...logs.map(({ text }) => `log ${text}`),
@@ -137,7 +139,7 @@ export const policyText = ({ logs, witnesses, groups, quorum }: Policy): string 
     '',
   ].join('\n');
 
-/** Whether the quorum is met by witnesses with these names. */
+/** True if witnesses with these names satisfy the quorum. */
 export const meetsQuorum = ({ groups, quorum }: Policy, cosigners: ReadonlySet<string>): boolean => {
   const isMet = (name: string): boolean => {
     const group = groups.get(name);

@@ -11,7 +11,7 @@ interface Account {
   readonly gid: number;
 }
 
-/** `undefined`: as ourselves. */
+/** `undefined`: our own user. */
 export type ServerAccount = Account | undefined;
 
 const NAME = 'postgres';
@@ -22,7 +22,10 @@ const CREATE_COMMANDS: readonly (readonly [string, ...string[]])[] = [
   ['adduser', '-S', '-D', '-H', NAME],
 ];
 
-/** What `spawn` and `execFile` need to run something as the account; `/` because ours may be closed to it. */
+/**
+ * Options for `spawn` and `execFile` to run as the account. The folder is `/` because the account may have no access to
+ * ours.
+ */
 export const asAccount = (account: ServerAccount): ExecFileOptions => ({
   cwd: '/',
   env: { PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
@@ -51,20 +54,20 @@ const create = async (): Promise<Account> => {
   );
 };
 
-/** Data that exists is served by whoever owns it, so that root may start what a user began. */
+/** Existing data is served by the account of its owner, so that root may start what a user began. */
 const ownerOf = async (path: string): Promise<ServerAccount> => {
   const found = await stat(path).catch(() => undefined);
   return found === undefined || found.uid === 0 ? undefined : { uid: found.uid, gid: found.gid };
 };
 
-/** @param existing folder of a cluster that is there already. */
+/** @param existing folder of an existing cluster. */
 export const chooseAccount = async (existing?: string): Promise<ServerAccount> => {
   if (!isRoot()) return undefined;
   const owner = existing === undefined ? undefined : await ownerOf(existing);
   return owner ?? (await lookUp()) ?? (await create());
 };
 
-/** Whether the account can enter the folder; the kernel is asked, since modes alone do not tell (ACLs, mounts). */
+/** True if the account can enter the folder. The kernel decides, since modes alone do not say (ACLs, mounts). */
 export const canReach = async (account: ServerAccount, folder: string): Promise<boolean> => {
   if (account === undefined) return true;
   try {

@@ -36,7 +36,7 @@ const findPackage = async (): Promise<Package> => {
   }
 };
 
-/** What the package's install script does; npm may have been told to run none. */
+/** Does the work of the package's install script, which npm may have been configured to skip. */
 const repair = async (folder: string): Promise<void> => {
   const links = JSON.parse(await readFile(join(folder, 'native', 'pg-symlinks.json'), 'utf8')) as readonly {
     readonly source: string;
@@ -60,7 +60,10 @@ const tryRunning = async (native: string, account: ServerAccount): Promise<Attem
   }
 };
 
-/** Where the server's user cannot reach the checkout (as under `/root`), it gets a copy that it can. */
+/**
+ * Copies the binaries to a folder that the server's user can reach. A checkout under `/root`, for instance, is closed
+ * to it.
+ */
 const copyTo = async (folder: string, { folder: from, version }: Package): Promise<void> => {
   const target = join(folder, `postgresql-${version}`);
   const partial = `${target}.${process.pid}`;
@@ -82,8 +85,8 @@ const describe = (native: string, version: string): Binaries => ({
 });
 
 /**
- * Programs of the npm package that the account can run, repaired or copied to `systemFolder` where need be.
- * @throws {StartRefused} there are none for this machine.
+ * Programs of the npm package that the account can run, repaired or copied to `systemFolder` if necessary.
+ * @throws {StartRefused} if no programs exist for this machine.
  */
 export const findBinaries = async (account: ServerAccount, systemFolder: string): Promise<Binaries> => {
   const found = await findPackage();

@@ -57,7 +57,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/could not look up effective user ID/, 'give this user a name in /etc/passwd, or start as another'],
 ];
 
-/** initdb's own words; its last line only says that it removed what it had made. */
+/** initdb's own message, without its last line, which only says that it removed its files. */
 const initdbRefused = (folder: string, error: unknown): StartRefused => {
   const { stderr, code } = error as { readonly stderr?: string; readonly code?: string | number };
   if (typeof code === 'string' && stderr === undefined) return folderRefused(dirname(folder), error);
@@ -73,7 +73,9 @@ const syncFolder = async (folder: string): Promise<void> => {
   await handle.sync().finally(() => handle.close());
 };
 
-/** Starts that were killed in the middle leave a partial cluster behind; one that is being made has a live maker. */
+/**
+ * Starts that were killed midway leave a partial cluster behind. A cluster that is still being made has a live maker.
+ */
 const removeAbandoned = async (folder: string): Promise<void> => {
   for (const name of await readdir(dirname(folder))) {
     const maker = name.startsWith(`${basename(folder)}${NEW_SUFFIX}`) ? Number(name.split('-').at(-1)) : 0;
@@ -81,7 +83,7 @@ const removeAbandoned = async (folder: string): Promise<void> => {
   }
 };
 
-/** Whether there is a process of this number, anybody's. */
+/** True if a process with this id exists, whoever its owner. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -91,7 +93,10 @@ export const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Made beside and renamed into place: a home is whole or not there, and of two starts that race one wins. */
+/**
+ * Creates the cluster in a temporary folder next to its home, then renames it: a home is complete or absent, and of two
+ * racing starts one wins.
+ */
 const make = async (options: ClusterOptions): Promise<void> => {
   const { folder } = options.home;
   const partial = `${folder}${NEW_SUFFIX}${hex(options.system.randomBytes(4))}-${process.pid}`;
@@ -118,8 +123,8 @@ const checkVersion = async (folder: string, major: string): Promise<void> => {
 };
 
 /**
- * Makes the cluster if there is none, and returns its folder.
- * @throws {StartRefused} it cannot be made, or another major version of PostgreSQL made it.
+ * Makes the cluster if it does not exist, and returns its folder.
+ * @throws {StartRefused} if it cannot be made, or was made by another major version of PostgreSQL.
  */
 export const ensureCluster = async (options: ClusterOptions): Promise<string> => {
   const { home, binaries } = options;
@@ -130,18 +135,18 @@ export const ensureCluster = async (options: ClusterOptions): Promise<string> =>
   return folder;
 };
 
-/** How the embedded server is run: given on its command line at every start, so that an upgrade brings its own. */
+/** Settings of the embedded server, passed on its command line at every start, so that an upgrade brings its own. */
 export type Settings = Readonly<Record<string, string>>;
 
 export const EMBEDDED_SETTINGS: Settings = {
   listen_addresses: '127.0.0.1',
   // A socket file needs a short path, which a data directory need not have.
   unix_socket_directories: '',
-  // What was answered with 202 survives a power cut.
+  // Mail accepted with a 202 survives a power cut.
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  // More costs memory, fewer refuses a role its pool: all pools of one process together stay below.
+  // More connections cost memory; fewer deny a role its pool. All pools of one process together stay below.
   max_connections: '150',
   shared_buffers: '128MB',
   // A larger log makes recovery after a crash longer, a smaller one makes checkpoints (and full-page writes) frequent.
@@ -159,7 +164,8 @@ export const EMBEDDED_SETTINGS: Settings = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   lc_messages: 'C',
-  // The server's own log tells of its life; failed statements are told to whoever sent them, and would hold addresses.
+  // The log covers the server's own life. Failed statements are reported to their client, and would put addresses in
+  // the log.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',

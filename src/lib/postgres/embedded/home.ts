@@ -3,13 +3,13 @@ import { basename, dirname, join } from 'node:path';
 import { StartRefused, type System } from '../../async/async.ts';
 import { canReach, chooseAccount, type ServerAccount } from './account.ts';
 
-/** Where one embedded server lives: `data` (the cluster), `password` and `server.log`, all the account's own. */
+/** Folder of one embedded server: `data` (the cluster), `password` and `server.log`, all owned by the account. */
 export interface Home {
   readonly folder: string;
   readonly account: ServerAccount;
   /** The cluster is made. */
   readonly exists: boolean;
-  /** The file in `DATA_DIR` that is to name this folder once the cluster exists. */
+  /** The file in `DATA_DIR` that will name this folder once the cluster exists. */
   readonly pointer: string | undefined;
   /** Outside `DATA_DIR`. */
   readonly relocated: boolean;
@@ -17,16 +17,16 @@ export interface Home {
 
 export interface HomeOptions {
   readonly dataDir: string;
-  /** Where the server's user always gets to: `/var/lib/outbox`. */
+  /** A folder that the server's user can always reach: `/var/lib/outbox`. */
   readonly systemFolder: string;
   readonly system: System;
-  /** Nothing is made where there is no cluster yet. */
+  /** Do not create a cluster if none exists. */
   readonly mustExist?: boolean | undefined;
 }
 
 /** Folder of the home within `DATA_DIR`. */
 const INSIDE = 'postgresql';
-/** File in `DATA_DIR` that names the home where it could not be inside. */
+/** File in `DATA_DIR` that names the home if it could not be inside. */
 const POINTER = 'postgresql-location';
 
 export const clusterOf = (folder: string): string => join(folder, 'data');
@@ -43,7 +43,7 @@ const PATH_PROBLEMS: Readonly<Record<string, string>> = {
   EDQUOT: 'its disk quota is used up: make room, or name another in DATA_DIR',
 };
 
-/** One sentence for what the file system refused about a folder of ours. */
+/** One sentence about a folder of ours that the file system rejected. */
 export const folderRefused = (folder: string, error: unknown): StartRefused =>
   new StartRefused(
     `the data directory ${folder} cannot be used: ${PATH_PROBLEMS[codeOf(error)] ?? `the system says ${codeOf(error)}`}`,
@@ -78,7 +78,7 @@ const isMissing = (path: string): Promise<boolean> =>
     (error: unknown) => codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR',
   );
 
-/** Makes `DATA_DIR` where it is missing and returns its real path. */
+/** Makes `DATA_DIR` if it is missing and returns its real path. */
 const prepareDataDir = async (dataDir: string): Promise<string> => {
   try {
     await makeFolders(dataDir);
@@ -107,8 +107,8 @@ const readPointer = async (pointer: string): Promise<string | undefined> => {
 };
 
 /**
- * Notes in `DATA_DIR` where a new cluster is. The first of two starts that race decides the place, and the answer is
- * the place it chose.
+ * Records in `DATA_DIR` where a new cluster is. The first of two racing starts decides the location, and both get its
+ * choice.
  */
 export const point = async (pointer: string, folder: string): Promise<string> => {
   try {
@@ -138,7 +138,7 @@ const pointedTo = async (pointer: string, folder: string): Promise<Home> => {
   );
 };
 
-/** A fresh name, so that removing `DATA_DIR` means starting afresh, and no two data directories meet. */
+/** A fresh name, so that removing `DATA_DIR` means starting over, and two data directories never share a home. */
 const elsewhere = async (dataDir: string, { systemFolder, system }: HomeOptions): Promise<string> => {
   await mkdir(systemFolder, { recursive: true });
   await chmod(systemFolder, 0o755); // whatever our umask
@@ -155,7 +155,7 @@ const fresh = async (dataDir: string, options: HomeOptions): Promise<Home> => {
   return { folder, account, exists: false, pointer: join(dataDir, POINTER), relocated: true };
 };
 
-/** @throws {StartRefused} the folder is not ours to use, names a database that is gone, or has none and must. */
+/** @throws {StartRefused} if the folder is not ours to use, names a missing database, or lacks a required one. */
 export const findHome = async (options: HomeOptions): Promise<Home> => {
   if (options.mustExist === true && (await isMissing(options.dataDir))) throw noneIn(options.dataDir);
   const dataDir = await prepareDataDir(options.dataDir);

@@ -19,13 +19,13 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   readonly system: System;
   readonly logger: Logger;
-  /** Start the server again, at the same address, whenever it ends by itself: for the service that owns the data. */
+  /** Restarts the server, at the same address, whenever it ends unexpectedly. For the service that owns the data. */
   readonly supervised?: boolean;
-  /** Refused where there is no data yet. */
+  /** Refuse to start if there is no data yet. */
   readonly mustExist?: boolean | undefined;
-  /** In place of `EMBEDDED_SETTINGS` of the same name. */
+  /** Overrides for `EMBEDDED_SETTINGS`, by name. */
   readonly settings?: Settings;
-  /** Where data and programs go that the server's user could not reach otherwise. */
+  /** Folder for data and programs that the server's user could not reach otherwise. */
   readonly systemFolder?: string;
 }
 
@@ -33,7 +33,7 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** The server was running already: it outlived a killed service, or serves another process of ours. */
   readonly adopted: boolean;
-  /** Folder where the data really is. */
+  /** Real folder of the data. */
   readonly location: string;
   /** The data is not in `DATA_DIR`, because the server's user cannot reach that. */
   readonly relocated: boolean;
@@ -50,12 +50,15 @@ const urlOf = (password: string, port: number, database: string): string =>
 
 const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown }).code;
 
-/** A server that is frozen takes connections and says nothing. */
+/** A frozen server accepts connections but never answers. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** What a server says that is ending: its process is gone, or it shuts down. */
+/** Error codes of a server that is ending: its process is gone, or it shuts down. */
 const ENDING: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ECONNREFUSED', '57P01', '57P03']);
-/** An ending server takes some 100 ms to be gone. Fewer tries refuse a start in vain, more delay what is not to be. */
+/**
+ * Attempts to open. An ending server takes some 100 ms to exit. Fewer reject a start needlessly, more delay a hopeless
+ * one.
+ */
 const OPENINGS_MAX = 10;
 const OPEN_AGAIN_MS = 200;
 
@@ -93,7 +96,7 @@ const openDatabase = async (server: Server, { port }: Running): Promise<string> 
   return url;
 };
 
-/** A server that was found running may have been about to end: another takes its place. */
+/** A running server may be about to end. A new one then takes its place. */
 const openRunning = async (server: Server): Promise<{ readonly running: Running; readonly url: string }> => {
   for (let attempt = 1; ; attempt += 1) {
     const running = await ensureRunning(server);
@@ -121,9 +124,9 @@ const prepare = async (options: EmbeddedPostgresOptions): Promise<{ server: Serv
 };
 
 /**
- * The PostgreSQL that comes with the service, on the data in `dataDir`: made at the first call, started where it does
- * not run, adopted where it does.
- * @throws {StartRefused} it cannot run here.
+ * The PostgreSQL bundled with the service, on the data in `dataDir`: created on the first call, started if it is not
+ * running, adopted if it is.
+ * @throws {StartRefused} if it cannot run here.
  */
 export const openEmbeddedPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> => {
   const { server, relocated } = await prepare(options);

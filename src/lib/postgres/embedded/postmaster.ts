@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isAlive } from './cluster.ts';
 import { clusterOf } from './home.ts';
 
-/** What a server says of itself in `postmaster.pid`. */
+/** State of a server as recorded in its `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
@@ -28,15 +28,15 @@ const worksIn = async (pid: string, data: string): Promise<boolean> => {
   return cwd === data;
 };
 
-/** Root of a container may not look into another user's process, but may read its command line. */
+/** Root in a container may not inspect another user's process, but may read its command line. */
 const wasStartedOn = async (pid: string, data: string): Promise<boolean> => {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   return line.split('\0').includes(data);
 };
 
 /**
- * Whether that process is a server on this very data: numbers are given again, and after a reboot or in a new container
- * the file may name anybody. Every process of PostgreSQL has the data directory as its working directory.
+ * True if that process is a server on this very data. Process ids are reused, and after a reboot or in a new container
+ * the file may name an unrelated process. Every process of PostgreSQL has the data directory as its working directory.
  */
 export const serves = async ({ pid }: Pick<Postmaster, 'pid'>, folder: string): Promise<boolean> => {
   if (!isAlive(pid)) return false;

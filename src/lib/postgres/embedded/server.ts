@@ -9,7 +9,7 @@ import { asArguments, isAlive, type Settings } from './cluster.ts';
 import { clusterOf } from './home.ts';
 import { isInUse, type Postmaster, postmasterFileOf, readPostmaster, serves } from './postmaster.ts';
 
-/** One embedded server: what it needs to be started, found and stopped. */
+/** One embedded server, with everything needed to start, find and stop it. */
 export interface Server {
   readonly folder: string;
   readonly account: ServerAccount;
@@ -22,26 +22,26 @@ export interface Server {
 export interface Running {
   readonly pid: number;
   readonly port: number;
-  /** It was running before. */
+  /** The server was already running. */
   readonly adopted: boolean;
 }
 
-/** Of the pid file: longer delays every start, shorter burns time that the server needs to start. */
+/** Polling interval for the pid file. Longer delays every start, shorter burns time that the server needs to start. */
 const POLL_MS = 10;
-/** After a port was taken or another start was first; shorter fills the log. */
+/** Pause after a port was taken or another start was first. Shorter fills the log. */
 const RETRY_MS = 100;
-/** Recovery after a crash replays up to `max_wal_size`; a server that takes longer is stuck, or its disk is. */
+/** Recovery after a crash replays up to `max_wal_size`. A server that takes longer is stuck, or its disk is. */
 const START_DEADLINE_MS = 120_000;
-/** A fast shutdown ends sessions and writes a checkpoint; after this the server is made to stop without one. */
+/** A fast shutdown ends sessions and writes a checkpoint. After this time the server is stopped without one. */
 const STOP_DEADLINE_MS = 8_000;
-/** Backends of a server that was killed notice it when they next wait; more is waiting for nothing. */
+/** Backends of a killed server notice it when they next wait. Longer gains nothing. */
 const LEFTOVER_DEADLINE_MS = 10_000;
-/** The server's own log is kept from growing for ever: at a start, one that is larger becomes `server.log.1`. */
+/** Limit for the server's own log: at a start, a larger one becomes `server.log.1`. */
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
 
 const logFileOf = (folder: string): string => join(folder, 'server.log');
 
-/** A port that nobody has just now; somebody may be faster, which the start notices. */
+/** A port that is free now. Another process may take it first, which the start detects. */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer();
@@ -60,7 +60,10 @@ const openLog = async (folder: string): Promise<{ readonly file: FileHandle; rea
   return { file, offset: (await file.stat()).size };
 };
 
-/** In a session of its own: Ctrl-C and the end of our process group are for us, and we stop it when we are done. */
+/**
+ * Runs in a session of its own: Ctrl-C and the end of our process group concern only us, and we stop the server when we
+ * are done.
+ */
 const launch = async (
   server: Server,
   port: number,
@@ -88,7 +91,7 @@ const FAILURES: readonly (readonly [RegExp, 'again' | 'busy' | string])[] = [
 
 type Failure = 'again' | 'busy';
 
-/** What the server wrote since it was started tells why it ended. */
+/** Explains why the server ended, from its log since the start. */
 const explain = async (server: Server, offset: number): Promise<Failure> => {
   const path = logFileOf(server.folder);
   const said = (await readFile(path)).subarray(offset).toString('utf8');
@@ -104,7 +107,7 @@ const explain = async (server: Server, offset: number): Promise<Failure> => {
 
 const pause = (server: Server): Promise<void> => server.system.sleep(POLL_MS);
 
-/** Until that process is ready for connections; `gone` when it ended or another took its place. */
+/** Waits until the process is ready for connections. `gone`: it ended or another took its place. */
 const becomesReady = async (server: Server, pid: number): Promise<Postmaster | 'gone'> => {
   const deadline = server.system.monotonicMs() + START_DEADLINE_MS;
   while (await serves({ pid }, server.folder)) {
@@ -120,7 +123,10 @@ const becomesReady = async (server: Server, pid: number): Promise<Postmaster | '
   return 'gone';
 };
 
-/** A pid file of the dead is PostgreSQL's to judge, unless its number now belongs to a stranger: then it would not start. */
+/**
+ * PostgreSQL handles a dead server's pid file itself, unless the pid now belongs to another process, which would block
+ * the start.
+ */
 const clearStale = async (server: Server, stale: Postmaster): Promise<void> => {
   if (!isAlive(stale.pid)) return;
   const deadline = server.system.monotonicMs() + LEFTOVER_DEADLINE_MS;
@@ -163,9 +169,9 @@ const keepsFailing = (server: Server, failure: Failure): StartRefused =>
   );
 
 /**
- * A server on this data that is ready: the one that runs already (it outlived a killed service), or a new one.
- * @param port kept when a server that ended is replaced, so that its address stays; else a free one is found.
- * @throws {StartRefused} it cannot be started.
+ * Returns a ready server on this data: the running one (it outlived a killed service), or a new one.
+ * @param port reused when a server is replaced, so that its address stays the same; absent: any free port.
+ * @throws {StartRefused} if it cannot be started.
  */
 export const ensureRunning = async (server: Server, port?: number): Promise<Running> => {
   const deadline = server.system.monotonicMs() + START_DEADLINE_MS;
@@ -184,7 +190,7 @@ const ends = async (server: Server, pid: number): Promise<boolean> => {
   return !(await runs());
 };
 
-/** Fast shutdown, and an immediate one if that takes too long: the next start then recovers, nothing is lost. */
+/** Fast shutdown, then an immediate one if that takes too long: the next start recovers, and nothing is lost. */
 export const stop = async (server: Server): Promise<void> => {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     const found = await readPostmaster(server.folder);

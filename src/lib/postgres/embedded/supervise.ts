@@ -1,9 +1,9 @@
 import { serves } from './postmaster.ts';
 import { ensureRunning, type Running, type Server } from './server.ts';
 
-/** How long the database may be gone before it is noticed; shorter costs a look into `/proc` each time. */
+/** How long the database may be gone before it is noticed. Shorter costs a look into `/proc` each time. */
 const LOOK_EVERY_MS = 500;
-/** After a start that failed: shorter fills the log, longer keeps clients waiting once the cause is gone. */
+/** Pause after a failed start. Shorter fills the log, longer keeps clients waiting once the cause is gone. */
 const RETRY_MS = 2_000;
 
 export interface Supervision {
@@ -17,7 +17,7 @@ const restart = async (server: Server, port: number): Promise<number> => {
   return pid;
 };
 
-/** Keeps the server up, at its address, until told to end. */
+/** Keeps the server running, at its address, until `end` is called. */
 export const supervise = (server: Server, { pid: first, port }: Running): Supervision => {
   const ended = new AbortController();
   const { system, logger } = server;

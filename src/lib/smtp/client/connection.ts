@@ -4,41 +4,42 @@ import SMTPConnection, { type SMTPError } from 'nodemailer/lib/smtp-connection';
 import { noReply, parseReply, type SmtpReply } from './reply.ts';
 
 /**
- * One connection with a mail server. nodemailer's `SMTPConnection` speaks SMTP over it, through its public face alone:
- * `connect`, `login`, `send`, `reset`, `quit` and `close`. What delivery needs beside that is around it:
+ * One connection with a mail server. nodemailer's `SMTPConnection` speaks SMTP over it, through its public methods
+ * only: `connect`, `login`, `send`, `reset`, `quit` and `close`. This module adds what else delivery needs:
  *
- * - The socket is ours and is given to nodemailer (option `connection`), because the TLS version, the cipher and the
- *   certificate (DANE, MTA-STS) are facts that it does not tell. So TLS is ours too (RFC 3207): STARTTLS is said over a
- *   first `SMTPConnection`, and the TLS socket goes to a second one, which knows nothing of what was said in clear.
- * - Its transaction log has each reply of the server, in order: who was refused at which stage, whatever came after.
+ * - The socket is ours and is passed to nodemailer (option `connection`), because nodemailer does not report the TLS
+ * version, the cipher and the certificate (DANE, MTA-STS). So TLS is ours too (RFC 3207): STARTTLS is sent over a first
+ * `SMTPConnection`, and the TLS socket goes to a second one, which knows nothing of the cleartext session.
+ * - Its transaction log has each reply of the server, in order: which recipient was rejected at which stage, and all
+ * later replies.
  * - A custom authentication method is its public way to send a command that it has no method for.
  */
 export interface SmtpConnection {
   readonly smtp: SMTPConnection;
   readonly socket: Socket;
   readonly greeting: string;
-  /** The reply to EHLO, after which HELO was said; null: it was taken. */
+  /** The reply to EHLO that made us send HELO; null: EHLO was accepted. */
   readonly ehloRefusal: string | null;
   /** Lines of the reply to EHLO after the first, without their codes; none after HELO. */
   readonly offered: readonly string[];
   isOpen(): boolean;
   /**
-   * From now on replies are checked as those to a transaction. One that asks for more is in order only from `asksAt` on:
-   * a server that asks earlier would take what comes next for the message.
-   * @returns the replies, as they come.
+   * From now on replies are checked as those to a transaction. A reply that asks for the message is valid only from
+   * index `asksAt` on: a server that asks earlier would read the next commands as the message.
+   * @returns the replies, as they arrive.
    */
   beginTransaction(asksAt: number): readonly string[];
-  /** @returns the reply; undefined: the connection ended first. */
+  /** @returns the reply; undefined if the connection ended first. */
   command(line: string): Promise<string | undefined>;
-  /** What ended the connection: a reply, or a sentence of ours with the code 0. */
+  /** The reply that ended the connection, or a sentence of ours with the code 0. */
   lastWord(): SmtpReply;
-  /** The first reason counts. */
+  /** Closes the connection. The first reason is kept. */
   close(reason: SmtpReply): void;
 }
 
-/** RFC 5321 §4.5.3.2.6, the longest wait there is; what a message may take is the caller's deadline. */
+/** RFC 5321 §4.5.3.2.6, the longest time-out. The caller's deadline bounds the whole message. */
 const SOCKET_IDLE_MS = 600_000;
-/** Longest reply that is read: real ones have a few hundred bytes. */
+/** Longest reply that is read. Real ones have a few hundred bytes. */
 const REPLY_BYTES_MAX = 64 * 1024;
 /** The custom authentication method that sends a single command. */
 const COMMAND = 'COMMAND';
@@ -57,7 +58,7 @@ const isReply = (response: string): boolean =>
   response.length <= REPLY_BYTES_MAX &&
   response.split('\n').every((line) => line.startsWith(response.slice(0, 3)));
 
-/** @returns why the connection ends with a reply to a transaction; null: it goes on. */
+/** @returns why a reply to a transaction ends the connection; null: it continues. */
 const endingWith = (response: string, mayAsk: boolean): SmtpReply | null => {
   if (!isReply(response)) return noReply(`the server answered with what is no reply: ${response}`);
   return response[0] === '3' && !mayAsk ? parseReply(response) : null;
@@ -69,11 +70,11 @@ const wordOf = ({ response, message }: SMTPError): SmtpReply =>
 export interface ConnectionTarget {
   readonly host: string;
   readonly ehloName: string;
-  /** For the greeting. */
+  /** Time-out for the greeting. */
   readonly greetingMs: number;
 }
 
-/** Over a connected socket: reads the greeting and says EHLO, or else HELO. @throws {SMTPError} */
+/** Opens a session over a connected socket: reads the greeting and says EHLO, or else HELO. @throws {SMTPError} */
 export const openConnection = async (
   socket: Socket,
   { host, ehloName, greetingMs }: ConnectionTarget,
@@ -108,7 +109,7 @@ export const openConnection = async (
     connectionTimeout: greetingMs,
     greetingTimeout: greetingMs,
     socketTimeout: SOCKET_IDLE_MS,
-    // Ended at once: a final dot that waits for the server to read on would leave after the deadline.
+    // Closes at once: a final dot that waits for the server to read on would be sent after the deadline.
     socketCloseTimeout: 0,
     maxResponseSize: REPLY_BYTES_MAX,
     transactionLog: true,
@@ -136,7 +137,7 @@ export const openConnection = async (
     smtp.connect((error) => (error === undefined ? resolve() : reject(error)));
   });
 
-  // nodemailer passes over an empty line and reads what follows it later, when it might be taken for another reply.
+  // nodemailer skips an empty line and reads the text after it later, when it might be taken for another reply.
   let isLineStart = true;
   socket.on('data', (chunk: Buffer) => {
     const text = chunk.toString('latin1');

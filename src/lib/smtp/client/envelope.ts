@@ -6,13 +6,13 @@ type Envelope = SMTPConnection.Envelope;
 
 export interface SmtpEnvelope {
   readonly from: string;
-  /** Each once. */
+  /** Recipients without duplicates. */
   readonly to: readonly string[];
-  /** What a report about the message is to be known by; a Message-ID may have its angle brackets. */
+  /** Identifier of the message in delivery reports. A Message-ID may keep its angle brackets. */
   readonly id?: string;
 }
 
-/** What the server said that it can do (RFC 5321 §4.1.1.1). */
+/** Capabilities that the server announced (RFC 5321 §4.1.1.1). */
 export interface SmtpExtensions {
   /** RFC 2920. */
   readonly pipelining: boolean;
@@ -22,14 +22,14 @@ export interface SmtpExtensions {
   readonly eightBit: boolean;
   /** RFC 3461. */
   readonly dsn: boolean;
-  /** RFC 1870; `sizeBytesMax` 0: it named no limit. */
+  /** RFC 1870. `sizeBytesMax` is 0 if the server named no limit. */
   readonly size: boolean;
   readonly sizeBytesMax: number;
 }
 
 const SIZE = /^SIZE(?:[ \t]+(\d+))?/i;
 
-/** @param lines of the answer to EHLO, without their codes. */
+/** @param lines of the reply to EHLO, without their codes. */
 export const readExtensions = (lines: readonly string[]): SmtpExtensions => {
   const has = (keyword: RegExp): boolean => lines.some((line) => keyword.test(line));
   return {
@@ -42,11 +42,11 @@ export const readExtensions = (lines: readonly string[]): SmtpExtensions => {
   };
 };
 
-/** What would end the address or the command. */
+/** Characters that would end the address or the command. */
 const UNSAFE = /[\r\n\0<>]/;
 const NON_ASCII = /[^\0-\x7f]/;
 
-/** @throws {Error} an address that would say more than an address: a fault of ours, nothing is sent. */
+/** @throws {Error} if an address would inject more than an address. That is a fault of ours, and nothing is sent. */
 export const assertSafe = ({ from, to }: SmtpEnvelope): void => {
   if (to.length === 0) throw new Error('an envelope has no recipients');
   for (const address of [from, ...to]) {
@@ -54,35 +54,40 @@ export const assertSafe = ({ from, to }: SmtpEnvelope): void => {
   }
 };
 
-/** The message's header names them as they are (RFC 6532); all other messages of ours are 7-bit. */
+/** The message's header contains such addresses unencoded (RFC 6532). All other messages of ours are 7-bit. */
 export const needsUtf8 = ({ from, to }: SmtpEnvelope): boolean =>
   NON_ASCII.test(from) || to.some((each) => NON_ASCII.test(each));
 
-/** RFC 6533 §3: what stands for itself in an address that may hold any character. */
+/** RFC 6533 §3: characters that must be escaped in an address that may hold any character. */
 const NOT_QCHAR = /[^!-*,-<>-[\]-~]/gu;
-/** RFC 3461 §4.4 and §4.2: longer values are refused. nodemailer writes a character in up to three. */
+/** RFC 3461 §4.4 and §4.2: longer values are rejected. nodemailer writes a character in up to three. */
 const ENVID_CHARACTERS_MAX = 100;
 const ORCPT_CHARACTERS_MAX = 500;
 
 const xtextLength = (text: string): number => text.length + 2 * (text.match(/[^!-*,-<>-~]/g)?.length ?? 0);
 
-/** An address outside ASCII, in ASCII: it means the same after a server without SMTPUTF8. */
+/** ASCII form of a non-ASCII address. It keeps its meaning on servers without SMTPUTF8. */
 const utf8Address = (address: string): string =>
   address.replace(NOT_QCHAR, (each) => `\\x{${each.codePointAt(0)?.toString(16).toUpperCase().padStart(2, '0')}}`);
 
-/** A Message-ID may have its angle brackets; a report names it without them. */
+/** A Message-ID may have its angle brackets; a report uses it without them. */
 const envidOf = (id: string): string | undefined => {
   const envid = id.replace(/^<|>$/g, '');
   return NON_ASCII.test(envid) || xtextLength(envid) > ENVID_CHARACTERS_MAX ? undefined : envid;
 };
 
-/** nodemailer writes one for all recipients: with several, a report names them as the server was told them. */
+/**
+ * nodemailer writes one ORCPT for all recipients. With several, we omit it, and a report names them as in the envelope.
+ */
 const orcptOf = ([address = '', ...others]: readonly string[]): string | undefined => {
   const orcpt = NON_ASCII.test(address) ? `utf-8;${utf8Address(address)}` : `rfc822;${address}`;
   return others.length > 0 || xtextLength(orcpt) > ORCPT_CHARACTERS_MAX ? undefined : orcpt;
 };
 
-/** The envelope as nodemailer takes it; it says by itself what the server offers (SMTPUTF8, and the rest of this). */
+/**
+ * The envelope in nodemailer's form. nodemailer adds SMTPUTF8 on its own if the server offers it; the other parameters
+ * are decided here.
+ */
 export const sendEnvelope = (envelope: SmtpEnvelope, sizeBytes: number, extensions: SmtpExtensions): Envelope => {
   const { utf8, eightBit, size, dsn } = extensions;
   return {
@@ -90,7 +95,8 @@ export const sendEnvelope = (envelope: SmtpEnvelope, sizeBytes: number, extensio
     to: envelope.to.map(writtenAddress),
     use8BitMime: utf8 && eightBit && needsUtf8(envelope),
     ...(size && { size: sizeBytes }),
-    // A report is wanted if the message cannot be delivered, about this message and recipient (RFC 3461, RFC 6533 §3).
+    // Request a report if the message cannot be delivered, identifying this message and recipient (RFC 3461, RFC 6533
+    // §3).
     ...(dsn && {
       dsn: {
         ret: 'HDRS',
@@ -126,7 +132,7 @@ const judgeData = (data: string): Verdict => {
   return isOk(data) ? { kind: 'out-of-step', reply } : { kind: 'refused', stage: 'content', reply };
 };
 
-/** A refusal that may pass counts before one for good: the message as a whole is then tried again. */
+/** A temporary rejection takes precedence over a permanent one, so that the whole message is retried. */
 const refusedAll = (rejections: readonly SmtpReply[], data: string | undefined): Verdict => {
   const reply = rejections.find(({ code }) => code < 500) ?? rejections.at(-1);
   if (reply === undefined) return { kind: 'unfinished' };
@@ -145,14 +151,14 @@ const rejectedOf = (to: readonly string[], answers: readonly string[]): Readonly
 
 const NONE: ReadonlyMap<string, SmtpReply> = new Map();
 
-/** @param responses to MAIL, each RCPT and DATA, as far as they came or were asked for; what follows is ignored. */
+/** @param responses to MAIL, each RCPT and DATA, as far as they arrived or were requested. Later ones are ignored. */
 export const judgeEnvelope = (to: readonly string[], responses: readonly string[]): EnvelopeJudgement => {
   const [mail, ...answers] = responses;
   const data = answers[to.length];
   const early = [mail, ...answers.slice(0, to.length)].find(asksForMessage);
   if (mail === undefined) return { rejected: NONE, verdict: { kind: 'unfinished' } };
   if (early !== undefined) return { rejected: NONE, verdict: { kind: 'out-of-step', reply: parseReply(early) } };
-  // Without a sender there is no transaction: what was said about recipients is not about them.
+  // Without a sender there is no transaction, so the replies to RCPT say nothing about the recipients.
   if (!isOk(mail)) {
     const verdict: Verdict = { kind: 'refused', stage: 'mail', reply: parseReply(mail) };
     return { rejected: NONE, verdict };

@@ -7,7 +7,7 @@ import { noReply, parseReply, type SmtpReply } from './reply.ts';
 import { type Peer, peerOf, policyOf, type SessionTarget, type SmtpSession, sessionOf } from './session.ts';
 import type { TlsPolicy } from './tls-policy.ts';
 
-/** The server starts no TLS (RFC 3207), or its TLS failed or did not prove who it is. */
+/** The server does not start TLS (RFC 3207), or its TLS failed or did not prove its identity. */
 type TlsFault = 'absent' | 'failed';
 
 /** Codes of errors made here. */
@@ -21,21 +21,21 @@ const tlsFaultOf = (isTlsBroken: boolean, cause?: Error & { readonly code?: stri
   return hasFailed ? 'failed' : null;
 };
 
-/** The session could not be set up; `reply.code` is 0 where the server said nothing. */
+/** The session could not be set up. `reply.code` is 0 if the server did not reply. */
 export class SmtpConnectFailed extends Error {
   override readonly name = 'SmtpConnectFailed';
   readonly reply: SmtpReply;
-  /** Null: no server was asked. */
+  /** Null: no server was contacted. */
   readonly peer: Peer | null;
-  /** The server was reached, and TLS with it did not come about: in clear it might work (RFC 7435). */
+  /** The server was reached, but TLS could not be established. A session in clear might work (RFC 7435). */
   readonly isTlsBroken: boolean;
-  /** TLS that was demanded did not come about, or did not show who the server has to be. */
+  /** Required TLS could not be established, or did not prove the required identity. */
   readonly isAboutTls: boolean;
   /** Null: the failure is not one of TLS. */
   readonly tlsFault: TlsFault | null;
-  /** It took the connection and did not get to the end of its greeting in the time that it had. */
+  /** The server accepted the connection but did not finish its greeting in time. */
   readonly isUngreeted: boolean;
-  /** @param cause the error that it came from; undefined: our own time limit ended. */
+  /** @param cause the underlying error; undefined: our own time limit ended. */
   constructor(reply: SmtpReply, peer: Peer | null = null, isTlsBroken = false, cause?: Error) {
     super(reply.text, { cause });
     this.reply = reply;
@@ -52,28 +52,28 @@ export interface SmtpSessionOptions {
   readonly ehloName: string;
   /** Certificates to trust, for instance. */
   readonly tls?: ConnectionOptions;
-  /** For name and connection. Default 30 s. */
+  /** Time-out for name resolution and connection. Default 30 s. */
   readonly connectMs?: number;
-  /** For the greeting, and as long again for the rest of the setup. Default: `connectMs`, or else 60 s. */
+  /** Time-out for the greeting, and again for the rest of the setup. Default: `connectMs`, or else 60 s. */
   readonly greetingMs?: number;
   readonly onEnd: () => void;
 }
 
-/** A server that is gone must leave time for the next of its domain; slow networks connect within seconds. */
+/** A dead server must leave time for the next one of its domain. Even slow networks connect within seconds. */
 const CONNECT_MS = 30_000;
 const timesOf = ({ connectMs, greetingMs }: SmtpSessionOptions) => ({
   connectMs: connectMs ?? CONNECT_MS,
   greetingMs: greetingMs ?? connectMs ?? GREETING_TIMEOUTS.firstMs,
 });
 
-/** @returns what is wrong with the certificate, where that is ours to say. */
+/** @returns the problem with the certificate, if checking it is up to us. */
 const certificateFault = ({ tls: { check, required } }: SessionTarget, socket: Socket): Error | undefined => {
   if (!(socket instanceof TLSSocket)) return required ? new Error('the session is in clear') : undefined;
   const fault = typeof check === 'function' ? check(socket) : undefined;
   return fault && Object.assign(fault, { code: TLS_ERRORS.failed });
 };
 
-/** How far the setup of a session has come: what a failure is told with. */
+/** Progress of the session setup, for reports of a failure. */
 interface Progress {
   socket: Socket | null;
   isTurningToTls: boolean;
@@ -140,7 +140,7 @@ const startTls = async ({ socket }: SmtpConnection): Promise<string> => {
   return reply;
 };
 
-/** The first `SMTPConnection` and all that it was told are left behind. */
+/** Abandons the first `SMTPConnection` and everything it learned. */
 const turnToTls = async (socket: Socket, options: SmtpSessionOptions, progress: Progress): Promise<Socket> => {
   socket.removeAllListeners().setTimeout(0);
   const secured = connectTls({ ...tlsOptionsOf(options), socket });
@@ -161,7 +161,7 @@ const REQUIRED_BY: Readonly<Record<TlsPolicy, string>> = {
 /** @param reply to STARTTLS; '': the connection ended. */
 const noTls = ({ offered }: SmtpConnection, target: SessionTarget, reply: string): Error => {
   const isOffered = offered.some(isStartTls);
-  // The server is closing, whatever it was asked.
+  // A server that is closing replies 421 to any command.
   if (isOffered && reply.startsWith('421')) return Object.assign(new Error(reply), { response: reply });
   const said = reply === '' ? 'It ended the connection.' : `It replied: ${reply}`;
   const what = isOffered ? 'the server did not start TLS' : 'the server offers no TLS';
@@ -170,7 +170,7 @@ const noTls = ({ offered }: SmtpConnection, target: SessionTarget, reply: string
   return Object.assign(new Error(sentence), { code: TLS_ERRORS.absent });
 };
 
-/** The connection over TLS where it is offered or demanded; null: it is not to be had, and need not be. */
+/** The connection over TLS if it is offered or required; null if it is neither available nor required. */
 const secure = async (
   plain: SmtpConnection,
   options: SmtpSessionOptions,
@@ -186,16 +186,16 @@ const secure = async (
   throw noTls(plain, target, reply);
 };
 
-/** Said by us of a server that was given credentials for nothing. */
+/** Our own message about a server that cannot use the credentials. */
 export const NO_AUTHENTICATION = 'the server offers no authentication';
 export const NO_PASSWORD_AUTHENTICATION = 'the server offers no authentication by user and password';
 
-/** Mechanisms for user and password, in the order in which they are taken: the fewest round trips first. */
+/** Mechanisms for user and password in order of preference: the fewest round trips first. */
 const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5'] as const;
 /** RFC 4954 §3; some write `AUTH=`, as drafts of it did. */
 const AUTH = /^AUTH[ =]+(.*)$/i;
 
-/** By a mechanism that the server offers; nothing without credentials. */
+/** Logs in by a mechanism that the server offers. Without credentials, does nothing. */
 const login = (
   { smtp, lastWord }: SmtpConnection,
   offered: readonly string[],
@@ -203,7 +203,7 @@ const login = (
 ): Promise<void> =>
   new Promise((resolve, reject) => {
     if (credentials === null) return resolve();
-    // nodemailer tells of a reply alone, and some servers end the connection instead.
+    // nodemailer reports only a reply, but some servers end the connection instead.
     const end = (): void => {
       const { code, text } = lastWord();
       reject(Object.assign(new Error(text), code > 0 ? { response: text } : {}));
@@ -220,25 +220,25 @@ const login = (
     });
   });
 
-/** Connects, greets, turns to TLS where it is offered or demanded, and authenticates. */
+/** Connects, greets, starts TLS if it is offered or required, and authenticates. */
 const setUp = async (options: SmtpSessionOptions, progress: Progress): Promise<SmtpConnection> => {
   const { target, ehloName } = options;
   const times = { host: target.host, ehloName, greetingMs: timesOf(options).greetingMs };
   const first = await openConnection(await connectSocket(options, progress), times);
   const secured = target.implicitTls ? null : await secure(first, options, progress);
-  // It is greeted once; nodemailer reads that again, to begin anew.
+  // The server greets only once, so nodemailer reads the same greeting again to start over.
   secured?.unshift(Buffer.from(`${first.greeting}\r\n`));
   const connection = secured === null ? first : await openConnection(secured, times);
   const fault = certificateFault(target, connection.socket);
   if (fault !== undefined) throw fault;
-  // No login is given in clear to a server that offered TLS and then dropped it.
+  // Credentials are never sent in clear to a server that offered TLS and then dropped it.
   const isDropped = !(connection.socket instanceof TLSSocket) && connection.offered.some(isStartTls);
   await login(connection, isDropped ? [] : connection.offered, target);
   if (!connection.isOpen()) throw new Error('the server ended the session');
   return connection;
 };
 
-/** IANA, SMTP enhanced status codes: encryption needed, and cryptographic failure. Either may be mended. */
+/** IANA, SMTP enhanced status codes: encryption needed, and cryptographic failure. Either may be fixed later. */
 const TLS_STATUS: Readonly<Record<TlsFault, string>> = { absent: '4.7.10', failed: '4.7.5' };
 
 /** TLS that is required is our own finding, whatever the server replied to STARTTLS. */

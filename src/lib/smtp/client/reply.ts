@@ -1,4 +1,4 @@
-/** What a server said (RFC 5321 §4.2), or that it said nothing: then the code is 0. */
+/** A server's reply (RFC 5321 §4.2). The code is 0 if there was no reply. */
 export interface SmtpReply {
   readonly code: number;
   /** RFC 3463. */
@@ -34,8 +34,8 @@ export const noReply = (sentence: string): SmtpReply => ({ code: 0, enhanced: nu
 export type SmtpStage = 'session' | 'mail' | 'recipient' | 'content';
 
 /**
- * RFC 5321 §4.5.3.1.10: "too many recipients" is 452, may come as 552, and is to be treated as 452. A bare 452 may mean
- * a full disk too; where others were accepted, asking once more tells.
+ * RFC 5321 §4.5.3.1.10: "too many recipients" is 452, may come as 552, and must be treated as 452. A bare 452 may also
+ * mean a full disk; if other recipients were accepted, a second attempt shows which.
  */
 export const isTooManyRecipients = ({ code, enhanced, text }: SmtpReply): boolean =>
   (code === 452 || code === 552) &&

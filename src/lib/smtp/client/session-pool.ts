@@ -4,7 +4,7 @@ import type { SmtpSession } from './session.ts';
 
 export interface SessionPoolOptions {
   readonly open: (signal: AbortSignal, onEnd: () => void) => Promise<SmtpSession>;
-  /** More are refused by many servers, fewer leave their latency on the table. */
+  /** Open sessions. Many servers reject more; fewer waste time on their latency. */
   readonly sessionsMax: number;
   /** A session is idle, and no message waits for one. */
   readonly onIdle?: () => void;
@@ -14,15 +14,15 @@ export interface SessionPoolOptions {
 
 export interface PooledSession {
   readonly session: SmtpSession;
-  /** Carried something before: it may have died of old age unnoticed. */
+  /** The session carried a message before, so the server may have ended it unnoticed. */
   readonly reused: boolean;
-  /** Once. `reusable`: no transaction is open on it. */
+  /** Must be called once. `reusable`: no transaction is open on it. */
   release(reusable: boolean): void;
 }
 
 /** Servers end idle sessions after 1 to 5 minutes; ending them first spares both sides an error. */
 const IDLE_MS = 20_000;
-/** Postfix and others end a session after 100 or more messages with 421; ours starts anew before it costs an attempt. */
+/** Postfix and others end a session after 100 or more messages with 421. Ending ours earlier spares an attempt. */
 const TRANSACTIONS_MAX = 90;
 
 interface Kept {
@@ -37,12 +37,12 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Keeps sessions between messages, at most so many, and hands them out first come, first served. */
+/** Keeps a bounded number of sessions between messages, and hands them out first come, first served. */
 export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: SessionPoolOptions) => {
   const idle: Kept[] = [];
   const waiting: Waiter[] = [];
   const closing: (() => void)[] = [];
-  /** Open or being opened. */
+  /** Sessions that are open or being opened. */
   let count = 0;
   let closed = false;
 
@@ -81,7 +81,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
 
   const release = (kept: Kept, reusable: boolean): void => {
     if (!kept.session.isOpen())
-      kept.session.close(); // the other side may have ended its half only
+      kept.session.close(); // the other side may have closed only its half
     else if (!reusable || closed || kept.transactions >= TRANSACTIONS_MAX) kept.session.quit();
     else passOn(kept);
   };
@@ -107,7 +107,7 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
     );
   };
 
-  /** @returns false: every session is in use. */
+  /** @returns false if every session is in use. */
   const serveOne = (waiter: Waiter): boolean => {
     const kept = takeIdle();
     if (kept !== undefined) handOut(kept, waiter);
@@ -136,17 +136,17 @@ export const createSessionPool = ({ open, sessionsMax, onIdle, onEmpty }: Sessio
   };
 
   return {
-    /** @throws {SmtpConnectFailed} no session could be had before `signal` aborted. */
+    /** @throws {SmtpConnectFailed} if no session was available before `signal` aborted. */
     acquire: (signal: AbortSignal): Promise<PooledSession> =>
       new Promise((resolve, reject) => {
         if (closed) reject(new SmtpConnectFailed(noReply('the service is stopping')));
         else wait({ signal, resolve, reject });
       }),
-    /** Open or being opened. */
+    /** Sessions that are open or being opened. */
     size: (): number => count,
-    /** One that would be taken at once. */
+    /** True if an idle session could be used at once. */
     hasIdle: (): boolean => idle.some(({ session }) => session.isOpen()),
-    /** Ends the session that has idled longest. @returns false: there is none. */
+    /** Ends the session that has been idle longest. @returns false if no session is idle. */
     endIdle: (): boolean => {
       const kept = idle[0];
       if (kept === undefined) return false;

@@ -7,18 +7,18 @@ import type { TlsPolicy } from './tls-policy.ts';
 import type { OutgoingMessage } from './transaction.ts';
 import { type SmtpCarrier, type Transmission, transmit } from './transmission.ts';
 
-/** How the other side's certificate is judged, before it is given credentials or mail. */
+/** How the other side's certificate is judged, before it receives credentials or mail. */
 export type CertificateCheck =
-  /** Any will do (RFC 7435). */
+  /** Any certificate is accepted (RFC 7435). */
   | 'none'
-  /** Signed by an authority that is trusted, for `host`. */
+  /** Signed by a trusted authority, for `host`. */
   | 'ca'
-  /** @returns what is wrong with it. */
+  /** @returns the problem with the certificate. */
   | ((socket: TLSSocket) => Error | undefined);
 
-/** One server to open a session with, and what that session is held to. */
+/** One server to open a session with, and the requirements for that session. */
 export interface SessionTarget {
-  /** The name the certificate is for; also where to connect, unless `address` says it. */
+  /** Name in the certificate. Also the host to connect to, unless `address` is set. */
   readonly host: string;
   /** IP. */
   readonly address?: string;
@@ -28,19 +28,19 @@ export interface SessionTarget {
   /** Null: no AUTH. */
   readonly credentials: { readonly user: string; readonly pass: string } | null;
   readonly tls: {
-    /** No mail in clear; otherwise TLS where it is offered. */
+    /** Never send mail in clear. Otherwise TLS is used if offered. */
     readonly required: boolean;
     readonly check: CertificateCheck;
-    /** What is told; absent: by `required`. */
+    /** TLS policy in reports. Absent: derived from `required`. */
     readonly policy?: TlsPolicy;
-    /** In clear, whatever is offered: for a server whose TLS has just failed. */
+    /** Stay in clear, whatever is offered: for a server whose TLS has just failed. */
     readonly avoided?: boolean;
   };
   /** IP of ours to connect from. */
   readonly localAddress?: string;
 }
 
-/** Who answered, and over what. */
+/** The server that answered, and its connection. */
 export interface Peer {
   readonly mx: string;
   /** IP; null: never connected. */
@@ -64,13 +64,16 @@ export interface SmtpSession {
   transmit(envelope: SmtpEnvelope, outgoing: OutgoingMessage, signal: AbortSignal): Promise<Transmission>;
   /** Ends a transaction that was refused half-way (RSET). */
   reset(): Promise<void>;
-  /** Asks whether a message may be sent, and sends none (MAIL, RCPT, RSET). @returns what refused it; null: nothing did. */
+  /**
+   * Asks whether a message may be sent, without sending one (MAIL, RCPT, RSET). @returns the rejection; null if there
+   * was none.
+   */
   ask(from: string, to: string): Promise<SessionRefusal | null>;
   quit(): void;
   close(): void;
 }
 
-/** For the answer to RSET and QUIT: mail waits for the session, and a stop for its end. */
+/** Time-out for the reply to RSET and QUIT: mail waits for the session, and a shutdown for its end. */
 const PARTING_MS = 5_000;
 
 export const policyOf = ({ tls: { policy, required } }: SessionTarget): TlsPolicy =>
@@ -103,12 +106,15 @@ const transmitOver = (carrier: SmtpCarrier): SmtpSession['transmit'] => {
 
 const ENDED_BY_US = noReply('the session was ended');
 
-/** The session over a connection that is set up. */
+/** The session over an established connection. */
 export const sessionOf = (connection: SmtpConnection, target: SessionTarget): SmtpSession => {
   const { smtp, socket } = connection;
   const carrier: SmtpCarrier = { connection, extensions: readExtensions(connection.offered) };
   const close = (): void => connection.close(ENDED_BY_US);
-  /** Between messages, where no deadline runs. @returns the reply; undefined: none came in time, and the session is over. */
+  /**
+   * Sends a command between messages, when no deadline runs. @returns the reply; undefined: none in time, and the
+   * session is over.
+   */
   const ask = async (command: string): Promise<string | undefined> => {
     const timer = setTimeout(close, PARTING_MS).unref();
     const response = await connection.command(command);

@@ -5,14 +5,14 @@ import type { SmtpConnection } from './connection.ts';
 import { assertSafe, judgeEnvelope, type SmtpEnvelope, type SmtpExtensions, sendEnvelope } from './envelope.ts';
 import { noReply, parseReply, type SmtpReply, type SmtpStage } from './reply.ts';
 
-/** How one transaction ended. `rejected`: recipients refused at RCPT, by address. */
+/** How one transaction ended. `rejected`: recipients rejected at RCPT, by address. */
 export interface Transaction {
   readonly rejected: ReadonlyMap<string, SmtpReply>;
   readonly end:
     | { readonly kind: 'accepted'; readonly reply: SmtpReply }
-    /** `begun`: it was the message that was refused, not the wish to send it. */
+    /** `begun`: the message itself was rejected, not the request to send it. */
     | { readonly kind: 'refused'; readonly stage: SmtpStage; readonly reply: SmtpReply; readonly begun: boolean }
-    /** No reply. `begun`: the server had asked for the message; `finalDot`: it may have got all of it. */
+    /** No reply. `begun`: the server had asked for the message; `finalDot`: it may have received all of it. */
     | { readonly kind: 'broken'; readonly reply: SmtpReply; readonly begun: boolean; readonly finalDot: boolean };
 }
 
@@ -20,13 +20,14 @@ export type End = Transaction['end'];
 
 export interface OutgoingMessage {
   readonly message: MimeMessage;
-  /** Asked right before the final dot is written; a promise if it takes a look. */
+  /** Asked right before the final dot is written. Returns a promise if it must look something up. */
   readonly mayFinish: () => boolean | Promise<boolean>;
 }
 
 /**
- * Larger messages are sent in such pieces, each when the one before has left. nodemailer writes the lines that begin with
- * a dot one by one: 64 kB of them keep the event loop for 100 ms. Smaller pieces cost large messages more turns of it.
+ * Larger messages are sent in pieces of this size, each after the previous one has left. nodemailer writes lines that
+ * begin with a dot one by one: 64 kB of them block the event loop for 100 ms. Smaller pieces cost large messages more
+ * turns of it.
  */
 const PIECE_BYTES = 16 * 1024;
 
@@ -34,7 +35,9 @@ const PIECE_BYTES = 16 * 1024;
 const STUFFED_PER_BYTE = 4 / 3;
 const FINAL_DOT_BYTES = '\r\n.\r\n'.length;
 
-/** RFC 1870 §6.1: what the server said it will not take is not offered. Our own words, so there is no code. */
+/**
+ * RFC 1870 §6.1: a message above the server's announced limit is not offered. The text is ours, so there is no code.
+ */
 const TOO_LARGE: SmtpReply = { code: 0, enhanced: '5.3.4', text: 'the message is larger than the server accepts' };
 const TOO_LATE = noReply('the deadline has passed');
 const NOT_BUILT = noReply('the message could not be built');
@@ -42,21 +45,21 @@ const NOT_BUILT = noReply('the message could not be built');
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Transactions that wait for their turn to write. More: a process that is suspended after it has asked whether they may
- * finish writes so many final dots too late. Fewer cost each more.
+ * Transactions that wait for their turn to write. More: a process suspended after the check whether they may finish
+ * writes that many final dots too late. Fewer: each costs more.
  */
 const writing = createCohort({ membersMax: 16 });
 /** Transactions that have ended. */
 const ended = createCohort();
 
 /**
- * Resolves after what nodemailer does next: replies that came together, it reads one a turn of the event loop. Only behind
- * that turn it joins the others, whose turn may come first.
+ * Resolves after nodemailer's next step: replies that arrived together are read one per turn of the event loop. The
+ * caller joins the cohort only after that turn, since the cohort's turn may come first.
  */
 const turn = (): Promise<void> =>
   new Promise((resolve) => process.nextTick(() => setImmediate(() => writing.join(resolve))));
 
-/** Resolves when the socket has handed over what it was given; nodemailer's stream before it holds nothing for a turn. */
+/** Resolves when the socket has flushed its data. nodemailer's stream before it is empty after one turn. */
 const left = async ({ socket }: SmtpConnection): Promise<void> => {
   await turn();
   if (socket.writableLength > 0) await new Promise<void>((resolve) => socket.write(NOTHING, () => resolve()));
@@ -68,7 +71,7 @@ function* piecesOf({ chunks }: MimeMessage): Generator<Buffer> {
   }
 }
 
-/** The message as nodemailer takes it. */
+/** The message in nodemailer's form. */
 interface Body {
   readonly stream: Readable;
   /** The final dot may have been written. */
@@ -82,13 +85,14 @@ interface Sending {
   readonly outgoing: OutgoingMessage;
 }
 
-/** @returns whether the server waits for the message and has said nothing more. */
+/** @returns true if the server waits for the message and has said nothing more. */
 const isAwaited = ({ envelope: { to }, replies }: Sending): boolean =>
   replies.length === to.length + 2 && judgeEnvelope(to, replies).verdict.kind === 'go';
 
 /**
  * nodemailer calls `pipe` when the server has asked for the message, with a stream that doubles dots and writes to the
- * socket; its end is the final dot. Written to directly: a stream that is read costs, measured, 20 µs more a message.
+ * socket; its end is the final dot. We write to it directly: a readable stream costs, as measured, 20 µs more per
+ * message.
  */
 const createBody = (sending: Sending, fail: (fault: unknown) => void): Body => {
   const { connection } = sending;
@@ -96,8 +100,8 @@ const createBody = (sending: Sending, fail: (fault: unknown) => void): Body => {
   let isComplete = false;
 
   /**
-   * The fence: nothing happens between its answer, if that takes no look, and the end of the message, but the same for the
-   * others of its cohort.
+   * The fence: if `mayFinish` answers synchronously, nothing happens between its answer and the end of the message
+   * except the same step for other members of its cohort.
    */
   const finish = async (writer: NodeJS.WritableStream, rest: Buffer): Promise<void> => {
     const may = mayFinish();
@@ -122,7 +126,7 @@ const createBody = (sending: Sending, fail: (fault: unknown) => void): Body => {
   };
 
   const give = async (writer: NodeJS.WritableStream): Promise<void> => {
-    await turn(); // replies that came with the last one are read by then
+    await turn(); // replies that came with the last one have been read by now
     if (!isAwaited(sending)) return connection.close(parseReply(sending.replies.at(-1) ?? ''));
     if (message.sizeBytes > PIECE_BYTES) return giveInPieces(writer);
     const [first = NOTHING, ...others] = message.chunks();
@@ -140,7 +144,9 @@ const createBody = (sending: Sending, fail: (fault: unknown) => void): Body => {
   return { stream, isComplete: () => isComplete };
 };
 
-/** The connection ended: a refusal may have come with it, which after the final dot says nothing about the message. */
+/**
+ * The connection ended. A rejection may have come with it, but after the final dot it says nothing about the message.
+ */
 const endWithoutReply = (connection: SmtpConnection, begun: boolean, finalDot: boolean): End => {
   const reply = connection.lastWord();
   return reply.code >= 400 && !finalDot
@@ -151,7 +157,7 @@ const endWithoutReply = (connection: SmtpConnection, begun: boolean, finalDot: b
 const endOf = (connection: SmtpConnection, response: string | undefined, isComplete: boolean): End => {
   if (response === undefined) return endWithoutReply(connection, true, isComplete);
   const reply = parseReply(response);
-  if (!isComplete) connection.close(reply); // in the middle of a message: never a final dot
+  if (!isComplete) connection.close(reply); // in the middle of a message: never send a final dot
   if (reply.code >= 400) return { kind: 'refused', stage: 'content', reply, begun: true };
   if (isComplete && reply.code < 300) return { kind: 'accepted', reply };
   connection.close(reply);
@@ -160,7 +166,7 @@ const endOf = (connection: SmtpConnection, response: string | undefined, isCompl
 
 const brokenBefore = (reply: SmtpReply): End => ({ kind: 'broken', reply, begun: false, finalDot: false });
 
-/** What the replies come to. */
+/** Derives the outcome from the replies. */
 const conclude = ({ connection, envelope: { to }, replies }: Sending, isComplete: boolean): Transaction => {
   const { rejected, verdict } = judgeEnvelope(to, replies);
   switch (verdict.kind) {
@@ -178,7 +184,7 @@ const conclude = ({ connection, envelope: { to }, replies }: Sending, isComplete
   }
 };
 
-/** What needs no question. @throws {Error} an address that cannot be sent. */
+/** Outcomes known before sending anything. @throws {Error} if an address cannot be sent. */
 const endBefore = (
   connection: SmtpConnection,
   { sizeBytesMax }: SmtpExtensions,
@@ -193,8 +199,8 @@ const endBefore = (
 
 /**
  * Sends one message to its recipients.
- * @throws {Error} an address that cannot be sent: the connection is as it was; or a message that cannot be built: it has
- * ended.
+ * @throws {Error} if an address cannot be sent, and the connection stays as it was; or if a message cannot be built,
+ * and the connection has ended.
  */
 export const transact = async (
   connection: SmtpConnection,

@@ -5,10 +5,13 @@ import { type End, type OutgoingMessage, type Transaction, transact } from './tr
 
 type Extension = 'dsn' | 'eightBit' | 'size' | 'utf8';
 
-/** RFC 5321 §4.1.1.11 has 555 for a parameter that is not known; others answer as to a malformed command (§4.2.2). */
+/** RFC 5321 §4.1.1.11 defines 555 for an unknown parameter; other servers reply as to a malformed command (§4.2.2). */
 const NOT_UNDERSTOOD = new Set([500, 501, 502, 504, 555]);
 
-/** What a refusal may name, in the order in which they are given up where it names none: what costs least first. */
+/**
+ * Words by which a rejection names an extension. If it names none, extensions are dropped in this order: the cheapest
+ * first.
+ */
 const NAMED: readonly (readonly [Extension, RegExp])[] = [
   ['dsn', /\b(?:DSN|RET|ENVID|NOTIFY|ORCPT)\b/i],
   ['eightBit', /\b(?:BODY|8BITMIME)\b/i],
@@ -16,14 +19,14 @@ const NAMED: readonly (readonly [Extension, RegExp])[] = [
   ['utf8', /\bSMTPUTF8\b/i],
 ];
 
-/** RFC 3463 §3.2 X.1: it was the address that was not understood. */
+/** RFC 3463 §3.2 X.1: the address was not understood. */
 const isAboutAddress = ({ enhanced }: SmtpReply): boolean => enhanced?.startsWith('5.1.') === true;
 
-/** The server may have refused what was said beside the address. */
+/** True if the server may have rejected a parameter rather than the address. */
 export const isAboutParameters = (reply: SmtpReply): boolean =>
   NOT_UNDERSTOOD.has(reply.code) && !isAboutAddress(reply);
 
-/** @returns the extension that was offered and, it seems, is not there; null: the refusal is about something else. */
+/** @returns the extension that was offered but seems to be unsupported; null: the rejection is about something else. */
 export const refusedExtension = (
   reply: SmtpReply,
   envelope: SmtpEnvelope,
@@ -36,25 +39,28 @@ export const refusedExtension = (
   return (said.find(([, words]) => words.test(reply.text)) ?? said[0])?.[0] ?? null;
 };
 
-/** What came of one message, in as many transactions as it took; `end` is how the last of them ended. */
+/** Outcome of one message, over all transactions it took. `end` is how the last of them ended. */
 export interface Transmission extends Transaction {
-  /** How it ended for those who were in an earlier transaction only, by address. */
+  /** Outcome for recipients that were only in an earlier transaction, by address. */
   readonly earlier: ReadonlyMap<string, End>;
-  /** Nothing was sent: what the envelope needs was offered and is not there. Others may be written to without it. */
+  /**
+   * Nothing was sent: an extension that the envelope needs was offered but does not work. Other recipients may not need
+   * it.
+   */
   readonly needsUtf8?: true;
 }
 
-/** A connection and what the server is still believed to be able to do. */
+/** A connection and the extensions that the server is still assumed to support. */
 export interface SmtpCarrier {
   readonly connection: SmtpConnection;
   extensions: SmtpExtensions;
 }
 
-/** One more transaction. Each follows from an extension given up or from recipients who got the message. */
+/** One more transaction, after dropping an extension or for recipients who have not got the message yet. */
 interface Round {
   readonly to: readonly string[];
   readonly without?: Exclude<keyof SmtpExtensions, 'sizeBytesMax'>;
-  /** The transaction before was left half-way. */
+  /** The previous transaction was left half-way. */
   readonly reset: boolean;
 }
 
@@ -65,7 +71,7 @@ const afterMail = (reply: SmtpReply, envelope: SmtpEnvelope, extensions: SmtpExt
   return without === null ? null : { to: envelope.to, without, reset: false };
 };
 
-/** RFC 5321 §4.5.3.1.10: those who were accepted have the message, the others get it in a transaction of their own. */
+/** RFC 5321 §4.5.3.1.10: accepted recipients have the message, the others get it in a separate transaction. */
 const afterRecipients = ({ rejected, end }: Transaction, { dsn }: SmtpExtensions): Round | null => {
   const isAccepted = end.kind === 'accepted';
   const isParameterRefused = (reply: SmtpReply): boolean => dsn && isAboutParameters(reply);
@@ -86,7 +92,7 @@ const roundAfter = (transaction: Transaction, envelope: SmtpEnvelope, extensions
   return null;
 };
 
-/** @returns whether another transaction can begin. */
+/** @returns true if another transaction can begin. */
 const isReadyFor = async (
   { reset }: Round,
   connection: SmtpConnection,
@@ -99,7 +105,7 @@ const isReadyFor = async (
   return connection.isOpen();
 };
 
-/** Some recipients have the message: this must not look like a session that died before anything was sent. */
+/** Some recipients have the message, so this must not look like a session that died before sending anything. */
 const afterOthers = (end: End): End => {
   if (end.kind === 'broken') return { ...end, begun: true };
   return end.kind === 'refused' && end.stage === 'mail' ? { ...end, stage: 'session' } : end;
@@ -109,7 +115,7 @@ const giveUp = (carrier: SmtpCarrier, { without }: Round): void => {
   if (without !== undefined) carrier.extensions = { ...carrier.extensions, [without]: false };
 };
 
-/** What is known of those who are through with it. */
+/** Outcomes of recipients that need no further round. */
 interface EndedRecipients {
   readonly rejected: Map<string, SmtpReply>;
   readonly earlier: Map<string, End>;
@@ -126,7 +132,7 @@ const transactRound = async (
   return earlier.size > 0 ? { ...transaction, end: afterOthers(transaction.end) } : transaction;
 };
 
-/** Who is in the next round has no answer yet. */
+/** Recipients of the next round have no outcome yet. */
 const leaveOut = (
   { rejected, earlier }: EndedRecipients,
   to: readonly string[],
@@ -140,8 +146,9 @@ const leaveOut = (
 };
 
 /**
- * Carries one message to all who take it, once each: what the server does not understand is said without, and what is
- * too much at once is said in turns. @throws {Error} an address that cannot be sent; the session is as it was.
+ * Delivers one message to all recipients that the server accepts, once each. Extensions that the server does not
+ * understand are dropped, and recipients above its limit get further transactions. @throws {Error} if an address cannot
+ * be sent; the session stays as it was.
  */
 export const transmit = async (
   carrier: SmtpCarrier,

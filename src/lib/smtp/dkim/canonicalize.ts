@@ -3,14 +3,14 @@ import { setImmediate as othersTurn } from 'node:timers/promises';
 
 /** The relaxed form of headers and bodies (RFC 6376 §3.4), and the hash of a body. */
 
-/** RFC 6376 §3.4.2 knows no other white space: what else Unicode calls so is text. */
+/** RFC 6376 §3.4.2 counts only these as white space. Other Unicode white space is text. */
 const OUTER_SPACE = /^[ \t]+|[ \t]+$/g;
 const NEEDS_WORK = /[\r\t]| {2}/;
 
 /**
- * A header field as `relaxed` has it (RFC 6376 §3.4.2), with its CRLF.
+ * A header field in `relaxed` form (RFC 6376 §3.4.2), with its CRLF.
  * @param name in lower case.
- * @param value what follows the colon, folded as it is written.
+ * @param value the text after the colon, folded as written.
  */
 export const relaxedHeader = (name: string, value: string): string => {
   const line = NEEDS_WORK.test(value) ? value.replaceAll('\r\n', '').replace(/[ \t]+/g, ' ') : value;
@@ -24,8 +24,9 @@ const CR = 0x0d;
 const isSpace = (byte: number): boolean => byte === SPACE || byte === TAB;
 
 /**
- * Lines as `relaxed` has them (RFC 6376 §3.4.4 a): white space within a line is one space, at its end none. What has no
- * white space, as base64, is not copied. A loop of our own: searching for the places to change takes, measured, longer.
+ * Lines in `relaxed` form (RFC 6376 §3.4.4 a): white space within a line becomes one space, and is dropped at its end.
+ * Text without white space, such as base64, is not copied. A plain loop: searching for the places to change is slower,
+ * as measured.
  * @param bytes whole lines with CRLF.
  */
 export const relaxedLines = (bytes: Buffer): Buffer => {
@@ -52,14 +53,14 @@ export const relaxedLines = (bytes: Buffer): Buffer => {
 
 const LF = 0x0a;
 const LINE_END_BYTES = 2;
-/** Hashed at a time: no canonicalised body stands in memory whole. */
+/** Bytes hashed at a time, so that no canonicalised body is in memory as a whole. */
 const PIECE_BYTES = 64 * 1024;
-/** A quarter of a megabyte, about a ms: more keeps everything else waiting, less costs turns. */
+/** A quarter of a megabyte, about 1 ms. More delays everything else, less costs turns. */
 const PIECES_PER_TURN = 4;
-/** Line ends at the end of a piece are written once something follows: so many of them at a time. */
+/** Line ends at the end of a piece are written once text follows, this many at a time. */
 const LINE_ENDS = Buffer.from('\r\n'.repeat(4096));
 
-/** @throws {Error} a line goes on in the next chunk. */
+/** @throws {Error} if a line continues in the next chunk. */
 function* piecesOf(chunk: Buffer): Generator<Buffer> {
   for (let at = 0; at < chunk.length; ) {
     const end = at + PIECE_BYTES >= chunk.length ? chunk.length : chunk.lastIndexOf(LF, at + PIECE_BYTES) + 1;
@@ -69,7 +70,7 @@ function* piecesOf(chunk: Buffer): Generator<Buffer> {
   }
 }
 
-/** Takes lines in turn; those that are empty at the end of all do not count (RFC 6376 §3.4.4 b). */
+/** Hashes lines as they arrive, without the empty lines at the end of the body (RFC 6376 §3.4.4 b). */
 const createRelaxedHash = () => {
   const digest = createHash('sha256');
   let isEmpty = true;
@@ -97,8 +98,9 @@ const createRelaxedHash = () => {
 };
 
 /**
- * SHA-256 of a body as `relaxed` has it, base64 (the tag `bh`). Small ones at once, large ones with turns for others.
- * @param chunks whole lines with CRLF, without bare CR or LF, as all messages here.
+ * SHA-256 of a body in `relaxed` form, base64 (the tag `bh`). Small bodies are hashed at once, large ones with pauses
+ * for other work.
+ * @param chunks whole lines with CRLF, without bare CR or LF, like all messages here.
  */
 export const bodyHash = async (chunks: Iterable<Buffer>): Promise<string> => {
   const relaxed = createRelaxedHash();

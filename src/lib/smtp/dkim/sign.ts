@@ -5,14 +5,14 @@ import { relaxedHeader } from './canonicalize.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /**
- * DKIM signatures (RFC 6376, RFC 8463): which header fields are signed, how the signature is written, and the keys it
- * is made with.
+ * DKIM signatures (RFC 6376, RFC 8463): which header fields are signed, how the signature is written, and the keys used
+ * for it.
  */
 
 /**
- * Signed once more than they are there, even if they are not: whoever passes a message on cannot add one that is shown,
- * answered to or read by, in place of ours (RFC 6376 §8.15). `Sender` and `List-…` are not among them: lists that
- * otherwise leave a message alone add those, and its signature shall survive that.
+ * Fields signed once more than they occur, even if absent. A relay then cannot add one that mail programs would show,
+ * reply to or interpret in place of ours (RFC 6376 §8.15). `Sender` and `List-…` are not included: lists that otherwise
+ * leave a message unchanged add those, and its signature should survive that.
  */
 const OVERSIGNED = [
   'From',
@@ -27,8 +27,9 @@ const OVERSIGNED = [
 ] as const;
 
 /**
- * Signed, and once more, where the message has them (RFC 6376 §5.4.1). RFC 8058 §4: without both of the first two no
- * program offers the click. Some servers add a `Content-Transfer-Encoding` where a multipart has none.
+ * Fields signed once more than they occur, if present (RFC 6376 §5.4.1). RFC 8058 §4: unless both of the first two are
+ * signed, no program offers one-click unsubscribe. Some servers add a `Content-Transfer-Encoding` to a multipart
+ * without one.
  */
 const OVERSIGNED_IF_PRESENT = [
   'List-Unsubscribe',
@@ -46,7 +47,7 @@ const OVERSIGNED_IF_PRESENT = [
 ] as const;
 
 interface Signed {
-  /** As written in a signature. */
+  /** Name as written in a signature. */
   readonly name: string;
   readonly key: string;
   readonly evenIfAbsent: boolean;
@@ -60,14 +61,14 @@ const SIGNED: readonly Signed[] = [
 export interface SignedHeaders {
   /** The tag `h`, in the order they were hashed. */
   readonly names: readonly string[];
-  /** What is hashed, with a CRLF after each. */
+  /** Fields that are hashed, with a CRLF after each. */
   readonly relaxed: string;
 }
 
-/** A line end that no folding follows. */
+/** A line end that is not followed by folding. */
 const FIELD_END = /\r\n(?![ \t])/;
 
-/** Values by name, first the one that stands last: that is the order verifiers take them in (RFC 6376 §5.4.2). */
+/** Values by name, the last occurrence first: the order in which verifiers use them (RFC 6376 §5.4.2). */
 const valuesByName = (head: string): ReadonlyMap<string, readonly string[]> => {
   const values = new Map<string, string[]>();
   for (const field of head.split(FIELD_END)) {
@@ -81,7 +82,7 @@ const valuesByName = (head: string): ReadonlyMap<string, readonly string[]> => {
   return values;
 };
 
-/** @param head header fields as they are written, each with its CRLF. */
+/** @param head header fields as written, each with its CRLF. */
 export const signedHeaders = (head: string): SignedHeaders => {
   const values = valuesByName(head);
   const names: string[] = [];
@@ -102,7 +103,7 @@ const LINE_CHARACTERS = 78;
 const FOLD = '\r\n ';
 const FIELD = 'DKIM-Signature:';
 
-/** As many words on a line as fit, with `glue` between them. Each line begins with the space that folds it. */
+/** Puts as many words on a line as fit, joined by `glue`. Each line begins with the space that folds it. */
 const fill = (words: readonly string[], glue: string): string => {
   const lines: string[] = [];
   let line = '';
@@ -130,12 +131,12 @@ export interface SignatureTags {
   readonly expiresAt: number;
 }
 
-/** The value of a `DKIM-Signature` (RFC 6376 §3.5), folded, up to and with its empty `b=`. */
+/** The value of a `DKIM-Signature` (RFC 6376 §3.5), folded, up to and including its empty `b=`. */
 export const signatureValue = (
   { algorithm, domain, selector }: SigningKey,
   { names, bodyHash, signedAt, expiresAt }: SignatureTags,
 ): string => {
-  // The first tag stays on the name's line: a first line without a value is lost on some readers.
+  // The first tag stays on the name's line: some readers lose the value if the first line has none.
   const tags = [`${FIELD} v=1;`, `a=${algorithm};`, 'c=relaxed/relaxed;', `d=${domain};`, `s=${selector};`];
   const times = [`t=${signedAt};`, `x=${expiresAt};`];
   const listed = names.map((name, index) => `${index === 0 ? 'h=' : ''}${name}${index < names.length - 1 ? ':' : ';'}`);
@@ -147,12 +148,15 @@ export const signatureValue = (
 export const signatureHeader = (value: string, signature: string): string =>
   `${FIELD}${value.slice(0, -'b='.length)}${inLines(signature, 'b=')}\r\n`;
 
-/** Some 4 kB each. Fewer than the domains that send at a time are parsed again, 0.1 ms each; more only cost memory. */
+/**
+ * Cached keys, some 4 kB each. With fewer than the domains active at a time, keys are parsed again, 0.1 ms each; more
+ * only cost memory.
+ */
 const KEYS_MAX = 1_000;
-/** RFC 8301 §3.2: verifiers must not take shorter ones. */
+/** RFC 8301 §3.2: verifiers must not accept shorter ones. */
 const RSA_BITS_MIN = 1024;
 const KINDS = { 'rsa-sha256': 'rsa', 'ed25519-sha256': 'ed25519' } as const;
-/** RFC 6376 §3.5: nothing that could end the tag. */
+/** RFC 6376 §3.5: no character that could end the tag. */
 const NAME = /^[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?)*$/i;
 const NAME_CHARACTERS_MAX = 253;
 
@@ -174,18 +178,18 @@ const parse = ({ domain, selector, algorithm, privateKey }: SigningKey): KeyObje
 };
 
 export interface PrivateKeys {
-  /** @throws {Error} it cannot be read, or does not fit its algorithm. */
+  /** @throws {Error} if the key cannot be read, or does not fit its algorithm. */
   of(key: SigningKey): KeyObject;
 }
 
-/** Keys as they are signed with; each is parsed once while it is in use. */
+/** Private keys in the form used for signing. Each is parsed once while it is in use. */
 export const createPrivateKeys = (keysMax = KEYS_MAX): PrivateKeys => {
   const known = new Map<string, KeyObject>();
   return {
     of: (key) => {
       const name = `${key.selector} ${key.domain} ${key.algorithm} ${hash('sha256', key.privateKey, 'base64')}`;
       const parsed = known.get(name) ?? parse(key);
-      // What was used last stands last; the first is forgotten.
+      // The most recently used key is last; the first one is evicted.
       known.delete(name);
       known.set(name, parsed);
       if (known.size > keysMax) known.delete(known.keys().next().value ?? name);
@@ -196,15 +200,15 @@ export const createPrivateKeys = (keysMax = KEYS_MAX): PrivateKeys => {
 
 const SECOND_MS = 1000;
 /**
- * A week (the tag `x`), longer than any server keeps mail that it passes on (RFC 5321 §4.5.4.1: 4 to 5 days); each
- * attempt is signed anew. Without it whoever has one copy could send it to others for ever, on our good name, and no
- * key that was replaced could ever be withdrawn.
+ * Lifetime of a signature (the tag `x`): a week, longer than any server keeps mail that it relays (RFC 5321 §4.5.4.1: 4
+ * to 5 days). Each attempt is signed anew. Without an expiry, a single copy could be sent to other recipients forever,
+ * on our good name, and no replaced key could ever be withdrawn.
  */
 const VALID_SECONDS = 7 * 24 * 60 * 60;
 
 const signed = createCohort();
 
-/** On the thread pool: RSA keeps a core busy for longer than all else a message needs. */
+/** Signs on the thread pool: an RSA key occupies a core for longer than all other work on a message. */
 const signatureOf = (algorithm: string | null, data: Buffer, key: KeyObject): Promise<string> =>
   new Promise((resolve, reject) => {
     sign(algorithm, data, key, (error, signature) =>
@@ -228,8 +232,8 @@ export interface Signing {
 
 /**
  * `DKIM-Signature` header fields (RFC 6376, RFC 8463), one for each key, in the order of the keys. Without `l=`, which
- * lets anybody add to the body, and without `z=`, which tells what stands in the headers already.
- * @throws {Error} a key that cannot be signed with.
+ * would let anyone append to the body, and without `z=`, which repeats the headers.
+ * @throws {Error} if a key cannot sign.
  */
 export const dkimSignatures = async ({ head }: UnsignedMessage, signing: Signing): Promise<string> => {
   const { names, relaxed } = signedHeaders(head);

@@ -2,17 +2,17 @@ import { type Answer, AUTHENTIC_DATA, type DecodedPacket, decode, encode, RECURS
 import type { DnsAnswer, HostAddress, MxRecord, TlsaRecord } from './resolver.ts';
 
 /**
- * DNS messages: questions as they are sent, and what a reply says of a name (RFC 1035). The package encodes and decodes;
- * what may be believed of a message is decided here, since anybody on the way may have written it.
+ * DNS messages: encoding questions, and reading what a reply says about a name (RFC 1035). The package encodes and
+ * decodes; this module decides which parts to trust, since anyone on the path may have written the message.
  */
 
 export interface Question {
-  /** Lower case, without a dot at its end. */
+  /** Lower case, without a trailing dot. */
   readonly name: string;
   readonly type: 'A' | 'AAAA' | 'MX' | 'TXT' | 'TLSA';
 }
 
-/** A name server sent something that is no answer. */
+/** A name server sent something that is not a valid answer. */
 export class BadReply extends Error {
   override readonly name = 'BadReply';
 }
@@ -27,42 +27,42 @@ export interface Reply {
   readonly authenticated: boolean;
   readonly answers: readonly Answer[];
   readonly authorities: readonly Answer[];
-  /** Of the message. */
+  /** Size of the message. */
   readonly bytes: number;
 }
 
 /**
- * What fits into a datagram on any path without fragments (DNS flag day 2020). Larger loses fragments, and lets others
- * slip theirs in between; smaller asks by TCP more often.
+ * Size that fits into a datagram on any path without fragments (DNS flag day 2020). Larger datagrams lose fragments,
+ * and let attackers inject theirs; smaller ones need TCP more often.
  */
 const UDP_BYTES_MAX = 1232;
 const HEADER_BYTES = 12;
 /**
- * More records than these are not read: a name made of pointers to pointers costs 0.2 ms, and a broken resolver could
- * stop the process. Fewer would refuse real answers: names with a hundred TXT records are known.
+ * Messages with more records are rejected: a name made of pointers to pointers costs 0.2 ms, and a broken resolver
+ * could stop the process. A lower limit would reject real answers: names with a hundred TXT records are known.
  */
 const RECORDS_MAX = 300;
-/** Longer chains of CNAME records are mistakes, or circles. Resolvers themselves follow 8 to 16. */
+/** Longer chains of CNAME records are mistakes, or loops. Resolvers themselves follow 8 to 16. */
 export const ALIASES_MAX = 8;
 
-/** RFC 1035 §2.3.4: what is longer, or has an empty label, cannot be asked for. */
+/** RFC 1035 §2.3.4: names that are longer, or have an empty label, cannot be queried. */
 const ASKABLE = /^(?=.{1,253}$)[!-\-/-~]{1,63}(?:\.[!-\-/-~]{1,63})*$/;
 
 export const isAskable = (name: string): boolean => ASKABLE.test(name);
 
-/** As names are compared. Characters that no host name has become question marks. */
+/** Name in the form used for comparison. Characters that no host name contains become question marks. */
 const plainName = (name: string): string =>
   name
     .toLowerCase()
     .replace(/\.$/, '')
     .replaceAll(/[^!-~]/g, '?');
 
-/** @param edns false: for a server that does not understand it (RFC 6891 §7). */
+/** @param edns false for a server that does not understand it (RFC 6891 §7). */
 export const encodeQuestion = (id: number, { name, type }: Question, edns: boolean): Buffer =>
   encode({
     type: 'query',
     id,
-    // AD in a question asks for AD in the answer (RFC 6840 §5.7).
+    // AD in a query requests AD in the answer (RFC 6840 §5.7).
     flags: RECURSION_DESIRED | AUTHENTIC_DATA,
     questions: [{ name, type, class: 'IN' }],
     additionals: edns
@@ -84,15 +84,15 @@ export const encodeQuestion = (id: number, { name, type }: Question, edns: boole
 const recordsOf = (message: Buffer): number =>
   message.readUInt16BE(6) + message.readUInt16BE(8) + message.readUInt16BE(10);
 
-/** @throws {BadReply} the message is cut off, or no DNS. */
+/** @throws {BadReply} if the message is truncated, or not DNS. */
 const decodeWhole = (message: Buffer): DecodedPacket => {
   if (recordsOf(message) > RECORDS_MAX) throw new BadReply('an answer with too many records');
   try {
     const packet = decode(message);
-    // The package reads past the end without an error where a record's length does.
+    // If a record's length exceeds the message, the package reads past the end without an error.
     if (decode.bytes <= message.length) return packet;
   } catch {
-    // its errors name places in the message, which help nobody
+    // The package's errors name byte offsets, which do not help anyone.
   }
   throw new BadReply('an answer that cannot be read');
 };
@@ -113,8 +113,8 @@ const isAbout = (question: Question, packet: DecodedPacket, rcode: number): bool
   (packet.questions?.length === 0 && rcode !== RCODE.noError && rcode !== RCODE.noSuchName);
 
 /**
- * Reads a message as the reply to a question. @returns null: it is the reply to something else, and may come from
- * somebody else (RFC 5452 §9.1). @throws {BadReply}
+ * Reads a message as the reply to a question. @returns null if it replies to something else, and may come from another
+ * sender (RFC 5452 §9.1). @throws {BadReply}
  */
 export const readReply = (message: Buffer, id: number, question: Question): Reply | null => {
   if (message.length < HEADER_BYTES || message.readUInt16BE(0) !== id) return null;
@@ -132,7 +132,7 @@ export const readReply = (message: Buffer, id: number, question: Question): Repl
   };
 };
 
-/** Reads a record of one type. @returns null: it is of another type. */
+/** Reads a record of one type. @returns null if it has another type. */
 export type ReadRecord<Found> = (record: Answer) => Found | null;
 
 export const readIpv4: ReadRecord<HostAddress> = (record) =>
@@ -155,7 +155,7 @@ export const readTlsa: ReadRecord<TlsaRecord> = (record) => {
   return { usage, selector, matchingType, data: certificate.toString('hex') };
 };
 
-/** CNAME records by their owner. @throws {BadReply} a name is an alias of two (RFC 2181 §10.1). */
+/** CNAME records by owner. @throws {BadReply} if a name is an alias of two others (RFC 2181 §10.1). */
 const aliasesIn = (answers: readonly Answer[]): ReadonlyMap<string, string> => {
   const aliases = new Map<string, string>();
   for (const record of answers) {
@@ -167,7 +167,7 @@ const aliasesIn = (answers: readonly Answer[]): ReadonlyMap<string, string> => {
   return aliases;
 };
 
-/** The names that `name` leads to by CNAME records, in order. @throws {BadReply} too many. */
+/** The names that `name` leads to by CNAME records, in order. @throws {BadReply} if there are too many. */
 const followAliases = (answers: readonly Answer[], name: string): readonly string[] => {
   const aliases = aliasesIn(answers);
   const followed: string[] = [];
@@ -178,22 +178,22 @@ const followAliases = (answers: readonly Answer[], name: string): readonly strin
   return followed;
 };
 
-/** What one reply says of a name. */
+/** Content of one reply about a name. */
 export interface ReadAnswer<Found> {
   readonly answer: DnsAnswer<Found>;
-  /** Of every record that counts, in seconds. */
+  /** TTLs of all relevant records, in seconds. */
   readonly ttls: readonly number[];
-  /** It ends in an alias, and does not say what that has. */
+  /** The answer ends in an alias whose records it does not contain. */
   readonly isOpen: boolean;
 }
 
 const notNull = <Value>(value: Value | null): value is Value => value !== null;
 
-/** RFC 2308 §5: how long "there is none" holds. */
+/** RFC 2308 §5: how long a negative answer is valid. */
 const negativeTtls = ({ authorities }: Reply): readonly number[] =>
   authorities.flatMap((record) => (record.type === 'SOA' ? [Math.min(record.ttl ?? 0, record.data.minimum ?? 0)] : []));
 
-/** Servers that do not resolve name others instead of answering (RFC 2308 §2.2). */
+/** Servers that do not resolve refer to others instead of answering (RFC 2308 §2.2). */
 const refersToOthers = ({ authorities }: Reply): boolean => authorities.some(({ type }) => type === 'NS');
 
 const withoutRecords = (reply: Reply, ttls: readonly number[], isAlias: boolean) => {
@@ -202,11 +202,11 @@ const withoutRecords = (reply: Reply, ttls: readonly number[], isAlias: boolean)
   if (!saysNone && !isAlias && refersToOthers(reply)) {
     throw new BadReply('the server refers to others: it does not resolve');
   }
-  // Without a time to live, "there is none" holds for the shortest time that there is.
+  // Without a TTL, a negative answer is kept for the minimum time.
   return { ttls: [...ttls, ...(negatives.length > 0 ? negatives : [0])], isOpen: !saysNone && isAlias };
 };
 
-/** Records of names that were not asked about are not read: anybody may say anything of them. @throws {BadReply} */
+/** Records of other names are ignored, since they can be forged. @throws {BadReply} */
 export const readAnswer = <Found>(reply: Reply, name: string, read: ReadRecord<Found>): ReadAnswer<Found> => {
   const aliases = followAliases(reply.answers, name);
   const end = aliases.at(-1) ?? name;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Where DNS is asked. */
+/** Address of a name server. */
 export interface NameServer {
   /** IPv4 or IPv6. */
   readonly address: string;
@@ -8,11 +8,11 @@ export interface NameServer {
 }
 
 const PORT = 53;
-/** With a port, an IPv6 address stands in brackets. */
+/** An IPv6 address with a port must be in brackets. */
 const WITH_PORT = /^(?:\[([^[\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/;
 const ADDRESS = z.union([z.ipv4(), z.ipv6()]);
 
-/** Of `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; whether it is one is not looked at. */
+/** Reads `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`. The address itself is not validated. */
 export const readNameServer = (text: string): NameServer => {
   const [, bracketed, plain, port = PORT] = WITH_PORT.exec(text) ?? [];
   return { address: bracketed ?? plain ?? text, port: Number(port) };

@@ -6,40 +6,47 @@ import type { NameServer } from './name-server.ts';
 import { registeredName } from './registered-name.ts';
 import { ResolverUnavailable } from './resolver.ts';
 
-/** Questions to name servers: by datagram, by TCP where the answer does not fit into one, at the next server on failure. */
+/**
+ * Queries to name servers: by UDP, by TCP if the answer does not fit into a datagram, at the next server on failure.
+ */
 
 export interface NameServersOptions {
   readonly servers: readonly NameServer[];
   readonly system: Pick<System, 'monotonicMs' | 'randomBytes'>;
-  /** Of one exchange by datagram, and of one by TCP. */
+  /** Time-out for one exchange by UDP, and for one by TCP. */
   readonly timeoutMs: number;
 }
 
 export interface NameServers {
-  /** The name exists or does not: nothing else is an answer. @throws {ResolverUnavailable} */
+  /** The answer says that the name exists or does not; anything else is a failure. @throws {ResolverUnavailable} */
   ask(question: Question): Promise<Reply>;
-  /** Gives up what is being asked. */
+  /** Aborts the open queries. */
   close(): void;
 }
 
-/** Of one question, at all servers. More keeps its caller waiting (4 x 2 s), fewer gives up on a lost datagram. */
+/**
+ * Tries for one query, over all servers. More keep the caller waiting (4 x 2 s), fewer give up after a lost datagram.
+ */
 const TRIES_MAX = 4;
 const TRIES_EACH = 2;
-/** A server that did not answer is asked last for so long: longer stays away from one that is back. */
+/** A server that did not answer is tried last for this long. Longer avoids a server that has recovered. */
 const AVOIDED_MS = 10_000;
-/** Each is a socket. More is a flood to the name server, fewer make thousands of domains wait for slow ones. */
+/**
+ * Concurrent queries, each with its own socket. More flood the name server, fewer make thousands of domains wait for
+ * slow ones.
+ */
 const QUESTIONS_MAX = 256;
 /**
- * About one registered name, and never more than could still be asked. More: slow name servers of one name delay questions
- * about others. Fewer: many records of one name take longer.
+ * Queries about one registered name, never more than the free capacity. More: slow name servers of one name delay
+ * queries about others. Fewer: many records of one name take longer.
  */
 const QUESTIONS_PER_NAME_MAX = 64;
-/** Each is a few hundred bytes. Fewer refuses bursts; more only waits longer than anybody waits for it. */
+/** Waiting queries, a few hundred bytes each. Fewer reject bursts; more would outlast their callers' time-outs. */
 const WAITING_MAX = 10_000;
 const LENGTH_BYTES = 2;
 
 const ANSWERS: readonly number[] = [RCODE.noError, RCODE.noSuchName];
-/** From servers that do not know EDNS (RFC 6891 §7). */
+/** Codes of servers without EDNS (RFC 6891 §7). */
 const NOT_UNDERSTOOD: readonly number[] = [RCODE.formatError, RCODE.notImplemented];
 const NAMES = new Map([
   [RCODE.formatError, 'FORMERR'],
@@ -52,15 +59,15 @@ const NAMES = new Map([
 interface Exchange {
   readonly server: NameServer;
   readonly message: Buffer;
-  /** null: not the answer to this. */
+  /** null: not the answer to this query. */
   readonly read: (message: Buffer) => Reply | null;
   readonly signal: AbortSignal;
 }
 
 /**
- * Asks from a socket of its own: its port is one more thing that a forger of answers has to guess (RFC 5452 §9.2). A
- * connected one takes datagrams from that server alone, and hears at once that nobody listens.
- * @throws {BadReply} the server's own answer cannot be read.
+ * Asks from a socket of its own: its port is one more value that a forger of answers must guess (RFC 5452 §9.2). A
+ * connected socket receives datagrams from that server only, and learns at once if no process listens there.
+ * @throws {BadReply} if the server's own answer cannot be read.
  */
 const askByUdp = ({ server, message, read, signal }: Exchange): Promise<Reply> => {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
@@ -90,7 +97,7 @@ const withLength = (message: Buffer): Buffer => {
   return Buffer.concat([length, message]);
 };
 
-/** The first message on the connection (RFC 1035 §4.2.2: its length stands before it); what follows is not read. */
+/** The first message on the connection, after its length (RFC 1035 §4.2.2). Anything after it is not read. */
 const firstMessage = async (socket: AsyncIterable<Buffer>): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -107,7 +114,10 @@ const firstMessage = async (socket: AsyncIterable<Buffer>): Promise<Buffer> => {
   throw new BadReply('an answer that breaks off');
 };
 
-/** Asks on a connection of its own. @throws {BadReply} the answer cannot be read, breaks off, or answers something else. */
+/**
+ * Asks on a connection of its own. @throws {BadReply} if the answer cannot be read, is cut off, or answers something
+ * else.
+ */
 const askByTcp = async ({ server, message, read, signal }: Exchange): Promise<Reply> => {
   const socket = connect({ host: server.address, port: server.port, signal });
   socket.on('connect', () => socket.write(withLength(message)));
@@ -129,7 +139,7 @@ const reasonOf = (error: unknown): string => {
 /** How one try ended. */
 type Tried = { readonly reply: Reply } | { readonly reply: null; readonly reason: string; readonly edns: boolean };
 
-/** Asks one server after another until one answers; those that did not answer a moment ago come last. */
+/** Tries one server after another until one answers. Servers that recently failed to answer come last. */
 export const createNameServers = ({ servers, system, timeoutMs }: NameServersOptions): NameServers => {
   const questions = createSemaphore({
     capacity: QUESTIONS_MAX,
@@ -156,7 +166,7 @@ export const createNameServers = ({ servers, system, timeoutMs }: NameServersOpt
     }
   };
 
-  /** @throws {BadReply}, and whatever a socket does. */
+  /** @throws {BadReply}, and any socket error. */
   const askServer = async (server: NameServer, question: Question, edns: boolean): Promise<Reply> => {
     const id = Buffer.from(system.randomBytes(2)).readUInt16BE();
     const read = (message: Buffer): Reply | null => readReply(message, id, question);

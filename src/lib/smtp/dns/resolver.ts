@@ -1,19 +1,19 @@
 /** PORT: DNS. Adapters: `lib/smtp/dns/*`. Names are A-labels, compared without regard to case. */
 
-/** What the DNS says of one name and one type. */
+/** Answer of the DNS for one name and one type. */
 export interface DnsAnswer<Found> {
-  /** Empty: there are none. */
+  /** Empty: no such records. */
   readonly records: readonly Found[];
-  /** false: the name does not exist at all (NXDOMAIN, RFC 8020), or the one that it is an alias of (RFC 6604 §3). */
+  /** false: the name, or the name that it is an alias of, does not exist (NXDOMAIN, RFC 8020, RFC 6604 §3). */
   readonly exists: boolean;
-  /** The resolver that was asked has validated all of it by DNSSEC (the AD flag, RFC 4035 §3.2.3). */
+  /** The resolver has validated the whole answer by DNSSEC (the AD flag, RFC 4035 §3.2.3). */
   readonly authenticated: boolean;
-  /** Targets of the CNAME records that were followed, in order. */
+  /** Targets of the followed CNAME records, in order. */
   readonly aliases: readonly string[];
 }
 
 export interface MxRecord {
-  /** Lower case, without a dot at its end; empty: "no mail here" (null MX, RFC 7505). */
+  /** Lower case, without a trailing dot; empty: "no mail here" (null MX, RFC 7505). */
   readonly exchange: string;
   /** Lower is tried first (RFC 5321 §5.1). */
   readonly preference: number;
@@ -34,7 +34,7 @@ export interface TlsaRecord {
 }
 
 export interface QuestionOptions {
-  /** Past what is remembered of earlier answers: for whoever has just changed a record. The answer is remembered. */
+  /** Bypasses the cache, for a caller who has just changed a record. The answer is cached. */
   readonly fresh?: boolean;
 }
 
@@ -44,14 +44,14 @@ export interface Resolver {
   txt(host: string, options?: QuestionOptions): Promise<DnsAnswer<string>>;
   mx(host: string, options?: QuestionOptions): Promise<DnsAnswer<MxRecord>>;
   /**
-   * A and AAAA records. `authenticated`: both. Where one of the two is not known, those of the other are the answer;
-   * unless there are none.
+   * A and AAAA records. `authenticated`: both. If one of the two lookups fails, the records of the other are the
+   * answer, unless there are none.
    */
   addresses(host: string, options?: QuestionOptions): Promise<DnsAnswer<HostAddress>>;
   tlsa(host: string, options?: QuestionOptions): Promise<DnsAnswer<TlsaRecord>>;
 }
 
-/** No answer, or one that says nothing (SERVFAIL, time-out): nothing is known, which is not the same as "none". */
+/** No answer, or one without content (SERVFAIL, time-out): the result is unknown, which differs from "none". */
 export class ResolverUnavailable extends Error {
   override readonly name = 'ResolverUnavailable';
 }

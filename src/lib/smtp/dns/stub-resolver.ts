@@ -25,17 +25,17 @@ import {
 } from './resolver.ts';
 
 /**
- * Asks resolvers (never the zones' own servers) over UDP and TCP, and caches what they say. It is ours, on top of a
- * library for packets alone, since `node:dns` tells neither what DNSSEC has proved (AD), nor aliases, nor how long MX,
- * TXT and TLSA records hold. AD is believed as it comes: nobody else may write on the way to the resolver (RFC 6698
- * §A.3), so one on this machine is best.
+ * Asks resolvers (never the zones' own servers) over UDP and TCP, and caches the answers. We have our own on top of a
+ * packet library, since `node:dns` reports neither the DNSSEC result (AD), nor aliases, nor the TTLs of MX, TXT and
+ * TLSA records. AD is trusted as received, so no attacker may be on the path to the resolver (RFC 6698 §A.3); a
+ * resolver on this machine is best.
  */
 
 export interface StubResolverOptions {
   readonly system: Pick<System, 'monotonicMs' | 'randomBytes'>;
-  /** Resolvers, the first one first. None: the machine's own. */
+  /** Resolvers in order of preference. Absent: the machine's own. */
   readonly servers?: readonly NameServer[];
-  /** Of one try. Shorter gives up on slow but working servers, longer keeps the caller waiting. */
+  /** Time-out for one try. Shorter gives up on slow but working servers, longer keeps the caller waiting. */
   readonly timeoutMs?: number;
 }
 
@@ -45,30 +45,35 @@ export interface StubResolver extends Resolver {
 
 const TIMEOUT_MS = 2000;
 
-/** Under a TTL of 0 each of a thousand messages would ask again; longer would overrule what the zone says. */
+/** With a TTL of 0, each of a thousand messages would ask again; a longer minimum would override the zone's TTL. */
 const TTL_SECONDS_MIN = 5;
-/** Longer holds on to records that somebody has repaired; shorter asks for what does not change. */
+/** Longer keeps records that have been fixed since; shorter repeats queries for records that do not change. */
 const TTL_SECONDS_MAX = 3600;
-/** What was just published should be seen (and not bounce); shorter asks for each message to a name that is not there. */
+/**
+ * Newly published names should be seen soon (and not bounce). Shorter queries a missing name again for each message.
+ */
 const NEGATIVE_SECONDS_MAX = 60;
-/** A server that is down is not asked for each of a thousand messages; longer stays blind when it is back. */
+/** Avoids asking a server that is down for each of a thousand messages. Longer delays recovery when it is back. */
 const FAILURE_MS = 5000;
-/** Of answers as they travelled, and what each costs beside: 40,000 usual ones. Fewer asks more often. */
+/**
+ * Size of the cached answers in wire format, plus an overhead per entry: 40,000 usual ones. Fewer are queried more
+ * often.
+ */
 const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 const ENTRY_BYTES = 600;
 
-/** A name that cannot be asked for is the name of nothing. */
+/** Names that cannot be encoded in a DNS query do not exist. */
 const NOTHING = { records: [], exists: false, authenticated: false, aliases: [] } as const;
 
-/** An answer, and what caching it is worth and costs. */
+/** An answer with the lifetime and size of its cache entry. */
 interface LookedUp<Found> {
   readonly answer: DnsAnswer<Found>;
-  /** As the records say. */
+  /** TTL of the records. */
   readonly ttlSeconds: number;
   readonly bytes: number;
 }
 
-/** What two answers, of a name and of the alias it ended in, say together. */
+/** Combines the answers for a name and for the alias it ended in. */
 const together = <Found>(first: LookedUp<Found>, then: LookedUp<Found>): LookedUp<Found> => ({
   answer: {
     ...then.answer,
@@ -79,7 +84,7 @@ const together = <Found>(first: LookedUp<Found>, then: LookedUp<Found>): LookedU
   bytes: first.bytes + then.bytes,
 });
 
-/** Asks, and asks again where an answer ends in an alias and does not say what that has. @throws {BadReply} */
+/** Asks, and asks again if an answer ends in an alias without its records. @throws {BadReply} */
 const follow = async <Found>(
   { ask }: Pick<NameServers, 'ask'>,
   question: Question,
@@ -123,15 +128,15 @@ interface Cached {
 }
 
 interface Asked<Found> {
-  /** The same for the same question. */
+  /** Equal for equal questions. */
   readonly key: string;
   readonly fresh: boolean;
   readonly find: () => Promise<LookedUp<Found>>;
 }
 
 /**
- * Answers for as long as they hold, failures for a moment. Equal questions of the same time are asked once; one that is
- * `fresh` never takes the answer of one that was asked before it.
+ * Caches answers for their TTL, and failures for a short time. Equal concurrent questions are asked once. A `fresh`
+ * question never uses the answer to one that was asked before it.
  */
 const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
   const cache = new LRUCache<string, Cached>({ maxSize: CACHE_BYTES_MAX });
@@ -139,7 +144,7 @@ const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
 
   const askAnew = <Found>({ key, fresh, find }: Asked<Found>): Promise<DnsAnswer<Found>> => {
     const keep = (ms: number, bytes: number): void => {
-      // What was asked later knows better.
+      // A later question has the newer answer.
       if (underWay.get(key) !== answer) return;
       underWay.delete(key);
       if (ms > 0) cache.set(key, { untilMs: monotonicMs() + ms, answer }, { size: bytes + ENTRY_BYTES });
@@ -150,7 +155,7 @@ const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
         keep(keptMs(found), found.bytes);
         return found.answer;
       } catch (error) {
-        // What was known still holds where only a fresh answer was not to be had.
+        // A cached answer stays valid if only the fresh lookup failed.
         keep(error instanceof ResolverUnavailable && !fresh ? FAILURE_MS : 0, 0);
         throw error;
       }
@@ -173,8 +178,8 @@ const createAnswerCache = ({ monotonicMs }: Pick<System, 'monotonicMs'>) => {
 type Settled = PromiseSettledResult<DnsAnswer<HostAddress>>;
 
 /**
- * Many servers fail at AAAA alone, and their hosts are reached by IPv4 all the same. Making one of two questions fail
- * gains an attacker nothing: what is left is authenticated or it is not.
+ * Many servers fail only for AAAA, and their hosts can still be reached by IPv4. Making one of two lookups fail gains
+ * an attacker nothing: the remaining answer is still authenticated or not.
  */
 const bothFamilies = (four: Settled, six: Settled): DnsAnswer<HostAddress> => {
   const known = [four, six].flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
@@ -191,7 +196,7 @@ const bothFamilies = (four: Settled, six: Settled): DnsAnswer<HostAddress> => {
   };
 };
 
-/** The resolver of the service. Every answer comes from its cache while it holds. */
+/** The resolver of the service. Answers come from its cache while they are valid. */
 export const createStubResolver = (options: StubResolverOptions): StubResolver => {
   const { system, timeoutMs = TIMEOUT_MS } = options;
   const given = options.servers ?? [];

@@ -15,12 +15,15 @@ export interface TlsPair {
   readonly key: string;
 }
 
-/** What a listener does with its connections. */
+/** Behaviour of a listener's connections. */
 export interface SmtpTask {
-  /** `RCPT TO:a@b` means `RCPT TO:<a@b>`: devices and scripts write it so. Absent: it is a syntax error (RFC 5321 §4.1.1.3). */
+  /**
+   * `RCPT TO:a@b` means `RCPT TO:<a@b>`, as devices and scripts write it. Absent: it is a syntax error (RFC 5321
+   * §4.1.1.3).
+   */
   readonly acceptsBareAddresses?: true;
   readonly bounds: ConnectionBounds;
-  /** Name, limits and what each command does. */
+  /** Name, limits and the handler of each command. */
   serve(connections: Pick<Connections, 'authenticated' | 'end'>): SMTPServerOptions;
 }
 
@@ -32,23 +35,23 @@ export interface SmtpListenerOptions {
   readonly tls?: TlsPair | undefined;
   /** `implicit`: from the first byte on (RFC 8314 §3), which needs a pair; otherwise by STARTTLS (RFC 3207). */
   readonly tlsBegins?: 'implicit' | 'asked';
-  /** The network that a client's address counts for. */
+  /** The network to which a client's address is counted. */
   networkOf(address: string): string;
   readonly logger: Logger;
 }
 
 export interface SmtpListener {
   readonly port: number;
-  /** From the next connection on. */
+  /** Takes effect from the next connection on. */
   useTls(tls: TlsPair): void;
-  /** Accepts no more connections, and ends the open ones within the task's `closeTimeout`. */
+  /** Stops accepting connections, and ends the open ones within the task's `closeTimeout`. */
   close(): Promise<void>;
 }
 
 type Envelopes = Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo' | 'onData'>;
 type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onMailFrom' | 'onRcptTo' | 'onData'>;
 
-/** Refuses connections beyond the bounds, and notes which ones are idle. */
+/** Rejects connections beyond the bounds, and records which ones are idle. */
 const counted = (task: Handlers, connections: () => Connections): Handlers => ({
   onConnect: (session, callback) => {
     const refusal = connections().enter(session);
@@ -77,24 +80,24 @@ const counted = (task: Handlers, connections: () => Connections): Handlers => ({
       }),
 });
 
-/** Of the extensions that are offered (RFC 1870, 3461, 4954, 6152, 6531, 8689); what their values are is checked later. */
+/** Parameters of the offered extensions (RFC 1870, 3461, 4954, 6152, 6531, 8689). Their values are checked later. */
 const MAIL_PARAMETERS = new Set(['SIZE', 'BODY', 'SMTPUTF8', 'RET', 'ENVID', 'AUTH', 'REQUIRETLS']);
 const RCPT_PARAMETERS = new Set(['NOTIFY', 'ORCPT']);
 
-/** RFC 5321 §4.1.1.11: ignoring an unknown parameter would ignore what the client asked for. */
+/** RFC 5321 §4.1.1.11: ignoring an unknown parameter would ignore the client's request. */
 const unknownParameter = ({ args }: SMTPServerAddress, known: ReadonlySet<string>): Error | null => {
   const unknown = Object.keys(args || {}).find((name) => !known.has(name));
   if (unknown === undefined) return null;
   return smtpAnswer(555, `5.5.4 the parameter ${unknown.replace(/[^!-~]/g, '?').slice(0, 100)} is not supported`);
 };
 
-/** Printable ASCII in quotes, as RFC 5321 §4.1.2 has it. */
+/** Printable ASCII in quotes, per RFC 5321 §4.1.2. */
 const QUOTED_LOCAL = /^"(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])+"$/;
 const QUOTED_PATH = /^((?:rcpt[ \t]+to|mail[ \t]+from)[ \t]*:[ \t]*<)("(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])+")(@[^@]*)$/is;
-/** In a command: no atom has a backslash. */
+/** Replacement within a command: no atom contains a backslash. */
 const STAND_IN = /^\\((?:[\da-f]{2})+)(?=@)/;
 
-/** The command with a quoted local part as digits: for `smtp-server` a space or an `@` in it ends the address. */
+/** The command with a quoted local part as digits: for `smtp-server`, a space or an `@` in it ends the address. */
 const withStandIn = (command: string): string =>
   command.replace(
     QUOTED_PATH,
@@ -133,7 +136,7 @@ const BARE_PATH = /^((?:rcpt[ \t]+to|mail[ \t]+from)[ \t]*:[ \t]*)([^\s<>]+)(.*)
 /** The command with its address in angle brackets. */
 const bracketed = (command: string): string => command.replace(BARE_PATH, '$1<$2>$3');
 
-/** Rewrites commands with addresses of each new connection to what `smtp-server` can read. */
+/** Rewrites commands with addresses on each new connection into a form that `smtp-server` can read. */
 const rewriteAddresses = (server: SMTPServer, acceptsBare: boolean): void => {
   const rewritten = (command: Buffer): Buffer => {
     const text = command.toString('latin1');
@@ -180,7 +183,7 @@ const createServer = (
   return server;
 };
 
-/** Listens for SMTP. @throws what `listen` fails with. */
+/** Listens for SMTP. @throws any error of `listen`. */
 export const startSmtpListener = async (task: SmtpTask, options: SmtpListenerOptions): Promise<SmtpListener> => {
   const server = createServer(task, options);
   const listening = server.listen(options.port, options.host);

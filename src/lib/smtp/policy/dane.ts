@@ -5,17 +5,17 @@ import type { DnsAnswer, Resolver, TlsaRecord } from '../dns/resolver.ts';
 /** DER tags (X.690 §8.1.2). */
 const SEQUENCE = 0x30;
 const EXPLICIT_VERSION = 0xa0;
-/** Serial number, algorithm, issuer, validity and subject stand before it (RFC 5280 §4.1). */
+/** Fields before the key: serial number, algorithm, issuer, validity and subject (RFC 5280 §4.1). */
 const FIELDS_BEFORE_KEY = 5;
 
 interface Element {
   readonly tag: number;
-  /** Where its contents begin. */
+  /** Offset of its contents. */
   readonly inside: number;
   readonly end: number;
 }
 
-/** @throws {RangeError} there is none. */
+/** @throws {RangeError} if there is no element. */
 const elementAt = (der: Buffer, at: number): Element => {
   const tag = der.readUInt8(at);
   const first = der.readUInt8(at + 1);
@@ -27,9 +27,9 @@ const elementAt = (der: Buffer, at: number): Element => {
 };
 
 /**
- * The SubjectPublicKeyInfo of a certificate, byte for byte as it stands there: TLSA records with selector 1 are about
- * these bytes (RFC 6698 §2.1.2), and a key that is read and written again may have others.
- * @throws {RangeError} it is no certificate.
+ * The SubjectPublicKeyInfo of a certificate, byte for byte. TLSA records with selector 1 are about these bytes (RFC
+ * 6698 §2.1.2), and a key that is parsed and written again may have others.
+ * @throws {RangeError} if it is not a certificate.
  */
 export const certificateKey = (der: Buffer): Buffer => {
   const signed = elementAt(der, elementAt(der, 0).inside);
@@ -55,7 +55,7 @@ const isRightLength = ({ matchingType, data }: TlsaRecord): boolean => {
   return matchingType === MATCHING.full && data.length > 0;
 };
 
-/** Those that say something which mail servers are held to: PKIX usages say nothing here (RFC 7672 §3.1.3). */
+/** True for records that apply to mail servers. PKIX usages have no meaning here (RFC 7672 §3.1.3). */
 export const isUsable = (record: TlsaRecord): boolean =>
   (record.usage === USAGE.trustAnchor || record.usage === USAGE.endEntity) &&
   (record.selector === SELECTOR.certificate || record.selector === SELECTOR.key) &&
@@ -78,13 +78,13 @@ export const tlsaMatches = (record: TlsaRecord, der: Buffer): boolean => {
 };
 
 export interface Climb {
-  /** Certificates that may have issued it, or one another; in any order. */
+  /** Certificates that may have issued it, or each other, in any order. */
   readonly above: readonly X509Certificate[];
   readonly isAnchor: (der: Buffer) => boolean;
   readonly nowMs: number;
 }
 
-/** What cannot be read proves nothing. */
+/** Unreadable certificates are skipped: they prove nothing. */
 export const readCertificates = (chain: readonly Buffer[]): readonly X509Certificate[] =>
   chain.flatMap((der) => {
     try {
@@ -101,17 +101,17 @@ const hasSigned = (issuer: X509Certificate, certificate: X509Certificate): boole
   try {
     return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
   } catch {
-    return false; // a key of a kind that is not known here
+    return false; // a key of an unknown kind
   }
 };
 
 /**
- * Whether a certificate was issued, over any number of others, by one that is a trust anchor. The anchor itself need not
- * sign itself, and nobody else need trust it (RFC 7671 §5.2). Path lengths and name constraints are not looked at: who
- * publishes the record has chosen the authority.
+ * True if a certificate was issued, through any number of others, by a trust anchor. The anchor itself need not be
+ * self-signed or trusted by anyone else (RFC 7671 §5.2). Path lengths and name constraints are not checked: the
+ * publisher of the record has chosen the authority.
  */
 export const leadsToAnchor = (certificate: X509Certificate, { above, isAnchor, nowMs }: Climb): boolean => {
-  // Each is reached once, whichever way leads there: a server cannot make this long.
+  // Each certificate is reached once, by whatever path, so a server cannot make this loop long.
   const left = new Set(above.filter((each) => isInForce(each, nowMs)));
   const reached = [certificate];
   for (const below of reached) {
@@ -123,38 +123,46 @@ export const leadsToAnchor = (certificate: X509Certificate, { above, isAnchor, n
   return false;
 };
 
-/** Chains in use have two to four. More costs more signatures to check; fewer does not reach every trust anchor. */
+/**
+ * Chains in use have two to four certificates. More cost more signature checks; fewer do not reach every trust anchor.
+ */
 const CERTIFICATES_MAX = 10;
 
-/** The certificates a server has shown (`getPeerCertificate(true)`), its own first, in DER. None: an empty object. */
+/**
+ * The certificates presented by a server (`getPeerCertificate(true)`), its own first, in DER. Empty if it presented
+ * none.
+ */
 export const peerChain = (certificate: DetailedPeerCertificate | undefined): readonly Buffer[] => {
   const chain: Buffer[] = [];
   let each = certificate;
   while (each?.raw !== undefined && chain.length < CERTIFICATES_MAX) {
     chain.push(each.raw);
-    // What signs itself is its own issuer.
+    // A self-signed certificate is its own issuer.
     each = each.issuerCertificate === each ? undefined : each.issuerCertificate;
   }
   return chain;
 };
 
 export interface DanePeer {
-  /** Of `daneOf`. */
+  /** Records from `daneOf`. */
   readonly records: readonly TlsaRecord[];
   /** DER, the server's own first: `peerChain`. */
   readonly chain: readonly Buffer[];
-  /** What the certificate may be for: the domain of the mail, the MX host, the base of the records (RFC 7672 §3.2.2). */
+  /**
+   * Names that the certificate may be for: the domain of the mail, the MX host, the base of the records (RFC 7672
+   * §3.2.2).
+   */
   readonly names: readonly string[];
   readonly nowMs: number;
 }
 
-/** Anchors that stand in the DNS as a whole: a server need not send them (RFC 7671 §5.2.1). */
+/** Anchors published in full in the DNS: a server need not send them (RFC 7671 §5.2.1). */
 const published = (anchors: readonly TlsaRecord[]): readonly Buffer[] =>
   anchors
     .filter(({ selector, matchingType }) => selector === SELECTOR.certificate && matchingType === MATCHING.full)
     .map(({ data }) => Buffer.from(data, 'hex'));
 
-/** Under a trust anchor, names and dates count; as an end entity's own record they do not (RFC 7672 §3.1.1, §3.1.2). */
+/** Names and dates matter under a trust anchor, but not for an end-entity record (RFC 7672 §3.1.1, §3.1.2). */
 const isUnderAnchor = (anchors: readonly TlsaRecord[], { chain, names, nowMs }: DanePeer): boolean => {
   const [own, ...above] = readCertificates(chain);
   if (own === undefined || anchors.length === 0) return false;
@@ -167,8 +175,8 @@ const isUnderAnchor = (anchors: readonly TlsaRecord[], { chain, names, nowMs }: 
 };
 
 /**
- * Why the server is not the one that the TLSA records are about (one phrase); null: it is. Without usable records any
- * server is, as long as there is TLS (RFC 7672 §2.2).
+ * Why the server does not match the TLSA records, as a phrase; null if it does. Without usable records any server
+ * matches, as long as it has TLS (RFC 7672 §2.2).
  */
 export const daneProblem = (peer: DanePeer): string | null => {
   const { records, chain } = peer;
@@ -181,15 +189,15 @@ export const daneProblem = (peer: DanePeer): string | null => {
   return isUnderAnchor(anchors, peer) ? null : 'the certificate of the server matches none of the TLSA records';
 };
 
-/** What DANE says of one mail host. */
+/** DANE requirements of one mail host. */
 export type Dane =
   | { readonly kind: 'none' }
   | {
-      /** No mail without TLS, and none to a server for which `daneProblem` has a word. */
+      /** No mail without TLS, nor to a server that has a `daneProblem`. */
       readonly kind: 'required';
-      /** Usable ones; none: any certificate will do. */
+      /** Usable records. Empty: any certificate is accepted. */
       readonly records: readonly TlsaRecord[];
-      /** Where they were found: one of the names that a certificate may be for. */
+      /** Name at which the records were found: one of the names that a certificate may be for. */
       readonly baseName: string;
     };
 
@@ -198,15 +206,15 @@ const NONE: Dane = { kind: 'none' };
 const isSecure = (answer: DnsAnswer<unknown>): boolean => answer.authenticated && answer.records.length > 0;
 
 /**
- * Whether the host is held to TLSA records, and to which (RFC 7672 §2.2). They are only asked for where the host's
- * addresses are authenticated: name servers without DNSSEC often fail at such a question, which then says nothing. A
- * host that is an alias is looked for under the name at its end first (§2.2.2); an alias that leads out of DNSSEC counts
- * as one without.
+ * Which TLSA records the host must match, if any (RFC 7672 §2.2). They are looked up only if the host's addresses are
+ * authenticated: name servers without DNSSEC often fail such a query, and that failure means nothing. For a host that
+ * is an alias, the name at its end is tried first (§2.2.2). An alias that leads out of DNSSEC counts as a host without
+ * it.
  *
- * To be asked only for hosts from an authenticated MX answer (or for a domain without MX): otherwise whoever forged the
- * MX records has chosen the host (§2.2.1).
+ * Call this only for hosts from an authenticated MX answer (or for a domain without MX): otherwise a forger of the MX
+ * records would have chosen the host (§2.2.1).
  * @param mxHost A-labels.
- * @throws {ResolverUnavailable} it is not known: no mail to this host now.
+ * @throws {ResolverUnavailable} if the result is unknown: send no mail to this host now.
  */
 export const daneOf = async (
   resolver: Pick<Resolver, 'addresses' | 'tlsa'>,

@@ -12,21 +12,23 @@ import {
 export interface MtaStsOptions {
   readonly resolver: Pick<Resolver, 'txt'>;
   readonly system: Pick<System, 'monotonicMs'>;
-  /** The look-up must return public addresses alone: the domain is a stranger's. */
+  /** The lookup must return only public addresses, since the domain is untrusted. */
   readonly fetch: FetchStsPolicyOptions;
 }
 
 export interface MtaSts {
-  /** What the domain's mail is held to; null: to nothing. Never fails: what cannot be known is as if it were not there. */
+  /** The policy for the domain's mail; null: none. Never fails: an unknown policy counts as absent. */
   policyOf(domain: string): Promise<StsPolicy | null>;
   close(): Promise<void>;
 }
 
-/** RFC 8461 §3.3: after a policy that was not to be had, it is not asked for again for so long. */
+/** RFC 8461 §3.3: after a failed fetch, the policy is not requested again for this long. */
 const FAILURE_MS = 5 * 60 * 1000;
-/** A shorter `max_age` would get the policy for each message. */
+/** A shorter `max_age` would fetch the policy for each message. */
 const AGE_SECONDS_MIN = 60;
-/** A policy is fetched again this long before it expires (RFC 8461 §10.2), so that blocking one fetch does not end it. */
+/**
+ * A policy is fetched again this long before it expires (RFC 8461 §10.2), so that blocking one fetch does not end it.
+ */
 const REFRESH_SECONDS_MAX = 24 * 60 * 60;
 /** Policy texts and their overhead: 20,000 usual ones. An evicted policy no longer protects its domain. */
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
@@ -34,7 +36,7 @@ const ENTRY_BYTES = 500;
 
 interface Known {
   readonly policy: StsPolicy;
-  /** Of the TXT record. */
+  /** Id from the TXT record. */
   readonly id: string;
   readonly refreshAtMs: number;
   readonly untilMs: number;
@@ -46,8 +48,8 @@ interface Failed {
 }
 
 /**
- * MTA-STS (RFC 8461). Policies are kept in memory, for as long as they say: one that was seen stays in force when the
- * domain's record or its policy cannot be had (§5.1). A process that has just started has seen none.
+ * MTA-STS (RFC 8461). Policies are kept in memory for their `max_age`: a known policy stays in force when the domain's
+ * record or its policy is unavailable (§5.1). A process that has just started knows none.
  */
 export const createMtaSts = ({ resolver, system, fetch: options }: MtaStsOptions): MtaSts => {
   const { fetch, close } = createFetchStsPolicy(options);

@@ -3,17 +3,17 @@ import { Client } from 'undici';
 import { createSemaphore } from '../../async/async.ts';
 import { registeredName } from '../dns/registered-name.ts';
 
-/** Others at the name are not about this (RFC 8461 §3.1). */
+/** Other records at the name are unrelated (RFC 8461 §3.1). */
 const BEGINNING = 'v=STSv1;';
 const FIELD = /^[ \t]*(?<name>[a-z0-9][a-z0-9_.-]{0,31})=(?<value>[!-:<>-~]+)[ \t]*$/i;
 const BLANK = /^[ \t]*$/;
-/** Records in use have 40. Longer ones are read while everything else waits, and say no more. */
+/** Records in use have 40 characters. Longer ones would block the event loop, without saying more. */
 const CHARACTERS_MAX = 1000;
 const ID = /^[a-z0-9]{1,32}$/i;
 
 /**
- * The id in the TXT records of `_mta-sts.<domain>`: another one means another policy. Null: there is no policy, which is
- * also what several records or a malformed one mean (RFC 8461 §3.1).
+ * The id in the TXT records of `_mta-sts.<domain>`. A changed id means a changed policy. Null: no policy, which also
+ * applies to several records or a malformed one (RFC 8461 §3.1).
  */
 export const stsRecordId = (texts: readonly string[]): string | null => {
   const [only, ...others] = texts.filter((text) => text.startsWith(BEGINNING));
@@ -27,16 +27,16 @@ export const stsRecordId = (texts: readonly string[]): string | null => {
   return ID.test(id) ? id : null;
 };
 
-/** What a domain says of its mail hosts (RFC 8461 §3.2). */
+/** Policy of a domain for its mail hosts (RFC 8461 §3.2). */
 export interface StsPolicy {
-  /** `enforce`: no mail to other hosts than these, nor without a certificate that is valid for the host. */
+  /** `enforce`: mail goes only to these hosts, and only with a certificate that is valid for the host. */
   readonly mode: 'enforce' | 'testing' | 'none';
-  /** Lower case; `*.` may stand for one label at the beginning. */
+  /** Lower case. `*.` may replace one label at the beginning. */
   readonly mx: readonly string[];
   readonly maxAgeSeconds: number;
 }
 
-/** A year: the largest there is (RFC 8461 §3.2). */
+/** One year, the maximum of RFC 8461 §3.2. */
 const MAX_AGE_SECONDS_MAX = 31_557_600;
 
 const LINE = /^(?<name>[a-z0-9][a-z0-9_.-]{0,31}):[ \t]*(?<value>.*)$/i;
@@ -62,7 +62,9 @@ const fieldsOf = (text: string): readonly Field[] | null => {
   return fields;
 };
 
-/** Of fields that are there twice the first counts; unknown ones are passed over (RFC 8461 §3.2). Null: no policy. */
+/**
+ * If a field occurs twice, the first one counts. Unknown fields are ignored (RFC 8461 §3.2). Null: not a valid policy.
+ */
 export const readStsPolicy = (text: string): StsPolicy | null => {
   const fields = fieldsOf(text) ?? [];
   const first = (name: string): string => fields.find((field) => field.name === name)?.value ?? '';
@@ -75,7 +77,10 @@ export const readStsPolicy = (text: string): StsPolicy | null => {
 
 const afterFirstLabel = (host: string): string => host.slice(host.indexOf('.') + 1);
 
-/** Whether a host is one of the policy's: `*.example.com` is `mx.example.com`, and not `a.b.example.com` (RFC 8461 §4.1). */
+/**
+ * True if a host matches the policy: `*.example.com` matches `mx.example.com`, but not `a.b.example.com` (RFC 8461
+ * §4.1).
+ */
 export const mxMatches = ({ mx }: Pick<StsPolicy, 'mx'>, host: string): boolean => {
   const plain = host.toLowerCase().replace(/\.$/, '');
   return mx.some((pattern) =>
@@ -84,40 +89,48 @@ export const mxMatches = ({ mx }: Pick<StsPolicy, 'mx'>, host: string): boolean 
 };
 
 export interface FetchStsPolicyOptions {
-  /** Of policy hosts: never one that leads into this network. */
+  /** Lookup for policy hosts. Must never return an address in this network. */
   readonly lookup: LookupFunction;
-  /** 443 without it. */
+  /** Default: 443. */
   readonly port?: number;
-  /** PEM; those that the platform trusts without it. */
+  /** PEM. Default: the authorities that the platform trusts. */
   readonly ca?: string;
   readonly timeoutMs?: number;
 }
 
 export interface FetchStsPolicy {
-  /** The text of the domain's policy; null: it is not to be had. Never fails. */
+  /** The text of the domain's policy; null if it is unavailable. Never fails. */
   fetch(domain: string): Promise<string | null>;
   close(): void;
 }
 
-/** RFC 8461 §3.3 proposes it. Policies have less than 1 kB. */
+/** Proposed by RFC 8461 §3.3. Policies have less than 1 kB. */
 const POLICY_BYTES_MAX = 64 * 1024;
-/** A message waits for it, once. RFC 8461 §3.3 proposes a minute, which holds mail up for hosts that are gone. */
+/**
+ * A message waits for the policy once. RFC 8461 §3.3 proposes a minute, which delays mail if the policy host is dead.
+ */
 const TIMEOUT_MS = 10_000;
-/** Each is a handshake. More takes the processor from the mail, fewer makes new domains wait for slow ones. */
+/**
+ * Concurrent fetches, each with a handshake. More take the processor from the mail, fewer make new domains wait for
+ * slow ones.
+ */
 const FETCHES_MAX = 32;
-/** From one registered name. More: its slow hosts delay policies of others. Fewer: policies of many subdomains wait. */
+/**
+ * Fetches from one registered name. More: its slow hosts delay policies of others. Fewer: policies of many subdomains
+ * wait.
+ */
 const FETCHES_PER_NAME_MAX = 8;
 const WAITING_MAX = 1000;
 const HTTPS_PORT = 443;
 const OK = 200;
 
 const PLAIN_TEXT = /^text\/plain[ \t]*(?:;|$)/i;
-/** Labels of a name that can be part of a URL as it stands. */
+/** Names that can be part of a URL without encoding. */
 const DOMAIN = /^(?=.{1,240}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+$/;
 
 /**
- * Gets policies from `https://mta-sts.<domain>/.well-known/mta-sts.txt` (RFC 8461 §3.3): the certificate must be valid,
- * a redirection is no policy, nor is anything that is not plain text.
+ * Fetches policies from `https://mta-sts.<domain>/.well-known/mta-sts.txt` (RFC 8461 §3.3). The certificate must be
+ * valid. A redirect is not a policy, nor is anything other than plain text.
  */
 export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPolicy => {
   const { lookup, port = HTTPS_PORT, ca, timeoutMs = TIMEOUT_MS } = options;
@@ -147,7 +160,7 @@ export const createFetchStsPolicy = (options: FetchStsPolicyOptions): FetchStsPo
     try {
       return await get(client, controller.signal);
     } catch {
-      return null; // of no more use than why
+      return null; // the reason has no further use
     } finally {
       clearTimeout(timer);
       open.delete(controller);

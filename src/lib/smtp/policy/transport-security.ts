@@ -7,13 +7,16 @@ import { type Dane, daneOf, daneProblem, peerChain, USAGE } from './dane.ts';
 import type { MtaSts } from './mta-sts.ts';
 import { mxMatches, type StsPolicy } from './sts-policy.ts';
 
-/** What a session with a server is held to; sessions of one `key` are held to the same. Or why there must be none. */
+/**
+ * Requirements for a session with a server, or why there must be none. Sessions with the same `key` have equal
+ * requirements.
+ */
 export type HostSecurity =
   | { readonly tls: SessionTarget['tls']; readonly key: string }
   | { readonly problem: SmtpReply };
 
 export interface TransportSecurity {
-  /** @param authenticated the domain's route. Neither function throws for what others say or fail to say. */
+  /** @param authenticated the domain's route. Neither function throws because of missing or bad answers from others. */
   ofDomain(domain: string, authenticated: boolean): Promise<(host: string) => Promise<HostSecurity>>;
 }
 
@@ -22,7 +25,7 @@ export interface TransportSecurityOptions {
   readonly mtaSts: Pick<MtaSts, 'policyOf'>;
   readonly system: Pick<System, 'now'>;
   readonly logger: Logger;
-  /** Of mail servers: their TLSA records are named after it. */
+  /** Port of the mail servers, which is part of the name of their TLSA records. */
   readonly port: number;
 }
 
@@ -30,7 +33,10 @@ type RequiredDane = Extract<Dane, { kind: 'required' }>;
 
 const OPPORTUNISTIC = { key: 'opportunistic', tls: { required: false, check: 'none' } } as const;
 
-/** Says what mail for a domain demands of the way to each of its servers: DANE (RFC 7672), or else MTA-STS (RFC 8461). */
+/**
+ * Decides what mail for a domain requires of the connection to each of its servers: DANE (RFC 7672), or else MTA-STS
+ * (RFC 8461).
+ */
 export const createTransportSecurity = (options: TransportSecurityOptions): TransportSecurity => {
   const { resolver, mtaSts, system, logger, port } = options;
 
@@ -45,12 +51,12 @@ export const createTransportSecurity = (options: TransportSecurityOptions): Tran
       });
       return problem === null ? undefined : new Error(`DANE: ${problem}`);
     };
-    // Under a trust anchor the domain is one of the names that the certificate may be for; else it is nothing to it.
+    // Under a trust anchor, the certificate may be for the domain itself; otherwise the domain is irrelevant.
     const judged = records.some(({ usage }) => usage === USAGE.trustAnchor) ? domain : '';
     return { key: `dane ${judged} ${JSON.stringify(records)}`, tls: { required: true, check, policy: 'dane' } };
   };
 
-  /** RFC 8461 §5: a policy in testing is reported and does not stop mail. */
+  /** RFC 8461 §5: a policy in testing mode is reported but does not stop mail. */
   const tested = (policy: StsPolicy, domain: string, host: string): HostSecurity => {
     const check = (socket: TLSSocket): undefined => {
       const reason = mxMatches(policy, host) ? socket.authorizationError : 'a host that the policy does not name';
@@ -68,7 +74,7 @@ export const createTransportSecurity = (options: TransportSecurityOptions): Tran
   };
 
   const ofHost = async (host: string, known: { domain: string; policy: StsPolicy | null; authenticated: boolean }) => {
-    // Before MTA-STS, which must not make up for a DANE that fails (RFC 8461 §2).
+    // DANE comes before MTA-STS, which must not override a DANE failure (RFC 8461 §2).
     const dane = known.authenticated ? await daneOf(resolver, host, port) : ({ kind: 'none' } as const);
     if (dane.kind === 'required') return byDane(known.domain, host, dane);
     return bySts(known.policy, known.domain, host);
